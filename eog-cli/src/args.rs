@@ -155,6 +155,21 @@ pub(crate) enum Command {
     Man(Man),
 }
 
+impl Command {
+    /// Whether it is a service on call, which tells what it does.
+    pub(crate) fn is_service(&self) -> bool {
+        let serve = match self {
+            Self::Serve(serve) => serve,
+            Self::Mcp(mcp) => {
+                let McpCommand::Serve(serve) = &mcp.command;
+                serve
+            }
+            _ => return false,
+        };
+        serve.on_call.is_some()
+    }
+}
+
 macro_rules! exit_codes {
     () => {
         "\

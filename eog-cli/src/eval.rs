@@ -243,6 +243,7 @@ fn kind(system: GeneratedSystem) -> generated::Kind {
         GeneratedSystem::Events => generated::Kind::Events,
         GeneratedSystem::Batch => generated::Kind::Batch,
         GeneratedSystem::Monolith => generated::Kind::Monolith,
+        GeneratedSystem::Gateway => generated::Kind::Gateway,
     }
 }
 

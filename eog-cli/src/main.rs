@@ -14,6 +14,7 @@ mod init;
 mod interrupt;
 mod investigate;
 mod live;
+mod log;
 mod mcp;
 mod memory;
 mod onward;
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
     // Clap prints help and usage errors itself, and ends with code 2 for the latter.
     let cli = Cli::parse();
     cli.color.write_global();
-    let traces = traces::begin();
+    let traces = traces::begin(cli.command.is_service());
     let done = match cli.command {
         Command::Investigate(arguments) => investigate::run(&arguments),
         Command::Resume(arguments) => investigate::resume(&arguments),

@@ -20,6 +20,11 @@ use crate::investigate::choose;
 /// The most bytes of a file with a token.
 const MAX_TOKEN: u64 = 4096;
 
+/// Longest request in bytes, unless an option says otherwise: of clients, and of Alertmanager, which sends all alerts
+/// of a group at once and drops them where they are refused for their length.
+const MAX_BODY: u64 = 1 << 20;
+const MAX_ALERTS: u64 = 16 << 20;
+
 /// How long threads may take that are blocked when the server has ended, such as by standard input.
 const LAST: Duration = Duration::from_millis(200);
 
@@ -39,6 +44,7 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
         return Err(CliError::Usage(reason.to_owned()));
     }
     let on_call = serve.on_call.as_deref().map(eog_oncall::Config::read).transpose()?;
+    let to_do = on_call.as_ref().map(eog_oncall::Config::to_do);
     let chosen = choose(&serve.judging)?;
     let limits = serve.calls.limits(serve.policy_timeout);
     let chosen = Arc::new(chosen.with_limits(limits));
@@ -68,6 +74,10 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
                 let _ = std::io::stderr().write_all(said.as_bytes());
                 match on_call {
                     Some(on_call) => {
+                        eprintln!(
+                            "eog: on call: Alertmanager sends to http://{at}/alerts; {}",
+                            to_do.unwrap_or_default()
+                        );
                         for address in on_call.receives_at() {
                             eprintln!("eog: receiving OTLP at {address}, HTTP and gRPC");
                         }
@@ -191,7 +201,9 @@ fn http(serve: &Serve, address: SocketAddr) -> Result<(SocketAddr, HttpSettings)
     settings.token = token(serve.token_file.as_deref(), "EOG_MCP_TOKEN")?;
     settings.hosts.clone_from(&serve.hosts);
     settings.origins.clone_from(&serve.origins);
-    settings.max_body_bytes = usize::try_from(serve.max_body).unwrap_or(usize::MAX);
+    let usual = if serve.on_call.is_some() { MAX_ALERTS } else { MAX_BODY };
+    settings.max_body_bytes =
+        usize::try_from(serve.max_body.unwrap_or(usual)).unwrap_or(usize::MAX);
     settings.grace = serve.grace;
     settings.protect(address)?;
     Ok((address, settings))

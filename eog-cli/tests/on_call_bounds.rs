@@ -11,6 +11,7 @@ mod on_call_lab;
 mod real;
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
@@ -123,6 +124,54 @@ fn a_restart_repeats_no_call_that_was_answered() {
     assert!(repeated <= 1, "{all:?}");
 }
 
+/// A program that judges once a file is there.
+fn waiting_judge(at: &Path) -> String {
+    let program = at.join("judge.sh");
+    let script = format!(
+        "#!/bin/sh\ncat > /dev/null\nwhile [ ! -e {}/go ]; do sleep 0.05; done\n\
+         echo '{{\"label\": \"healthy\", \"summary\": \"fine\"}}'\n",
+        at.display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("command:{}", program.display())
+}
+
+#[test]
+fn what_waits_for_its_turn_is_seen_on_the_page_beside_what_runs() {
+    let folder = folder("at_once = 1\n[pace]\nsettle = '0s'\n", "");
+    let policy = waiting_judge(folder.path());
+    let service = Service::start_with(folder.path(), 0, &["--policy", &policy]);
+    for (group, name) in [("one", "FirstAlert"), ("two", "SecondAlert"), ("three", "ThirdAlert")] {
+        assert_eq!(service.post("/alerts", &alert(group, "1", name, "web", None)).unwrap().0, 200);
+    }
+    let stages = || -> Vec<String> {
+        let list = service.json("/incidents")["incidents"].as_array().unwrap().clone();
+        list.iter().rev().map(|it| it["stage"].as_str().unwrap().to_owned()).collect()
+    };
+    wait_for(|| (stages() == ["running", "queued", "queued"]).then_some(()));
+    let page = service.get("/").unwrap().1;
+    for name in ["FirstAlert", "SecondAlert", "ThirdAlert"] {
+        assert!(page.contains(name), "{name}: {page}");
+    }
+    let figures = service.get("/metrics").unwrap().1;
+    assert!(figures.contains("eog_incidents{kind=\"queued\"} 2"), "{figures}");
+    // Agents are served at the same port meanwhile.
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+    }})
+    .to_string();
+    let head = "Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
+                Accept: application/json, text/event-stream";
+    let length = hello.len();
+    let (status, answer) = service
+        .raw(&format!("POST /mcp HTTP/1.1\r\n{head}\r\nContent-Length: {length}\r\n\r\n{hello}"))
+        .unwrap();
+    assert!(status == 200 && answer.contains("serverInfo"), "{status} {answer}");
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    wait_for(|| (stages() == ["firing", "firing", "firing"]).then_some(()));
+}
+
 #[test]
 fn all_new_alerts_of_a_running_incident_are_observed_at_once() {
     const NEWS: usize = 120;
@@ -178,6 +227,66 @@ fn a_prometheus_that_is_away_or_slow_is_said_in_the_report() {
     let (told, message, _) = reported(silent.local_addr().unwrap().port(), "timeout = '300ms'");
     assert!(told.contains("no answer within 0.3 s"), "{told}");
     assert_eq!(message["event"], "diagnosed");
+}
+
+/// A Prometheus that answers in part: it knows of requests and of open files, gives the former with a warning of its
+/// store, and none of the latter.
+fn partial() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let answer = |stream: &std::net::TcpStream| -> Option<()> {
+        let mut reader = BufReader::new(stream.try_clone().ok()?);
+        let (mut line, mut header, mut length) = (String::new(), String::new(), 0);
+        reader.read_line(&mut line).ok()?;
+        while reader.read_line(&mut header).ok()? > 2 {
+            if let Some(value) = header.to_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().ok()?;
+            }
+            header.clear();
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        let body = String::from_utf8(body).ok()?;
+        let now = eog::Timestamp::now().as_second();
+        let (status, said) = if line.contains("/label/__name__/values") {
+            let names = ["up", "http_requests_total", "process_open_fds", "process_max_fds"];
+            (200, json!({"status": "success", "data": names}))
+        } else if body.contains("process_open_fds") {
+            let said =
+                "query processing would load too many samples into memory in query execution";
+            (422, json!({"status": "error", "errorType": "execution", "error": said}))
+        } else {
+            let points: Vec<Value> = (0..40).rev().map(|it| json!([now - it * 15, "1"])).collect();
+            let series = json!([{"metric": {"job": "web", "code": "200"}, "values": points}]);
+            let data = json!({"resultType": "matrix", "result": series});
+            let warnings = ["store 10.0.0.7 did not answer, password=hunter2"];
+            (200, json!({"status": "success", "data": data, "warnings": warnings}))
+        };
+        let said = said.to_string();
+        let head =
+            format!("HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nConnection: close");
+        let mut stream = stream;
+        stream
+            .write_all(format!("{head}\r\nContent-Length: {}\r\n\r\n{said}", said.len()).as_bytes())
+            .ok()
+    };
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || answer(&stream));
+        }
+    });
+    port
+}
+
+#[test]
+fn a_prometheus_that_answers_in_part_is_used_and_said_in_the_report() {
+    let (told, message, _) = reported(partial(), "");
+    assert!(told.contains("the server says: store 10.0.0.7 did not answer"), "{told}");
+    assert!(told.contains("too many samples"), "{told}");
+    assert!(!told.contains("hunter2"), "{told}");
+    assert_eq!(message["event"], "diagnosed");
+    let notes = message["result"]["notes"].to_string();
+    assert!(notes.contains("store 10.0.0.7"), "{message:#}");
 }
 
 #[test]

@@ -15,7 +15,9 @@ use on_call_lab::{Service, alert, folder, wait_for};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
 use opentelemetry_proto::tonic::resource::v1::Resource;
-use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
+use opentelemetry_proto::tonic::trace::v1::{
+    ResourceSpans, ScopeSpans, Span, Status as OtlpStatus,
+};
 use prost::Message as _;
 
 /// A service that receives at a port.
@@ -120,13 +122,92 @@ fn eog_exports_what_it_does_where_an_endpoint_is_named() {
     assert!(spans("get_context") >= 7, "{all}");
 }
 
+/// Sends spans by HTTP.
+fn send(port: u16, spans: Vec<ResourceSpans>) -> usize {
+    let body = ExportTraceServiceRequest { resource_spans: spans }.encode_to_vec();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let head = format!(
+        "POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&body).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+    body.len()
+}
+
+/// Spans of one service.
+fn of_service(name: &str, spans: Vec<Span>) -> ResourceSpans {
+    let value = AnyValue { value: Some(any_value::Value::StringValue(name.to_owned())) };
+    let name =
+        KeyValue { key: "service.name".to_owned(), value: Some(value), ..Default::default() };
+    ResourceSpans {
+        resource: Some(Resource { attributes: vec![name], ..Resource::default() }),
+        scope_spans: vec![ScopeSpans { spans, ..ScopeSpans::default() }],
+        ..ResourceSpans::default()
+    }
+}
+
+#[test]
+fn an_investigation_of_what_was_captured_of_the_window_has_the_ledger_of_the_live_one() {
+    const SECOND: u64 = 1_000_000_000;
+    let (folder, service, port) = receiving("");
+    let at = folder.path();
+    let source = std::fs::read_to_string(at.join("source.toml")).unwrap();
+    drop(service);
+    std::fs::write(at.join("source.toml"), format!("changes = ['changes.jsonl']\n{source}"))
+        .unwrap();
+    let now = eog::Timestamp::now();
+    let change = eog::Timestamp::from_second(now.as_second() - 130).unwrap();
+    std::fs::write(
+        at.join("changes.jsonl"),
+        format!("{{\"time\":\"{change}\",\"entity\":\"cart\",\"path\":\"pool\",\"old\":\"20\",\"new\":\"2\"}}\n"),
+    )
+    .unwrap();
+    let service = Service::start(at);
+    wait_for(|| TcpStream::connect(("127.0.0.1", port)).ok());
+    let now = u64::try_from(now.as_nanosecond()).unwrap();
+    // Each second `web` asks `cart`, which fails since two minutes.
+    let pair = |number: u64| {
+        let fails = number < 120;
+        let begin = now - number * SECOND;
+        let span = |id: u64, parent: Option<u64>, kind: i32| Span {
+            trace_id: u128::from(number + 1).to_be_bytes().to_vec(),
+            span_id: id.to_be_bytes().to_vec(),
+            parent_span_id: parent.map(|it| it.to_be_bytes().to_vec()).unwrap_or_default(),
+            name: "GET /cart".to_owned(),
+            kind,
+            start_time_unix_nano: begin,
+            end_time_unix_nano: begin + if fails { SECOND / 2 } else { SECOND / 100 },
+            status: fails.then(|| OtlpStatus { code: 2, ..OtlpStatus::default() }),
+            ..Span::default()
+        };
+        (span(2 * number + 1, None, 3), span(2 * number + 2, Some(2 * number + 1), 2))
+    };
+    let (web, cart): (Vec<_>, Vec<_>) = (1..1_200).map(pair).unzip();
+    send(port, vec![of_service("web", web), of_service("cart", cart)]);
+    let body = alert("g", "1", "HighErrorRate", "web", None);
+    assert_eq!(service.post("/alerts", &body).unwrap().0, 200);
+    let incident = wait_for(|| {
+        let one = service.json("/incidents")["incidents"][0].clone();
+        (one["stage"] == "firing").then_some(one)
+    });
+    assert_eq!(incident["causes"], serde_json::json!(["cart"]), "{incident:#}");
+    let live = std::fs::read(at.join("state/inv-000001/ledger.jsonl")).unwrap();
+    let mut eog = Command::new(env!("CARGO_BIN_EXE_eog"));
+    eog.current_dir(at).args(["investigate", "state/captures/in-000001-1", "--out", "again"]);
+    let output = eog.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let again = std::fs::read(at.join("again/ledger.jsonl")).unwrap();
+    assert!(live == again, "byte for byte");
+}
+
 #[test]
 fn a_flood_is_bounded() {
     const MOST: u64 = 64 << 20;
     let (_folder, service, port) = receiving(&format!("window_bytes = {MOST}"));
-    let value = AnyValue { value: Some(any_value::Value::StringValue("web".to_owned())) };
-    let name =
-        KeyValue { key: "service.name".to_owned(), value: Some(value), ..Default::default() };
     let now = u64::try_from(eog::Timestamp::now().as_nanosecond()).unwrap();
     let mut number = 0_u64;
     let mut sent = 0;
@@ -141,23 +222,7 @@ fn a_flood_is_bounded() {
         };
         let spans: Vec<Span> = (0..2_000).map(|at| span(number + at + 1)).collect();
         number += 2_000;
-        let batch = ResourceSpans {
-            resource: Some(Resource { attributes: vec![name.clone()], ..Resource::default() }),
-            scope_spans: vec![ScopeSpans { spans, ..ScopeSpans::default() }],
-            ..ResourceSpans::default()
-        };
-        let body = ExportTraceServiceRequest { resource_spans: vec![batch] }.encode_to_vec();
-        sent += body.len();
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        let head = format!(
-            "POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
-            body.len()
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        stream.write_all(&body).unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+        sent += send(port, vec![of_service("web", spans)]);
     }
     let figures = service.get("/metrics").unwrap().1;
     let figure = |kind: &str| -> u64 {

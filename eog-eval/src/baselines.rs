@@ -8,6 +8,7 @@ use eog::incident::Direction;
 use eog::{Case, ContextContract, ContextRequest, EntityId, EvidenceKind, Finding, Topology};
 
 use crate::ranking::Ranking;
+use crate::scan::Scan;
 
 /// The share of PageRank that follows edges (Brin and Page 1998).
 const DAMPING: f64 = 0.85;
@@ -26,6 +27,17 @@ const ROUNDS: usize = 100;
 /// - `pagerank`: the graph alone, walked from effects to causes;
 /// - `random`: all entities, tied.
 pub fn baselines(case: &Case, contract: &impl ContextContract) -> Vec<(&'static str, Ranking)> {
+    baselines_with(case, contract, None)
+}
+
+/// The same, of a bundle with one more:
+///
+/// - `scan`: whose processor is saturated, else who works longer, else who has more errors in the logs.
+pub(crate) fn baselines_with(
+    case: &Case,
+    contract: &impl ContextContract,
+    scan: Option<Scan>,
+) -> Vec<(&'static str, Ranking)> {
     let alerting: BTreeSet<EntityId> =
         case.anomalies.iter().map(|alert| alert.entity.clone()).collect();
     let all: BTreeSet<EntityId> = case.topology.entities().chain(&alerting).cloned().collect();
@@ -43,7 +55,8 @@ pub fn baselines(case: &Case, contract: &impl ContextContract) -> Vec<(&'static 
             seeds.push(vec![seed.entity.clone()]);
         }
     }
-    vec![
+    let scan = scan.map(|scan| ("scan", scan.ranking(&findings)));
+    let rankings = vec![
         ("parents", Ranking::new([parents(&case.topology, &alerting)])),
         ("alerting", Ranking::new([alerting.into_iter().collect()])),
         ("first seed", Ranking::new(seeds)),
@@ -51,7 +64,8 @@ pub fn baselines(case: &Case, contract: &impl ContextContract) -> Vec<(&'static 
         ("most errors", by(errors, |sum, more| sum + more)),
         ("pagerank", page_rank(&case.topology)),
         ("random", Ranking::new([all.into_iter().collect()])),
-    ]
+    ];
+    rankings.into_iter().chain(scan).collect()
 }
 
 /// Who is one step upstream of the alerting entities, by name.

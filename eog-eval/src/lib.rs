@@ -35,6 +35,7 @@ pub mod petshop;
 mod plain;
 mod ranking;
 mod repeated;
+mod scan;
 pub mod side_by_side;
 pub mod simulated;
 pub mod suite;

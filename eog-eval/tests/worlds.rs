@@ -66,6 +66,37 @@ fn causes_are_parts_of_the_system_and_alerts_follow_them() {
 }
 
 #[test]
+fn behind_a_gateway_nothing_is_changed_and_the_cause_is_a_service() {
+    let (mut entities, mut callees, mut lines) = (0, 0, 0);
+    for seed in 1..=6 {
+        let Generated { bundle, truth } = incident(Kind::Gateway, seed).unwrap();
+        let [cause] = truth.causes.iter().collect::<Vec<_>>()[..] else { panic!("{seed}") };
+        assert!(bundle.changes.is_empty() && truth.without_change, "{seed}");
+        assert!(bundle.manifest.topology.entities.contains(cause), "{seed}");
+        let since = truth.since.unwrap();
+        assert!(bundle.alerts.iter().all(|alert| alert.onset > since), "{seed}");
+        // Both times are on record in every kind of telemetry.
+        let spans = bundle.spans.iter().map(|span| span.time);
+        assert!(spans.clone().any(|at| at < since) && spans.clone().any(|at| at > since));
+        let gate = bundle.manifest.topology.edges.iter().find(|edge| edge.relation == "sends_load");
+        let gate = &gate.unwrap().target;
+        let edges = bundle.manifest.topology.edges.iter();
+        callees += edges.filter(|edge| edge.source == *gate && edge.relation == "calls").count();
+        entities += bundle.manifest.topology.entities.len();
+        lines += bundle.logs.iter().filter(|(_, line)| line.message.contains("trace_id=")).count();
+    }
+    assert!((60..=84).contains(&callees), "{callees}");
+    assert!((180..=420).contains(&entities), "{entities}");
+    assert!(lines > 1_000, "{lines}");
+    let write = || {
+        let dir = tempfile::tempdir().unwrap();
+        eog_eval::generated::write(Kind::Gateway, 3..=3, dir.path()).unwrap();
+        std::fs::read(dir.path().join("case-00003/spans.csv")).unwrap()
+    };
+    assert!(write() == write());
+}
+
+#[test]
 fn spans_nest_and_errors_are_passed_on() {
     let (mut traces, mut failed, mut passed) = (0, 0, 0);
     for (world, seed, made) in made(5..=5) {

@@ -8,7 +8,7 @@ use eog_core::{Anomaly, EntityId, Timestamp, Topology};
 use crate::alarms::Alarms;
 use crate::onsets::level_onset;
 use crate::series::{MIN_BASELINE, Periods, Series};
-use crate::shift::find_shift;
+use crate::shift::shift_of;
 use crate::ways::Ways;
 
 /// The entities with an effect path to any of some anomalies, those of the anomalies among them.
@@ -48,7 +48,7 @@ pub(crate) fn first_harm<'a>(
     };
     let onsets = series.filter_map(|series| {
         let worse = worse(series.signal)?;
-        let shift = find_shift(&series.points, &series.unit, periods)?;
+        let shift = shift_of(series, periods)?;
         let lasts = shift.trend() == worse && shift.last() >= first_alert;
         let onset = level_onset(&series.points, &shift).filter(|_| lasts)?.earliest();
         let usual = series.points.partition_point(|(at, _)| *at <= onset);

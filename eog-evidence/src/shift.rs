@@ -8,10 +8,10 @@ use jiff::SignedDuration;
 use crate::onsets::level_onset;
 use crate::series::{MIN_BASELINE, Parts, Periods, Series};
 use crate::signs::NEARLY_FULL;
-use crate::stats::{MAD_TO_SIGMA, deviation, median};
+use crate::stats::{MAD_TO_SIGMA, deviation, median, quantile, rates_differ};
 use crate::text::{rounded, shorten};
 
-/// A point deviates when it is this many robust standard deviations from the baseline …
+/// A point deviates when it is this many robust standard deviations from a long baseline …
 pub(crate) const MIN_SIGMAS: f64 = 4.0;
 
 /// … and by this share of the baseline.
@@ -26,8 +26,9 @@ pub(crate) const MIN_RUN: usize = 2;
 /// The shift of a series in the incident, or nothing when it did not shift or has too few points.
 ///
 /// With `m` the median of the baseline and `s = 1.4826 · MAD` its robust spread, a point `x` of
-/// the incident part deviates when `|x − m|` exceeds `4 s`, `0.1 |m|`, and for a unit of `ratio`
-/// 0.01, for `percent` or `%` 1. A shift is the longest run of at least 2 deviating points in one
+/// the incident part deviates when `|x − m|` exceeds `t s`, `0.1 |m|`, and for a unit of `ratio`
+/// 0.01, for `percent` or `%` 1. Of a long baseline `t` is 4; of a short one, which tells its spread badly, it is the
+/// quantile of Student's t that is as rare. A shift is the longest run of at least 2 deviating points in one
 /// direction (of equal runs the first). The finding's time is the run; its quantity is the median
 /// of the run against `m`; its trend the direction. A baseline has at least 5 points; [`Periods`]
 /// says where it is taken from. The finding's onset is when the series left its usual level, as an
@@ -72,7 +73,7 @@ pub(crate) fn dated_shift_finding(
     query: &str,
     onset: impl FnOnce(&Shift) -> Option<Onset>,
 ) -> Option<Finding> {
-    let shift = find_shift(&series.points, &series.unit, periods)?;
+    let shift = shift_of(series, periods)?;
     let (first, last) = (shift.onset(), shift.last());
     let (observed, baseline) = (shift.observed, shift.baseline);
     let levels = (observed, baseline);
@@ -157,6 +158,28 @@ pub fn find_shift(points: &[(Timestamp, f64)], unit: &str, periods: &Periods) ->
     })
 }
 
+/// The shift of a series, as [`find_shift`] tells it. Where requests or failures are counted, the counts must also
+/// differ by more than the chance of counting ([`rates_differ`]): of what comes seldom, two in a row are no shift.
+pub(crate) fn shift_of(series: &Series, periods: &Periods) -> Option<Shift> {
+    let shift = find_shift(&series.points, &series.unit, periods)?;
+    if !is_counted(series) {
+        return Some(shift);
+    }
+    let before = periods.cut(&series.points)?.baseline;
+    let count = |points: &[(Timestamp, f64)]| {
+        (points.iter().map(|(_, count)| count).sum::<f64>(), points.len() as f64)
+    };
+    rates_differ(count(&before), count(&shift.run)).then_some(shift)
+}
+
+/// Whether a series holds counts of requests or failures, one for each step.
+fn is_counted(series: &Series) -> bool {
+    let counts = matches!(series.signal, Signal::Errors | Signal::Traffic)
+        && !matches!(series.unit.as_str(), "ratio" | "percent" | "%");
+    let mut finite = series.points.iter().filter(|(_, value)| value.is_finite());
+    counts && finite.all(|(_, value)| *value >= 0.0 && value.fract() == 0.0)
+}
+
 /// What counts as usual by a baseline.
 pub(crate) struct Usual {
     pub(crate) centre: f64,
@@ -169,7 +192,8 @@ impl Usual {
         let normal = || baseline.iter().map(|(_, value)| *value);
         let centre = median(normal())?;
         let spread = MAD_TO_SIGMA * deviation(normal(), centre)?;
-        let limit = (MIN_SIGMAS * spread).max(MIN_RELATIVE * centre.abs()).max(step(unit));
+        let sigmas = quantile(baseline.len() as f64 - 1.0);
+        let limit = (sigmas * spread).max(MIN_RELATIVE * centre.abs()).max(step(unit));
         Some(Self { centre, spread, limit })
     }
 }
@@ -183,7 +207,7 @@ pub fn steady_finding(
     source: &str,
     query: &str,
 ) -> Option<Finding> {
-    if find_shift(&series.points, &series.unit, periods).is_some() {
+    if shift_of(series, periods).is_some() {
         return None;
     }
     let parts = periods.cut(&series.points)?;
@@ -377,6 +401,37 @@ mod tests {
         for (unit, values, expected) in cases {
             assert_eq!(shift(unit, &values, &periods), expected, "{values:?}");
         }
+    }
+
+    #[test]
+    fn what_is_counted_shifts_by_more_than_the_chance_of_counting() {
+        let periods = Periods::new(Window::new(at(20), at(40)).unwrap());
+        let counted = |signal, unit: &str, now: f64| {
+            // One in ten minutes, as a rule.
+            let before = (0..20).map(|minute| f64::from(u8::from(minute % 10 == 0)));
+            let values: Vec<f64> = before.chain([now; 2]).collect();
+            shift_of(&Series { signal, ..series(unit, &values) }, &periods).is_some()
+        };
+        assert!(!counted(Signal::Errors, "requests", 1.0), "two in a row");
+        assert!(counted(Signal::Errors, "requests", 9.0));
+        assert!(!counted(Signal::Traffic, "requests", 1.0));
+        // Neither rates nor shares are counts.
+        assert!(counted(Signal::Errors, "1/s", 0.5));
+        assert!(counted(Signal::Errors, "ratio", 1.0));
+        assert!(counted(Signal::Saturation, "messages", 1.0));
+    }
+
+    #[test]
+    fn a_short_baseline_tells_its_spread_badly() {
+        let noise = [100.0, 104.0, 96.0, 102.0, 99.0, 101.0];
+        let shifts = |count: usize, now: f64| {
+            let values = noise.iter().copied().cycle().take(count).chain([now; 3]);
+            let periods = Periods::new(Window::new(at(count), at(count + 3)).unwrap());
+            find_shift(&(0..).map(at).zip(values).collect::<Vec<_>>(), "ms", &periods).is_some()
+        };
+        assert!(shifts(60, 116.0));
+        assert!(!shifts(6, 116.0), "six points");
+        assert!(shifts(6, 150.0));
     }
 
     #[test]

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use eog_core::evidence::{Peer, PeerRole, Signal, Trend};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Timestamp};
+use jiff::SignedDuration;
 
 use crate::onsets::share_onset;
 use crate::series::Series;
 use crate::shift::Shift;
-use crate::stats::{USUAL_PERCENT, median, percentile};
+use crate::stats::{USUAL_PERCENT, median, percentile, ranks_apart, shares_apart};
 
 /// Spans are counted in steps of this many seconds.
 pub const SPAN_BUCKET_SECONDS: i64 = 60;
@@ -119,6 +120,32 @@ fn both_series((entity, peer): Key<'_>, steps: &BTreeMap<i64, Bucket>) -> [Serie
     ]
 }
 
+/// A difference of requests counts beyond this many standard deviations: that their series shifted was one test
+/// already.
+const REQUESTS_DIFFER: f64 = 3.0;
+
+/// Whether single requests bear out that a series of them shifted. A step may hold three requests, of different kinds,
+/// and two such steps in a row may differ from all before by chance: durations by the rank test of Mann and Whitney
+/// (1947), failures by their shares.
+pub(crate) fn requests_differ(spans: &[SpanRecord], series: &Series, shift: &Shift) -> bool {
+    let step = SignedDuration::from_secs(SPAN_BUCKET_SECONDS);
+    let end = shift.last().checked_add(step).unwrap_or(Timestamp::MAX);
+    let own = spans.iter().filter(|span| span.peer == series.peer && span.time < end);
+    let own = own.filter(|span| span.duration_ms.is_finite());
+    let (before, after): (Vec<&SpanRecord>, Vec<&SpanRecord>) =
+        own.partition(|span| span.time < shift.onset());
+    if series.signal == Signal::Errors {
+        let share = |spans: &[&SpanRecord]| {
+            let known = spans.iter().filter_map(|span| span.failed);
+            (known.clone().filter(|failed| *failed).count() as f64, known.count() as f64)
+        };
+        return shares_apart(share(&before), share(&after)).abs() >= REQUESTS_DIFFER;
+    }
+    let durations =
+        |spans: &[&SpanRecord]| spans.iter().map(|span| span.duration_ms).collect::<Vec<f64>>();
+    ranks_apart(&durations(&before), &durations(&after)).abs() >= REQUESTS_DIFFER
+}
+
 /// When the requests behind a series began to fail, or to be slower than the 95th percentile of
 /// those before it, for a shift that was found in the series: by single requests, which tell more
 /// than its steps.
@@ -148,6 +175,40 @@ pub(crate) fn span_onset(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_bear_a_shift_out_or_do_not() {
+        let entity = EntityId::new("cart").unwrap();
+        let span = |second: i64, duration_ms: f64, failed: bool| SpanRecord {
+            time: Timestamp::from_second(second).unwrap(),
+            entity: entity.clone(),
+            duration_ms,
+            failed: Some(failed),
+            peer: None,
+            operation: None,
+            ids: None,
+        };
+        // Three requests a minute; from minute 10 on they take so long, and the first of each fails.
+        let told = |slow: f64, minutes: i64| -> Vec<bool> {
+            let spans: Vec<SpanRecord> = (0..10 + minutes)
+                .flat_map(|minute| (0..3).map(move |n| (minute, n)))
+                .map(|(minute, n)| match minute < 10 {
+                    true => span(minute * 60 + n, [10.0, 90.0, 20.0][n as usize], false),
+                    false => span(minute * 60 + n, slow + n as f64, n == 0),
+                })
+                .collect();
+            let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+            let window = eog_core::Window::new(at(10), at(10 + minutes)).unwrap();
+            let periods = crate::series::Periods::new(window);
+            let judged = span_series(&spans).into_iter().map(|series| {
+                let shift = crate::shift::find_shift(&series.points, &series.unit, &periods);
+                shift.is_some_and(|shift| requests_differ(&spans, &series, &shift))
+            });
+            judged.collect()
+        };
+        assert_eq!(told(40.0, 2), [false, false], "others were as slow; two of six fail");
+        assert_eq!(told(200.0, 6), [true, true]);
+    }
 
     #[test]
     fn spans_become_a_ratio_and_a_median_for_each_peer() {

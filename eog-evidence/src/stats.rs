@@ -93,13 +93,45 @@ const SHARES_DIFFER: f64 = 1.96;
 /// assert!(shares_differ((2.0, 304.0), (29.0, 291.0)));
 /// ```
 pub fn shares_differ(before: (f64, f64), after: (f64, f64)) -> bool {
+    shares_apart(before, after).abs() >= SHARES_DIFFER
+}
+
+/// How many standard deviations two shares are apart, by the same measure.
+pub(crate) fn shares_apart(before: (f64, f64), after: (f64, f64)) -> f64 {
     let angle = |(part, whole): (f64, f64)| {
         let share = (part.max(0.0) + 0.375) / (whole.max(0.0) + 0.75);
         share.clamp(0.0, 1.0).sqrt().asin()
     };
     let variance = |(_, whole): (f64, f64)| 1.0 / (4.0 * whole.max(0.0) + 2.0);
-    let z = (angle(after) - angle(before)) / (variance(before) + variance(after)).sqrt();
-    z.abs() >= SHARES_DIFFER
+    (angle(after) - angle(before)) / (variance(before) + variance(after)).sqrt()
+}
+
+/// How many standard deviations the ranks of two samples are apart (Mann and Whitney, *On a test of whether one of two
+/// random variables is stochastically larger than the other*, 1947); above zero where the second is larger.
+pub(crate) fn ranks_apart(before: &[f64], after: &[f64]) -> f64 {
+    let mut sorted = before.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let wins: f64 = after
+        .iter()
+        .map(|value| {
+            let below = sorted.partition_point(|other| other < value);
+            let not_above = sorted.partition_point(|other| other <= value);
+            (below + not_above) as f64 / 2.0
+        })
+        .sum();
+    let (m, n) = (before.len() as f64, after.len() as f64);
+    let spread = (m * n * (m + n + 1.0) / 12.0).sqrt();
+    if spread > 0.0 { (wins - m * n / 2.0) / spread } else { 0.0 }
+}
+
+/// The quantile of Student's t that corresponds to 4 σ of the normal distribution, by the expansion of Cornish and
+/// Fisher (Abramowitz and Stegun 26.7.5).
+pub(crate) fn quantile(freedom: f64) -> f64 {
+    let (z, n) = (COUNTS_DIFFER, freedom.max(1.0));
+    let first = (z.powi(3) + z) / 4.0;
+    let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
+    let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
+    z + first / n + second / n.powi(2) + third / n.powi(3)
 }
 
 #[cfg(test)]
@@ -119,6 +151,17 @@ mod tests {
             assert_eq!(median(values.iter().copied()), expected, "{values:?}");
         }
         assert_eq!(median([f64::MAX, f64::MAX]), Some(f64::MAX));
+    }
+
+    #[test]
+    fn ranks_tell_how_far_samples_are_apart() {
+        let many = |from: u32| (from..from + 10).map(f64::from).collect::<Vec<f64>>();
+        assert!(ranks_apart(&many(0), &many(10)) > 3.7);
+        assert!(ranks_apart(&many(10), &many(0)) < -3.7);
+        assert_eq!(ranks_apart(&[1.0; 9], &[1.0; 4]), 0.0, "ties");
+        assert_eq!(ranks_apart(&[], &[1.0]), 0.0);
+        // However far away, two values are few.
+        assert!(ranks_apart(&many(0), &[1e9; 2]) < 3.0);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use eog_mcp::server::Server;
 use eog_sources::{SourceConfig, expand};
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -166,7 +167,7 @@ impl Config {
     /// Whether a text is such a configuration, by its fields. Whether it can be used is another question.
     pub fn is_one(text: &str) -> bool {
         let table: Option<toml::Table> = toml::from_str(text).ok();
-        table.is_some_and(|table| table.get("source").is_some_and(toml::Value::is_str))
+        table.is_some_and(|table| table.contains_key("source"))
     }
 
     /// Reads a configuration with all that it names: sources, templates, secrets of the environment.
@@ -176,7 +177,10 @@ impl Config {
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
         let place = file.display().to_string();
         let wrong = |reason: String| ConfigError { place: place.clone(), reason };
-        let text = text_of(file).map_err(&wrong)?;
+        let text = text_of(file).map_err(|reason| match file.exists() {
+            true => wrong(reason),
+            false => wrong(format!("{reason}; `eog init on-call` writes one")),
+        })?;
         let read: File =
             toml::from_str(&text).map_err(|error| wrong(error.to_string().trim().to_owned()))?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -210,9 +214,12 @@ impl Config {
             }
             webhooks.push(webhook(given, &folder).map_err(of)?);
         }
+        let settings = settings(&read.investigation);
+        Server::check_settings(&settings)
+            .map_err(|reason| wrong(format!("[investigation]: {reason}")))?;
         Ok(Self {
             source,
-            settings: settings(&read.investigation),
+            settings,
             group_by: read.group_by,
             pace: Pace { settle, pause, quiet },
             at_once: read.at_once,
@@ -225,6 +232,11 @@ impl Config {
 
     /// In one line, for people.
     pub fn in_words(&self) -> String {
+        format!("a service on call: {}", self.to_do())
+    }
+
+    /// Whom it asks and tells, in one line.
+    pub fn to_do(&self) -> String {
         let sources = self.source.sources().join(", ");
         let told = match self.webhooks.as_slice() {
             [] => "nobody is told".to_owned(),
@@ -233,7 +245,7 @@ impl Config {
                 format!("tells {}", names.join(", "))
             }
         };
-        format!("a service on call: asks {sources}; {told}")
+        format!("asks {sources}; {told}")
     }
 }
 
@@ -326,11 +338,19 @@ fn address(name: &str, text: &str) -> Result<reqwest::Url, String> {
 }
 
 fn text_of(file: &Path) -> Result<String, String> {
-    let size = file.metadata().map_err(|error| error.to_string())?.len();
+    let size = file.metadata().map_err(|error| why(&error))?.len();
     if size > MAX_FILE {
         return Err(format!("longer than {MAX_FILE} bytes"));
     }
     std::fs::read_to_string(file).map_err(|error| error.to_string())
+}
+
+/// Why a file cannot be read.
+fn why(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -365,6 +385,7 @@ mod tests {
             ("source = 'absent.toml'\n".to_owned(), "source: "),
             (format!("at_once = 0\n{HOOK}"), "at_once: give a number"),
             (format!("colour = 1\n{HOOK}"), "line 1"),
+            (format!("{HOOK}[investigation]\ncontroller = 'magic'\n"), "[investigation]: "),
             (HOOK.replace("http://b", "ftp://hunter2"), "url must begin"),
             (HOOK.replace("'a'", "'A b'"), "name: "),
             (format!("{HOOK}secret = 'short'\n"), "secret: a secret of 5 bytes"),

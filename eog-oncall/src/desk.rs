@@ -160,17 +160,20 @@ impl Desk {
         }
         for (fingerprint, alert) in request.alerts {
             let (key, labels) = shared.group(&group, &alert);
-            let number = match state.by_key.get(&key) {
-                Some(number) => *number,
+            let (number, is_first) = match state.by_key.get(&key) {
+                Some(number) => (*number, false),
                 // What nobody has heard of and is over is no incident.
                 None if !alert.is_firing() => {
                     shared.count(Meaning::Stale);
                     continue;
                 }
-                None => state.begin(key, labels, now),
+                None => (state.begin(key, labels, now), true),
             };
             let most = shared.limits.alerts;
             let Some(incident) = state.open.get_mut(&number) else { continue };
+            if is_first {
+                tracing::info!(incident = %id(number), alert = ?alert.name(), "incident opened");
+            }
             let before = incident.alerts.len();
             let meaning = incident.receive(&fingerprint, alert, now, most);
             let more = incident.alerts.len() - before;
@@ -434,6 +437,13 @@ fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
                 None => Ok(()),
             };
             let mut state = shared.state();
+            match (&state.unwritten, &written) {
+                (None, Err(reason)) => {
+                    tracing::error!(incident = %id(number), ?reason, "incidents cannot be stored");
+                }
+                (Some(_), Ok(())) => tracing::info!("incidents can be stored again"),
+                _ => {}
+            }
             state.unwritten = written.clone().err();
             if written.is_ok() {
                 state.let_go(number);

@@ -12,6 +12,10 @@
 //! - What was acknowledged is on disk: alerts, incidents and messages that are still to be delivered survive
 //!   the end of the process, and a run that was cut off goes on from its journal.
 //!
+//! - What happens is told as events of `tracing`, with the target `eog_oncall`: a line each of incidents, runs and
+//!   messages that did not arrive, none of single alerts, so that a storm of these is no storm of lines. Texts
+//!   from outside are quoted.
+//!
 //! Alerts are untrusted: they are bounded and masked when they are read, and data in every template.
 
 mod alert;
@@ -26,6 +30,7 @@ pub mod incident;
 mod message;
 mod metrics;
 mod outbox;
+mod refusals;
 mod retention;
 mod routes;
 mod runner;

@@ -82,7 +82,20 @@ impl Outbox {
                     index.entry(letter.to).or_default().insert(name, letter.next_at);
                 }
                 // It cannot be delivered; people may look at it.
-                Err(_) => drop(std::fs::rename(entry.path(), dead.join(&name))),
+                Err(reason) => {
+                    tracing::error!(file = ?name, ?reason, "a message cannot be read; it is among the dead");
+                    let _ = std::fs::rename(entry.path(), dead.join(&name));
+                }
+            }
+        }
+        for (to, messages) in &index {
+            if !webhooks.iter().any(|webhook| webhook.name == *to) {
+                let count = messages.len();
+                tracing::warn!(
+                    ?to,
+                    count,
+                    "messages wait for a webhook that is not configured any more"
+                );
             }
         }
         let shared = Shared {
@@ -215,8 +228,13 @@ impl Shared {
                 "delivered"
             }
             Err(Failed { reason, is_final, after }) => {
-                letter.last = Some(reason);
                 let is_dead = is_final || letter.tried >= webhook.attempts;
+                let (to, id, tried) = (&webhook.name, &letter.id, letter.tried);
+                match is_dead {
+                    true => tracing::error!(%to, %id, tried, ?reason, "message given up"),
+                    false => tracing::warn!(%to, %id, tried, ?reason, "message not delivered yet"),
+                }
+                letter.last = Some(reason);
                 let pause = pause(webhook.first_delay, letter.tried).max(after.unwrap_or_default());
                 let next = Timestamp::now().checked_add(pause).unwrap_or(Timestamp::MAX);
                 letter.next_at = next;

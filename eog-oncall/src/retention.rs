@@ -36,6 +36,7 @@ pub(crate) fn clear(
             let _ = std::fs::remove_dir_all(folder);
         }
         desk.remove(number);
+        tracing::info!(incident = %id(number), "incident removed, as `keep` says");
         count -= 1;
     }
     outbox.forget(std::time::SystemTime::from(oldest));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -23,6 +23,8 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/alerts", post(alerts))
         .route("/incidents", get(incidents))
         .route("/incidents/{id}", get(incident))
+        // The gate of the server bounds bodies, by `--max-body`.
+        .layer(DefaultBodyLimit::disable())
         .with_state(shared)
 }
 
@@ -34,29 +36,33 @@ pub(crate) fn metrics(shared: Arc<Shared>) -> Router {
 type Served = State<Arc<Shared>>;
 
 async fn alerts(State(served): Served, headers: HeaderMap, body: Bytes) -> Response {
-    let (kind, answer) = take_in(&served, &headers, &body).await;
+    let (kind, answer) = match take_in(&served, &headers, &body).await {
+        Ok(()) => ("taken", told(StatusCode::OK, "taken in")),
+        Err((kind, status, reason)) => {
+            served.refusals.tell(kind, &reason);
+            (kind, told(status, &reason))
+        }
+    };
     served.metrics.requests.get_or_create(&Kind::of(kind)).inc();
     answer
 }
 
-async fn take_in(served: &Shared, headers: &HeaderMap, body: &[u8]) -> (&'static str, Response) {
+/// What becomes of a request that is not taken in: for the figures, as a status, and in words.
+type NotTaken = (&'static str, StatusCode, String);
+
+async fn take_in(served: &Shared, headers: &HeaderMap, body: &[u8]) -> Result<(), NotTaken> {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
         let reason = "send application/json, as Alertmanager does";
-        return ("refused", told(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
+        return Err(("refused", StatusCode::UNSUPPORTED_MEDIA_TYPE, reason.to_owned()));
     }
-    let request = match Notification::read(body) {
-        Ok(request) => request,
-        Err(reason) => return ("refused", told(StatusCode::BAD_REQUEST, &reason)),
-    };
+    let request =
+        Notification::read(body).map_err(|reason| ("refused", StatusCode::BAD_REQUEST, reason))?;
     // Alertmanager tries again after 5xx, and not after 4xx.
-    match served.desk.receive(request, Timestamp::now()).await {
-        Ok(()) => ("taken", told(StatusCode::OK, "taken in")),
-        Err(Refused::Full(reason)) => ("full", told(StatusCode::SERVICE_UNAVAILABLE, &reason)),
-        Err(Refused::NotStored(reason)) => {
-            ("not_stored", told(StatusCode::INTERNAL_SERVER_ERROR, &reason))
-        }
-    }
+    served.desk.receive(request, Timestamp::now()).await.map_err(|refused| match refused {
+        Refused::Full(reason) => ("full", StatusCode::SERVICE_UNAVAILABLE, reason),
+        Refused::NotStored(reason) => ("not_stored", StatusCode::INTERNAL_SERVER_ERROR, reason),
+    })
 }
 
 async fn incidents(State(served): Served) -> Response {

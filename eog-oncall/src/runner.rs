@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eog_mcp::server::{Fate, Order, Outcome};
+use eog_report::clean::clean_up_to;
 use eog_sources::{CaptureReport, SentAlert, SourceConfig};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
@@ -19,6 +20,8 @@ use crate::service::Shared;
 
 /// How often is looked for what has become due by time alone.
 const BEAT: Duration = Duration::from_millis(250);
+/// Most characters of a reason in a line.
+const MAX_REASON: usize = 300;
 /// How often what is over is cleared.
 const CLEAR: Duration = Duration::from_secs(300);
 
@@ -67,13 +70,18 @@ fn close(shared: &Shared, now: Timestamp) {
                 continue;
             }
         }
-        shared.desk.change(incident.number, |it| {
+        let is_closed = shared.desk.change(incident.number, |it| {
             // An alert may have come in between.
-            if it.resolved_at == incident.resolved_at && it.news_at.is_none() {
+            let is_over = it.resolved_at == incident.resolved_at && it.news_at.is_none();
+            if is_over {
                 it.told += 1;
                 it.closed_at = Some(now);
             }
+            is_over
         });
+        if is_closed == Some(true) {
+            tracing::info!(incident = %incident.id(), flaps = incident.flaps, "incident closed");
+        }
     }
 }
 
@@ -81,11 +89,14 @@ async fn work(shared: &Arc<Shared>, job: Job, stop: &CancellationToken) {
     // What is under way is on disk, so that a restart goes on with it.
     let _ = shared.desk.write(job.number).await;
     let (number, since) = (job.number, job.since);
+    let incident = id(number);
+    tracing::info!(%incident, run = job.run, alerts = job.alerts.len(), "run begins");
     let made = tokio::select! {
         biased;
         made = make(shared, job) => made,
         () = stop.cancelled() => {
             shared.desk.change(number, Incident::cut_off);
+            tracing::info!(%incident, "run cut off by the end of the service; it goes on after a restart");
             return;
         }
     };
@@ -94,16 +105,23 @@ async fn work(shared: &Arc<Shared>, job: Job, stop: &CancellationToken) {
         Ok(outcome) => {
             let confidence = outcome.report.diagnosis.conclusion.confidence.to_string();
             shared.metrics.runs.get_or_create(&Kind::of(confidence)).inc();
-            shared.metrics.seconds.observe(now.duration_since(since).as_secs_f64().max(0.0));
-            tell(shared, number, &outcome, now);
+            let seconds = now.duration_since(since).as_secs_f64().max(0.0);
+            shared.metrics.seconds.observe(seconds);
+            tell(shared, number, &outcome, seconds, now);
         }
         Err(Problem { fate: Some(Fate::Again), .. }) if stop.is_cancelled() => {
             shared.desk.change(number, Incident::cut_off);
         }
         Err(Problem { reason, fate }) => {
+            let told = clean_up_to(&reason, MAX_REASON);
             shared.metrics.runs.get_or_create(&Kind::of("failed")).inc();
             let may_again = fate != Some(Fate::Lost);
             let is_tried_again = shared.desk.change(number, |it| it.fail(reason, may_again, now));
+            if is_tried_again == Some(true) {
+                tracing::warn!(%incident, reason = ?told, "run without a result; it is tried again");
+            } else {
+                tracing::error!(%incident, reason = ?told, "run without a result; given up");
+            }
             if is_tried_again == Some(false) {
                 put(shared, number, Event::Failed, None, now);
             }
@@ -144,15 +162,22 @@ async fn capture(source: &SourceConfig, alerts: &[SentAlert], into: &Path) -> Re
     }
     let captured =
         eog_sources::capture_for(source, alerts, None, Timestamp::now(), into, &|_| {}).await;
-    captured.map(drop).map_err(|error| error.to_string())
+    let report = captured.map_err(|error| error.to_string())?;
+    if let Some(first) = report.missing.first() {
+        let (count, first) = (report.missing.len(), clean_up_to(first, MAX_REASON));
+        tracing::warn!(capture = ?into, missing = count, ?first, "not all sources gave all");
+    }
+    Ok(())
 }
 
-fn tell(shared: &Shared, number: u64, outcome: &Outcome, now: Timestamp) {
+fn tell(shared: &Shared, number: u64, outcome: &Outcome, seconds: f64, now: Timestamp) {
     let url = shared.page_url.as_ref().map(|url| format!("{url}/i/{}", outcome.id));
     let result = ResultView::new(&outcome.id, url, &outcome.report);
     let causes: Vec<String> =
         result.causes.iter().flat_map(|cause| cause.entities.clone()).collect();
     let confidence = result.confidence.clone();
+    let (incident, investigation) = (id(number), &outcome.id);
+    tracing::info!(%incident, %investigation, %confidence, ?causes, seconds, "run has a result");
     let Some(mut incident) = shared.desk.one(&id(number)) else { return };
     let event = if incident.investigation.is_some() { Event::Updated } else { Event::Diagnosed };
     incident.problem = None;
@@ -183,6 +208,6 @@ fn put(shared: &Shared, number: u64, event: Event, result: Option<ResultView>, n
 
 fn put_message(shared: &Shared, message: &Message, now: Timestamp) {
     if let Err(reason) = shared.outbox.put(message, now) {
-        eprintln!("eog: {}: the message cannot be stored: {reason}", message.id);
+        tracing::error!(id = %message.id, ?reason, "the message cannot be stored");
     }
 }

@@ -18,6 +18,7 @@ use crate::health::health;
 use crate::host::OnCallHost;
 use crate::metrics::Metrics;
 use crate::outbox::Outbox;
+use crate::refusals::Refusals;
 use crate::{routes, runner};
 
 /// The service. Clones are the same.
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) at_once: usize,
     pub(crate) keep: Keep,
     pub(crate) page_url: Option<String>,
+    pub(crate) refusals: Refusals,
     /// Held as long as the service works: another one would deliver the same.
     _lock: File,
 }
@@ -55,9 +57,6 @@ pub enum OpenError {
     /// OTLP cannot be received.
     #[error("{0}")]
     Receiver(eog_sources::ConfigError),
-    /// The settings of investigations cannot be used.
-    #[error("[investigation]: {0}")]
-    Settings(String),
 }
 
 impl OnCall {
@@ -77,7 +76,6 @@ impl OnCall {
     /// # Errors
     /// [`OpenError`].
     pub fn open(config: Config, server: Server, state: &Path) -> Result<Self, OpenError> {
-        server.check_settings(&config.settings).map_err(OpenError::Settings)?;
         let captures = Self::captures(state)?;
         let folder = state.join("on-call");
         let unusable =
@@ -108,6 +106,7 @@ impl OnCall {
             at_once,
             keep,
             page_url,
+            refusals: Refusals::default(),
             _lock: lock,
         };
         Ok(Self(Arc::new(shared)))
@@ -144,7 +143,7 @@ impl OnCall {
             if let Some(receiver) = receiver
                 && let Err(error) = receiver.run(until).await
             {
-                eprintln!("eog: OTLP is received no more: {error}");
+                tracing::error!(reason = ?error.to_string(), "OTLP is received no more");
             }
         };
         tokio::join!(runner::run(self.0.clone(), stop), delivering, receiving);

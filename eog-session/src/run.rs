@@ -19,7 +19,7 @@ use eog_evidence::StartError;
 use eog_report::Narrative;
 use eog_search::{Roles, Toolset};
 use serde::{Deserialize, Serialize};
-use tracing::{Instrument as _, info_span};
+use tracing::{Instrument as _, Span, info_span};
 
 use crate::controllers::{
     AnyFinished, AnyLedger, AnySettings, Changes, ControllerName, Helpers, Investigator, each,
@@ -224,7 +224,12 @@ impl<'a> Course<'a> {
     ///
     /// # Errors
     /// [`RunError`] when it could not begin, or what was judged cannot be used.
-    pub async fn begin(mut self, start: Start) -> Result<Ended, RunError> {
+    pub async fn begin(self, start: Start) -> Result<Ended, RunError> {
+        let span = self.span();
+        self.begin_traced(start).instrument(span).await
+    }
+
+    async fn begin_traced(mut self, start: Start) -> Result<Ended, RunError> {
         let judge = self.judge()?;
         // Before anything is asked that costs.
         let tools = self.tools(&*judge, start.settings.controller()).await?;
@@ -263,6 +268,15 @@ impl<'a> Course<'a> {
     /// # Errors
     /// As for [`Course::resume`].
     pub async fn observe(
+        self,
+        ledger: &AnyLedger,
+        news: Vec<Observation>,
+    ) -> Result<Ended, RunError> {
+        let span = self.span();
+        self.observe_traced(ledger, news).instrument(span).await
+    }
+
+    async fn observe_traced(
         self,
         ledger: &AnyLedger,
         news: Vec<Observation>,
@@ -306,6 +320,16 @@ impl<'a> Course<'a> {
         at: u64,
         changes: Changes,
     ) -> Result<Ended, RunError> {
+        let span = self.span();
+        self.fork_traced(ledger, at, changes).instrument(span).await
+    }
+
+    async fn fork_traced(
+        self,
+        ledger: &AnyLedger,
+        at: u64,
+        changes: Changes,
+    ) -> Result<Ended, RunError> {
         let case = ledger.case().ok_or(RunError::Empty)?;
         let judge = self.judge()?;
         let tools = self.tools(&*judge, ledger.controller()).await?;
@@ -316,6 +340,12 @@ impl<'a> Course<'a> {
             })
             .await
         })
+    }
+
+    /// What traces show of all of it: the choice of where to start, the run, and the words of the result.
+    fn span(&self) -> Span {
+        let name = &self.source.incident().name;
+        info_span!("investigate", otel.name = format!("investigate {name}"))
     }
 
     fn judge(&self) -> Result<Box<dyn Judge>, RunError> {
@@ -392,8 +422,7 @@ impl<'a> Course<'a> {
             Some(speculation) => engine.with_speculation(speculation),
             None => engine,
         };
-        let span = info_span!("investigate", otel.name = format!("investigate {name}"));
-        let running = run(records.of_engine(engine)).instrument(span);
+        let running = run(records.of_engine(engine));
         let (finished, ()) = tokio::join!(running, follow::<M>(stream, &*listener));
         let finished = AnyFinished::from(finished?);
         judge.check()?;

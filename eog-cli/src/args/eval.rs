@@ -181,6 +181,8 @@ pub(crate) enum GeneratedSystem {
     Batch,
     /// One application behind a proxy: instances on nodes, one database, a cache, outside services.
     Monolith,
+    /// Some forty services behind a gateway, complaints of users, nothing changed.
+    Gateway,
 }
 
 const GENERATED_HELP: &str = "\
@@ -188,6 +190,7 @@ Examples:
   eog eval generated services --seeds 60 --knock-out
   eog eval generated chains --seeds 40 --csv chains.csv
   eog eval generated monolith --seeds 40 --without-changes
+  eog eval generated gateway --seeds 40
   eog eval generated batch --seeds 5 --bundles incidents";
 
 /// What is simulated from ground truths.

@@ -147,9 +147,10 @@ pub(crate) struct Serve {
     #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
     pub(crate) origins: Vec<String>,
 
-    /// Maximum size of a request body.
-    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = parse_size, requires = "http")]
-    pub(crate) max_body: u64,
+    /// Maximum size of a request body. Default: 1M; 16M with --on-call, since Alertmanager sends all
+    /// alerts of a group in one request.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "http")]
+    pub(crate) max_body: Option<u64>,
 
     /// How long a client whose connection broke during a call may take to reconnect, in seconds.
     /// After that its calls are cancelled.

@@ -17,6 +17,10 @@ mod interrupt;
 mod judging;
 mod lab;
 mod no_calls;
+mod on_call;
+#[path = "../on_call_lab/mod.rs"]
+#[expect(dead_code, reason = "of the helpers only some are needed here")]
+mod on_call_lab;
 mod over_mcp;
 mod quester;
 mod quests;

@@ -14,6 +14,7 @@ use serde_json::Value;
 pub(crate) struct Service {
     child: Child,
     port: u16,
+    said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Drop for Service {
@@ -34,8 +35,20 @@ impl Service {
 
     /// Starts it with further arguments.
     pub(crate) fn start_with(folder: &Path, port: u16, more: &[&str]) -> Self {
+        Self::start_in(folder, port, more, &[])
+    }
+
+    /// The same, with variables of the environment.
+    pub(crate) fn start_in(
+        folder: &Path,
+        port: u16,
+        more: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
         command.current_dir(folder).env_remove("EOG_MCP_TOKEN");
+        // Of a model of a test, which wants none.
+        command.env("OPENAI_API_KEY", "none").envs(environment.iter().copied());
         command.args(["serve", "--on-call", "oncall.toml", "--state", "state"]).args(more);
         command
             .arg("--http")
@@ -49,12 +62,38 @@ impl Service {
         let port = line.trim().strip_suffix("/mcp").and_then(|rest| rest.rsplit(':').next());
         let port = port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("{line}"));
         // What else it says is shown with the test.
+        let said = Arc::<Mutex<Vec<String>>>::default();
+        let heard = said.clone();
         std::thread::spawn(move || {
             for line in errors.lines().map_while(Result::ok) {
                 eprintln!("{line}");
+                heard.lock().unwrap().push(line);
             }
         });
-        Self { child, port }
+        Self { child, port, said }
+    }
+
+    /// Starts it with a file in place of standard error, which is named to it as the journal of systemd.
+    pub(crate) fn start_with_journal(folder: &Path, journal: &Path) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        let file = std::fs::File::create(journal).unwrap();
+        let meta = file.metadata().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
+        command.current_dir(folder).env_remove("EOG_MCP_TOKEN");
+        command.env("JOURNAL_STREAM", format!("{}:{}", meta.dev(), meta.ino()));
+        command.args(["serve", "--on-call", "oncall.toml", "--state", "state"]);
+        command.args(["--http", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(file);
+        let child = command.spawn().unwrap();
+        let port = wait_for(|| {
+            let said = std::fs::read_to_string(journal).unwrap();
+            said.split_once("/mcp\n")?.0.rsplit(':').next()?.parse().ok()
+        });
+        Self { child, port, said: Arc::default() }
+    }
+
+    /// What it has said on standard error, but for the first line.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.said.lock().unwrap().clone()
     }
 
     pub(crate) fn kill(&mut self) {
@@ -157,6 +196,8 @@ pub(crate) fn wait_for<T>(mut found: impl FnMut() -> Option<T>) -> T {
 /// What somebody was told.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
+    /// When it came.
+    pub(crate) at: eog::Timestamp,
     headers: BTreeMap<String, String>,
     pub(crate) body: String,
 }
@@ -219,7 +260,7 @@ fn answer(mut stream: &TcpStream, heard: &Mutex<Heard>) -> Option<()> {
     let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
     reader.read_exact(&mut body).ok()?;
     let mut heard = heard.lock().unwrap();
-    let told = Told { headers, body: String::from_utf8(body).ok()? };
+    let told = Told { at: eog::Timestamp::now(), headers, body: String::from_utf8(body).ok()? };
     heard.told.entry(path.clone()).or_default().push(told);
     let status = match heard.script.get_mut(&path) {
         Some(script) if !script.is_empty() => script.remove(0),

@@ -34,6 +34,19 @@ pub(super) fn machine(seed: RandomSeed) -> Option<Generated> {
         .find_map(|attempt| machines::incident(seed.child(&format!("attempt {attempt}"))))
 }
 
+/// Services behind a gateway: a short recording with a fault near its end.
+pub(super) fn gateway(seed: RandomSeed) -> Option<Generated> {
+    let mut system = Kind::Gateway.system(seed)?;
+    let operations = kinds::assign(&mut system, seed);
+    let mut draw = seed.stream("timing");
+    let before = (900.0 + 2_100.0 * draw.share()).floor();
+    let length = before + (180.0 + 300.0 * draw.share()).floor();
+    let trouble = trouble::telling::draw(&system, before, seed)?;
+    let timing = Timing { length, usual: before / 2.0 };
+    let course = flow::run(&system, std::slice::from_ref(&trouble), timing, seed);
+    record::gateway::record(&system, &operations, &trouble, &course, seed)
+}
+
 /// Any kind of system, with everything that can happen to it.
 pub(super) fn whole(kind: Kind, without_changes: bool, seed: RandomSeed) -> Option<Generated> {
     let seed = if without_changes { seed.child("without changes") } else { seed };

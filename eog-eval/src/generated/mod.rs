@@ -43,6 +43,9 @@ pub enum Kind {
     Batch,
     /// One large application: a proxy, instances, one database, a cache.
     Monolith,
+    /// Some forty services behind a gateway with a dozen callees, short recordings, complaints of
+    /// users for alerts, nothing on record that was changed.
+    Gateway,
 }
 
 /// Which incidents are made.
@@ -50,7 +53,7 @@ pub enum Kind {
 pub struct World {
     /// The kind of system.
     pub kind: Kind,
-    /// No change causes anything; the harmless ones stay. Machines are the same either way.
+    /// No change causes anything; the harmless ones stay. Machines and gateways are the same either way.
     pub without_changes: bool,
 }
 
@@ -79,6 +82,7 @@ impl Kind {
             Self::Events => "events",
             Self::Batch => "batch",
             Self::Monolith => "monolith",
+            Self::Gateway => "gateway",
         }
     }
 
@@ -92,6 +96,7 @@ impl Kind {
             Self::Events => kinds::events::system(seed),
             Self::Batch => kinds::batch::system(seed),
             Self::Monolith => kinds::monolith::system(seed),
+            Self::Gateway => kinds::gateway::system(seed),
         })
     }
 
@@ -110,6 +115,8 @@ pub fn incident(world: impl Into<World>, seed: u64) -> Result<Generated, EvalErr
     let is_classic = matches!(kind, Kind::Services | Kind::Pipeline) && !without_changes;
     let drawn = if kind == Kind::Machine {
         incident::machine(seed)
+    } else if kind == Kind::Gateway {
+        incident::gateway(seed)
     } else if is_classic {
         incident::classic(kind, seed)
     } else {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::Options;
 use super::case::SuiteCase;
-use crate::baselines::baselines;
+use crate::baselines::baselines_with;
 use crate::calibration::Outcome;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
@@ -18,6 +18,7 @@ use crate::funnel::{Funnel, funnel};
 use crate::investigation::{Investigation, investigate_by, investigate_source, settings_of_run};
 use crate::near::nearest;
 use crate::ranking::Ranking;
+use crate::scan::Scan;
 
 /// What one case scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -105,6 +106,7 @@ pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalE
     let SuiteCase { name, bundle, truth, truth_file, knocked_out } = case;
     let failed =
         |error: EvalError| EvalError::Case { case: name.clone(), reason: error.to_string() };
+    let scan = Scan::of(&bundle);
     let begun = Instant::now();
     let source = Opened::new("", OfBundle::new(bundle));
     let ended = investigate_source(&source, options.settings.clone()).map_err(failed)?;
@@ -130,7 +132,7 @@ pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalE
     }
     let suspects = ended.suspects();
     let known = !truth.causes.is_empty();
-    let trivial = if known { baselines(&ended.case, &source) } else { Vec::new() };
+    let trivial = if known { baselines_with(&ended.case, &source, Some(scan)) } else { Vec::new() };
     let trivial = trivial
         .into_iter()
         .map(|(name, ranking)| BaselineScore {

@@ -8,8 +8,8 @@ use jiff::SignedDuration;
 
 use super::{Kind, Measured};
 use crate::series::{MIN_BASELINE, Periods, Series};
-use crate::shift::{MIN_RELATIVE, MIN_RUN, MIN_SIGMAS};
-use crate::stats::{USUAL_PERCENT, median, percentile, scale};
+use crate::shift::{MIN_RELATIVE, MIN_RUN};
+use crate::stats::{USUAL_PERCENT, median, percentile, quantile, scale};
 
 /// Whether a burden counts calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -192,7 +192,8 @@ pub(super) fn account(
         incident.iter().filter_map(|point| excess(point, reference)).collect();
     // Where there are two usual levels, the deviation tells of one of them alone.
     let often = percentile(baseline.iter().copied(), USUAL_PERCENT).unwrap_or(0.0);
-    let limit = (MIN_SIGMAS * scale(&baseline).unwrap_or(0.0)).max(MIN_RELATIVE * level).max(often);
+    let sigmas = quantile(baseline.len() as f64 - 1.0);
+    let limit = (sigmas * scale(&baseline).unwrap_or(0.0)).max(MIN_RELATIVE * level).max(often);
     let high: Vec<Timestamp> =
         points.iter().filter(|point| point.1 > limit).map(|point| point.0).collect();
     let shown = incident.iter().filter(|(at, _)| high.is_empty() || high.contains(at));

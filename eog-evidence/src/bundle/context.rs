@@ -25,9 +25,11 @@ use crate::logs::LinesRecorded;
 use crate::recorded::holes;
 use crate::self_time::Calls;
 use crate::series::{Periods, Series};
-use crate::shift::{Shift, dated_shift_finding, full_finding, shift_finding, steady_finding};
+use crate::shift::{
+    Shift, dated_shift_finding, find_shift, full_finding, shift_finding, steady_finding,
+};
 use crate::signs::{is_real_change, is_surge, is_worse, magnitude};
-use crate::spans::{span_onset, span_series};
+use crate::spans::{requests_differ, span_onset, span_series};
 use crate::text::counted;
 use crate::ways::Ways;
 
@@ -415,7 +417,9 @@ fn telemetry_findings(
         EvidenceKind::Span => {
             let end = periods.window.end();
             let onset = |shift: &Shift| span_onset(&telemetry.spans, series, shift, end);
-            dated_shift_finding(series, periods, source, query, onset)
+            let shift = find_shift(&series.points, &series.unit, periods)?;
+            let differ = requests_differ(&telemetry.spans, series, &shift);
+            differ.then(|| dated_shift_finding(series, periods, source, query, onset))?
         }
         _ => shift_finding(series, periods, source, query)
             .or_else(|| full_finding(series, periods, source, query)),

@@ -42,9 +42,9 @@ use crate::events::{event_findings, is_failure};
 use crate::incident::Incident;
 use crate::intervals::Intervals;
 use crate::mask::mask_in_place;
-use crate::series::MIN_BASELINE;
+use crate::series::{MIN_BASELINE, Series};
 use crate::shift::MIN_RUN;
-use crate::spans::span_series;
+use crate::spans::{SpanRecord, span_series};
 use crate::text::{counted, shorten};
 use intake::{Intake, Telemetry};
 use table::Complaints;
@@ -89,6 +89,16 @@ impl Bundle {
     /// What the incident is called.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// All that was measured, by entity.
+    pub fn series(&self) -> impl Iterator<Item = &Series> {
+        self.telemetry.values().flat_map(|telemetry| telemetry.series.values())
+    }
+
+    /// All traced requests and calls, by entity.
+    pub fn spans(&self) -> impl Iterator<Item = &SpanRecord> {
+        self.telemetry.values().flat_map(|telemetry| &telemetry.spans)
     }
 
     /// What the start of an investigation needs.

@@ -389,9 +389,8 @@ impl<'a> Facts<'a> {
         names
     }
 
-    /// Whom to look at, in this order: whoever upstream is hit hardest, who is on the way there, the upstream neighbours.
-    /// Those that found themselves healthy are left out.
-    pub(super) fn where_to_look(&self) -> Vec<&'a EntityId> {
+    /// Whoever upstream is hit hardest, each with the note that says so; and who is on the way there.
+    pub(super) fn hit_upstream(&self) -> impl Iterator<Item = (&'a EntityId, &'a Finding)> {
         let is_hint = |finding: &&Finding| {
             finding.kind == EvidenceKind::Note
                 && finding.quantity.is_none()
@@ -400,8 +399,13 @@ impl<'a> Facts<'a> {
                 && role(finding) == Some(PeerRole::NextUpstream)
         };
         let hints = self.findings().iter().filter(is_hint);
-        let mut order: Vec<&EntityId> =
-            hints.filter_map(|hint| hint.peer.as_ref()).map(|peer| &peer.entity).collect();
+        hints.filter_map(|hint| Some((&hint.peer.as_ref()?.entity, hint)))
+    }
+
+    /// Whom to look at, in this order: whoever upstream is hit hardest, who is on the way there, the upstream neighbours.
+    /// Those that found themselves healthy are left out.
+    pub(super) fn where_to_look(&self) -> Vec<&'a EntityId> {
+        let mut order: Vec<&EntityId> = self.hit_upstream().map(|(entity, _)| entity).collect();
         order.extend(self.upstream());
         order.retain(|other| self.label_of(other) != Some(Label::Healthy));
         let mut seen = std::collections::BTreeSet::new();

@@ -320,7 +320,7 @@ impl<'a> Ledger<'a> {
             if old.is_empty() || new.is_empty() {
                 return None;
             }
-            let each = Excess::between(&old, &new, after.len());
+            let each = Excess::of_counts((&old, before.len()), (&new, after.len()));
             let name = self.names.get(callee)?;
             each.is_fewer().then(|| ((*name).clone(), each.usual, each.now))
         });

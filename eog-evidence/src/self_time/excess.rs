@@ -3,7 +3,7 @@
 use eog_core::Timestamp;
 
 use crate::shift::{MIN_RELATIVE, MIN_SIGMAS};
-use crate::stats::mean;
+use crate::stats::{mean, quantile};
 
 /// Fewest calls of a period that tell anything.
 pub(super) const MIN_CALLS: usize = 5;
@@ -39,6 +39,19 @@ impl Excess {
     pub(super) fn between(old: &[f64], new: &[f64], count: usize) -> Self {
         let (usual, now) = (mean(old), mean(new));
         Self { usual, now, count, stands_out: differs(old, new) }
+    }
+
+    /// The same of whole numbers, such as calls for each request, by means of batches, and how many requests these
+    /// are. However alike the batches are, whole numbers lie no closer to their mean than to the next ones.
+    pub(super) fn of_counts(
+        (old, all_old): (&[f64], usize),
+        (new, all_new): (&[f64], usize),
+    ) -> Self {
+        let excess = Self::between(old, new, all_new);
+        let least = |mean: f64, count: usize| mean.fract() * (1.0 - mean.fract()) / count as f64;
+        let error = least(excess.usual, all_old) + least(excess.now, all_new);
+        let stands_out = excess.stands_out && excess.each().abs() > MIN_SIGMAS * error.sqrt();
+        Self { stands_out, ..excess }
     }
 
     /// How much more it is for each call.
@@ -98,16 +111,6 @@ fn differs(old: &[f64], new: &[f64]) -> bool {
     difference / error.sqrt() > quantile(freedom)
 }
 
-/// The quantile of Student's t that corresponds to 4 σ of the normal distribution, by the expansion of Cornish and
-/// Fisher (Abramowitz and Stegun 26.7.5).
-fn quantile(freedom: f64) -> f64 {
-    let (z, n) = (MIN_SIGMAS, freedom.max(1.0));
-    let first = (z.powi(3) + z) / 4.0;
-    let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
-    let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
-    z + first / n + second / n.powi(2) + third / n.powi(3)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +140,18 @@ mod tests {
         // Every second batch is as slow before as all are after.
         let bursts = calls((0..200).map(|n| if n / 10 % 2 == 0 { 100.0 } else { 200.0 }));
         assert_eq!(stands_out(&bursts, &noisy(200.0, 20)), Some(false));
+    }
+
+    #[test]
+    fn whole_numbers_are_no_closer_than_the_next_ones() {
+        // Batches that are alike by chance: 29 of 50 requests make a call, then 12 of 30.
+        let fewer = |old: &[f64], new: &[f64], counts: (usize, usize)| {
+            Excess::of_counts((old, counts.0), (new, counts.1)).is_fewer()
+        };
+        assert!(!fewer(&[0.58; 10], &[0.4; 6], (50, 30)));
+        assert!(fewer(&[0.58; 10], &[0.4; 6], (5_000, 3_000)));
+        // Each request made one call.
+        assert!(fewer(&[1.0; 10], &[0.4; 6], (50, 30)));
     }
 
     #[test]

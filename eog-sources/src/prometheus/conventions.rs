@@ -26,6 +26,10 @@ pub(super) enum Subject {
     Service,
     Host,
     Pod,
+    /// What the object of Kubernetes is whose pods are counted: a Deployment and the like.
+    Workload,
+    /// A service, or a machine if it is what a node exporter tells.
+    Either,
 }
 
 impl Gauge {
@@ -89,6 +93,8 @@ pub(super) struct Found {
     pub(super) has_hosts: bool,
     pub(super) has_alerts: bool,
     pub(super) has_pods: bool,
+    /// Whether it is told which workloads pods belong to.
+    pub(super) has_owners: bool,
     pub(super) recorded: Vec<Recorded>,
 }
 
@@ -213,6 +219,7 @@ impl Found {
             has_hosts: has("node_uname_info"),
             has_alerts: has("ALERTS"),
             has_pods: has("kube_pod_info"),
+            has_owners: has("kube_pod_owner"),
             recorded: recorded.collect(),
         }
     }
@@ -267,6 +274,10 @@ fn recorded(name: &str) -> Option<(Signal, &'static str)> {
         () if has(&["error", "errors", "failed", "failures"]) => Some((Signal::Errors, unit)),
         () if has(&["latency", "duration"]) && !has(&["bucket", "count", "sum"]) => {
             Some((Signal::Latency, unit))
+        }
+        // By the meaning of the word a share, whether the name says so or not.
+        () if has(&["utilisation", "utilization"]) => {
+            Some((Signal::Saturation, if unit == "percent" { unit } else { "ratio" }))
         }
         () if has(&["requests", "calls"]) && !has(&["bucket"]) && !is_share => {
             Some((Signal::Traffic, "1/s"))
@@ -445,10 +456,26 @@ mod tests {
 
     #[test]
     fn recording_rules_are_read_by_their_names() {
-        let found =
-            among(&["job:http_errors:ratio_rate5m", "job:request_latency_seconds:p95", "a:b:c"]);
+        let found = among(&[
+            "a:b:c",
+            "instance:node_cpu_utilisation:rate5m",
+            "instance:node_memory_utilisation:ratio",
+            "job:http_errors:ratio_rate5m",
+            "job:http_requests:rate1m",
+            "job:request_latency_seconds:p95",
+            "job:slo_errors:ratio",
+        ]);
         let told: Vec<_> = found.recorded.iter().map(|one| (one.signal, one.unit)).collect();
-        assert_eq!(told, [(Signal::Errors, "ratio"), (Signal::Latency, "s")]);
+        assert_eq!(
+            told,
+            [
+                (Signal::Saturation, "ratio"),
+                (Signal::Saturation, "ratio"),
+                (Signal::Errors, "ratio"),
+                (Signal::Traffic, "1/s"),
+                (Signal::Latency, "s")
+            ]
+        );
     }
 
     #[test]

@@ -222,6 +222,7 @@ impl<'a> Prometheus<'a> {
             all.extend(found.builds.iter().map(|name| Question::Build(name)));
             all.extend(found.reloads.iter().map(|name| Question::Reload(name)));
             all.extend(found.has_pods.then_some(Question::Pods));
+            all.extend(found.has_owners.then_some(Question::Owners));
             all.extend(found.gauges.iter().map(Question::Gauge));
             all.extend(found.recorded.iter().map(Question::Recorded));
         }
@@ -237,26 +238,32 @@ impl<'a> Prometheus<'a> {
             Question::Reload(name) => changes::reloads(self, name, asking).await,
             Question::Up => self.up(asking).await,
             Question::Pods => self.pods(asking).await,
+            Question::Owners => self.owners(asking).await,
             Question::Gauge(gauge) => self.gauge(gauge, asking).await,
             Question::Recorded(one) => {
                 let by = format!("{}, instance", self.naming.by_service());
                 let of_all = asking.matchers.trim_start_matches(',');
                 let query = format!("max by ({by}) ({}{{{of_all}}})", one.metric);
                 let level = (one.metric.as_str(), one.signal, one.unit);
-                self.level(&query, level, Subject::Service, asking).await
+                self.level(&query, level, Subject::Either, asking).await
             }
             Question::Own(own) => {
                 let level = (own.metric.as_str(), own.signal, own.unit.as_str());
-                self.level(&own.query, level, Subject::Service, asking).await
+                self.level(&own.query, level, Subject::Either, asking).await
             }
         }
     }
 
     async fn gauge(&self, gauge: &Gauge, asking: &Asking) -> Result<Piece, AskError> {
         let by = match gauge.of {
-            Subject::Service => distinct(&[&self.naming.by_service(), "instance"]),
+            Subject::Service | Subject::Either => {
+                distinct(&[&self.naming.by_service(), "instance"])
+            }
             Subject::Host => "instance".to_owned(),
-            Subject::Pod => distinct(&[&["pod"], &subject::NAMESPACES[..]].concat()),
+            Subject::Pod => distinct(&[&subject::PODS[..], &subject::NAMESPACES].concat()),
+            Subject::Workload => {
+                distinct(&[&subject::WORKLOADS[..], &subject::NAMESPACES].concat())
+            }
         };
         let query = gauge.query(&by, &asking.window, &asking.matchers);
         let level = (gauge.metric.as_str(), gauge.signal, gauge.unit.as_str());
@@ -278,7 +285,10 @@ impl<'a> Prometheus<'a> {
         for raw in series {
             let who = match of {
                 Subject::Pod => subject::pod(&raw),
-                Subject::Host | Subject::Service => asking.inventory.whose(&self.naming, &raw),
+                Subject::Workload => subject::workload(&raw),
+                Subject::Host | Subject::Service | Subject::Either => {
+                    asking.inventory.whose(&self.naming, &raw)
+                }
             };
             let Some(who) = who else {
                 nameless += 1;
@@ -313,23 +323,61 @@ impl<'a> Prometheus<'a> {
 
     /// On which machines pods run.
     async fn pods(&self, asking: &Asking) -> Result<Piece, AskError> {
-        let by = distinct(&[&["pod", "node"], &subject::NAMESPACES[..]].concat());
+        let by = [&subject::PODS[..], &subject::NODES, &subject::NAMESPACES].concat();
+        let by = distinct(&by);
         let of_all = asking.matchers.trim_start_matches(',');
         let query = format!("max by ({by}) (kube_pod_info{{{of_all}}})");
         let found = self.client.range(&query, asking.period, asking.step).await?;
         let (mut piece, series) = told(found);
         piece.links = series
             .iter()
-            .filter(|raw| !raw.label("node").is_empty())
+            .filter(|raw| !subject::first(raw, &subject::NODES).is_empty())
             .filter_map(|raw| {
                 Some(Link {
                     source: subject::pod(raw)?,
-                    target: Who::Host(raw.label("node").to_owned()),
+                    target: Who::Host(subject::first(raw, &subject::NODES).to_owned()),
                     relation: "runs_on".to_owned(),
                     effects: EffectDirection::TargetToSource,
                 })
             })
             .collect();
+        Ok(piece)
+    }
+
+    /// Which workloads pods belong to, by the ReplicaSet in between where there is one.
+    async fn owners(&self, asking: &Asking) -> Result<Piece, AskError> {
+        let owner = ["owner_kind", "owner_name"];
+        let of_all = asking.matchers.trim_start_matches(',');
+        let ask = |metric: &str, of: &[&str]| {
+            let by = distinct(&[&owner[..], of, &subject::NAMESPACES].concat());
+            let query = format!("max by ({by}) ({metric}{{{of_all}}})");
+            async move { self.client.range(&query, asking.period, asking.step).await }
+        };
+        let (mut piece, pods) = told(ask("kube_pod_owner", &subject::PODS).await?);
+        let (more, sets) = told(ask("kube_replicaset_owner", &["replicaset"]).await?);
+        piece.join(more);
+        let deployments: std::collections::BTreeMap<(&str, &str), &str> = sets
+            .iter()
+            .filter(|raw| raw.label("owner_kind") == "Deployment")
+            .map(|raw| {
+                ((subject::namespace(raw), raw.label("replicaset")), raw.label("owner_name"))
+            })
+            .collect();
+        for raw in &pods {
+            let (namespace, name) = (subject::namespace(raw), raw.label("owner_name"));
+            let name = match raw.label("owner_kind") {
+                "ReplicaSet" => deployments.get(&(namespace, name)).copied(),
+                "StatefulSet" | "DaemonSet" => Some(name),
+                _ => None,
+            };
+            let Some((pod, name)) = subject::pod(raw).zip(name) else { continue };
+            piece.links.push(Link {
+                source: pod,
+                target: Who::Service { namespace: namespace.to_owned(), name: name.to_owned() },
+                relation: "backs".to_owned(),
+                effects: EffectDirection::SourceToTarget,
+            });
+        }
         Ok(piece)
     }
 
@@ -391,6 +439,7 @@ enum Question<'a> {
     Requests(&'a conventions::Requests),
     Up,
     Pods,
+    Owners,
     Starts,
     Build(&'a str),
     Reload(&'a str),
@@ -406,6 +455,7 @@ impl Question<'_> {
             Self::Requests(one) => format!("prometheus requests {}", one.count),
             Self::Up => "prometheus up".to_owned(),
             Self::Pods => "prometheus kube_pod_info".to_owned(),
+            Self::Owners => "prometheus kube_pod_owner".to_owned(),
             Self::Starts => "prometheus process_start_time_seconds".to_owned(),
             Self::Build(name) | Self::Reload(name) => format!("prometheus {name}"),
             Self::Gauge(gauge) => format!("prometheus {}", gauge.metric),
@@ -432,6 +482,7 @@ fn worst(known: &mut Measured, points: Vec<(Millis, f64)>) {
 fn millis(all: i128) -> Millis {
     Millis::try_from(all).unwrap_or(Millis::MAX)
 }
+
 /// The series of an answer, each with a name that its labels make.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn series(
@@ -443,4 +494,33 @@ pub(crate) fn series(
     let found = answer::matrix(answer, most)?;
     let named = |raw: answer::Raw| (format!("{:?}", raw.labels), raw.points);
     Ok(found.series.into_iter().map(named).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_is_a_multiple_of_the_interval_that_bounds_the_points() {
+        let step = |text: &str, hours: i64, interval: Millis| {
+            let text = format!("[prometheus]\nurl = 'http://localhost:1'\n{text}");
+            let of = SourceConfig::parse(&text, "source.toml".as_ref()).unwrap();
+            let source = Prometheus::new(of.prometheus.as_ref().unwrap(), &of).unwrap();
+            let until = 1_767_261_600_000;
+            let period = Period { from: until - hours * 3_600_000, until };
+            let asking = source.asking(period, interval).unwrap();
+            (asking.step, asking.window)
+        };
+        // Two hours of 15 s are 480 points.
+        assert_eq!(step("", 2, 15_000), (15_000, "60s".to_owned()));
+        // A day would be 5,760: every fourth is asked for, and each rate sees all samples in between.
+        assert_eq!(step("", 24, 15_000), (60_000, "60s".to_owned()));
+        assert_eq!(step("", 24 * 30, 15_000), (1_740_000, "1740s".to_owned()));
+        assert_eq!(step("", 2, 60_000), (60_000, "240s".to_owned()));
+        assert_eq!(step("step = '30s'", 24, 15_000), (30_000, "60s".to_owned()));
+        for hours in [1, 7, 100, 9_000] {
+            let (step, _) = step("", hours, 15_000);
+            assert!(step % 15_000 == 0 && hours * 3_600_000 / step <= MANY_POINTS);
+        }
+    }
 }

@@ -11,6 +11,14 @@ use crate::piece::Who;
 pub(super) const NAMESPACES: [&str; 4] =
     ["exported_namespace", "k8s_namespace_name", "service_namespace", "namespace"];
 
+/// Labels that name a pod and a machine, best first. Prometheus renames what an exporter says of others where its own
+/// labels have the same names (`honor_labels: false`).
+pub(super) const PODS: [&str; 2] = ["exported_pod", "pod"];
+pub(super) const NODES: [&str; 2] = ["exported_node", "node"];
+
+/// Labels of kube-state-metrics that name a workload.
+pub(super) const WORKLOADS: [&str; 3] = ["deployment", "statefulset", "daemonset"];
+
 /// Labels of a client's requests that name the server, best first.
 pub(super) const SERVERS: [&str; 8] = [
     "peer_service",
@@ -127,13 +135,25 @@ impl Inventory {
 
 /// The pod that a series is of.
 pub(super) fn pod(raw: &Raw) -> Option<Who> {
-    let (namespace, name) = (namespace(raw), raw.label("pod"));
+    let (namespace, name) = (namespace(raw), first(raw, &PODS));
     (!name.is_empty() && !namespace.is_empty())
         .then(|| Who::Pod { namespace: namespace.to_owned(), name: name.to_owned() })
 }
 
-fn namespace(raw: &Raw) -> &str {
-    NAMESPACES.iter().map(|name| raw.label(name)).find(|name| !name.is_empty()).unwrap_or_default()
+/// The workload that a series is of.
+pub(super) fn workload(raw: &Raw) -> Option<Who> {
+    let (namespace, name) = (namespace(raw), first(raw, &WORKLOADS));
+    (!name.is_empty() && !namespace.is_empty())
+        .then(|| Who::Service { namespace: namespace.to_owned(), name: name.to_owned() })
+}
+
+/// The value of the first of these labels that a series has; empty where it has none.
+pub(super) fn first<'a>(raw: &'a Raw, names: &[&str]) -> &'a str {
+    names.iter().map(|name| raw.label(name)).find(|value| !value.is_empty()).unwrap_or_default()
+}
+
+pub(super) fn namespace(raw: &Raw) -> &str {
+    first(raw, &NAMESPACES)
 }
 
 /// `host:port` without the port.

@@ -44,6 +44,16 @@ impl Server {
 
     /// A Prometheus over a store, with further settings.
     pub(crate) fn prometheus(program: &Path, folder: &Path, settings: &str) -> Self {
+        Self::prometheus_with(program, folder, settings, &[])
+    }
+
+    /// The same, with further arguments.
+    pub(crate) fn prometheus_with(
+        program: &Path,
+        folder: &Path,
+        settings: &str,
+        more: &[&str],
+    ) -> Self {
         let port = free_port();
         let config = folder.join("prometheus.yml");
         std::fs::write(&config, settings).expect("settings");
@@ -52,6 +62,7 @@ impl Server {
             .arg(format!("--config.file={}", config.display()))
             .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
             .arg("--storage.tsdb.retention.time=10y")
+            .args(more)
             .arg(format!("--web.listen-address=127.0.0.1:{port}"));
         Self::start(command, port, "/-/ready")
     }

@@ -1,7 +1,7 @@
 //! What callers see of those they call, and what load they send.
 
 use super::Moment;
-use crate::generated::system::{LinkKind, Role};
+use crate::generated::system::{Link, LinkKind, Role};
 
 /// What a request waits for its calls, and how it fares.
 pub(super) struct Called {
@@ -27,9 +27,34 @@ impl Moment<'_> {
             let calls = if is_store { self.strains[link.from].store_calls } else { 1.0 };
             let again = 1.0 + link.again * self.last[number].errors;
             let connected = 1.0 - self.strains[number].unreachable;
-            arrivals += from.arrivals * link.share * calls * again * connected;
+            let made = self.reached(link);
+            arrivals += from.arrivals * link.share * calls * again * connected * made;
         }
         arrivals
+    }
+
+    /// The share of requests at a caller that get as far as a call: those are left out that are
+    /// answered before, or end with a wrong answer to an earlier call.
+    fn reached(&self, link: &Link) -> f64 {
+        let early = self.strains[link.from].wrong.filter(|wrong| wrong.is_early);
+        let mut reached = 1.0 - early.map_or(0.0, |wrong| wrong.share);
+        if self.system.parts[link.from].parallel {
+            return reached;
+        }
+        for before in self.wires.calls(link.from).take_while(|before| before.to != link.to) {
+            let wrong = self.strains[before.to].wrong.map_or(0.0, |wrong| wrong.share);
+            reached *= 1.0 - wrong * before.share.min(1.0);
+        }
+        reached
+    }
+
+    /// The share of requests that fail for a wrong answer to a call.
+    fn baffled(&self, number: usize) -> f64 {
+        let noticed = |link: &Link| {
+            let wrong = self.strains[link.to].wrong.filter(|wrong| wrong.is_noticed)?;
+            Some(wrong.share * link.share.min(1.0))
+        };
+        self.wires.calls(number).filter_map(noticed).sum()
     }
 
     /// Time and errors of callees, one step ago, for requests of which this share is fine otherwise.
@@ -66,7 +91,7 @@ impl Moment<'_> {
         let of_operation = strain.operation.map_or(0.0, |(which, share)| {
             part.operations.get(which).map_or(1.0, |one| one.weight) * share
         });
-        part.errors + strain.errors + of_operation
+        part.errors + strain.errors + of_operation + self.baffled(number)
     }
 
     /// The places that can be taken.

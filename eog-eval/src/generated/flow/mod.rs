@@ -17,7 +17,7 @@ mod usual;
 use eog_simulate::RandomSeed;
 
 use super::system::{Link, LinkKind, Role, System};
-use super::trouble::Trouble;
+use super::trouble::{Trouble, Wrong};
 use jobs::Jobs;
 pub(super) use jobs::Run;
 use strain::{Strain, Strains};
@@ -71,6 +71,8 @@ pub(super) struct State {
     pub(super) late: f64,
     /// Runs that failed here in this step.
     pub(super) failed_runs: f64,
+    /// What is wrong with its answers.
+    pub(super) wrong: Option<Wrong>,
 }
 
 /// How long a recording is, and which part of it is surely usual.
@@ -205,6 +207,7 @@ pub(super) fn run(
                 unreachable: strain.unreachable,
                 delay_to: strain.delay_to,
                 delay_from: strain.delay_from,
+                wrong: strain.wrong,
                 ..state
             };
         }

@@ -2,7 +2,7 @@
 
 use super::STEP;
 use crate::generated::system::{Role, System};
-use crate::generated::trouble::{Effect, Trouble};
+use crate::generated::trouble::{Effect, Trouble, Wrong};
 
 /// What is different about a part.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,8 @@ pub(super) struct Strain {
     pub(super) delay_from: f64,
     /// How much of its capacity is gone.
     pub(super) stuck: f64,
+    /// What is wrong with its answers.
+    pub(super) wrong: Option<Wrong>,
 }
 
 impl Default for Strain {
@@ -64,6 +66,7 @@ impl Default for Strain {
             delay_to: 0.0,
             delay_from: 0.0,
             stuck: 0.0,
+            wrong: None,
         }
     }
 }
@@ -158,6 +161,13 @@ impl Cause {
             Effect::Load(full) => on.load *= times(full),
             Effect::SickNode(full) => on.busy = (full - 1.0) * strength / full,
             Effect::Neighbour(_) => on.cpu = 0.85 * strength,
+            Effect::Contended(full) => {
+                on.starved *= times(full);
+                on.cpu = 0.95 * strength;
+            }
+            Effect::Wrong(wrong) => {
+                on.wrong = Some(Wrong { share: wrong.share * strength, ..wrong });
+            }
             Effect::Certificate => on.errors += 0.95 * strength,
             Effect::Unreachable(share) => on.unreachable = share * strength,
             Effect::Delay(millis, is_both) => {

@@ -145,9 +145,16 @@ impl Recorder<'_> {
         };
         match troubles.iter().find(acts) {
             Some(trouble) => trouble.says,
+            None if self.is_baffled(number, at) => "TypeError: unexpected value in an answer",
             None if state.own_errors > 0.02 => "rejected, too many requests wait",
             None => "internal error",
         }
+    }
+
+    /// Whether a part fails for wrong answers to its calls.
+    fn is_baffled(&self, number: usize, at: f64) -> bool {
+        let mut calls = self.system.calls_of(number);
+        calls.any(|link| self.state(link.to, at).wrong.is_some_and(|wrong| wrong.is_noticed))
     }
 
     fn operation(&self, number: usize, draw: &mut Stream) -> String {

@@ -5,6 +5,7 @@ mod changes;
 pub(super) mod classic;
 mod events;
 mod gaps;
+pub(super) mod gateway;
 mod lines;
 mod manifest;
 mod relations;

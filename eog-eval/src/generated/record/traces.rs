@@ -33,6 +33,14 @@ struct Asked {
 struct Answer {
     at: f64,
     failed: bool,
+    /// Whether it is not what was asked for, although nothing failed.
+    wrong: bool,
+}
+
+impl Answer {
+    fn new(at: f64, failed: bool) -> Self {
+        Self { at, failed, wrong: false }
+    }
 }
 
 /// A message that waits to be worked on.
@@ -71,10 +79,20 @@ pub(super) struct Failure {
     pub(super) trace: String,
 }
 
-/// Traces a sample of the requests; also says which of them failed where.
+/// Traces 1 to 10 % of the requests, small shares as likely as large ones; also says which of them failed where.
 pub(super) fn trace(
     recorder: &Recorder<'_>,
     operations: &Operations,
+    draw: &mut Stream,
+) -> (Vec<SpanRecord>, Vec<Failure>) {
+    trace_share(recorder, operations, |draw| 0.01 * 10_f64.powf(draw.share()), draw)
+}
+
+/// Traces a share of the requests, which is drawn.
+pub(super) fn trace_share(
+    recorder: &Recorder<'_>,
+    operations: &Operations,
+    share: fn(&mut Stream) -> f64,
     draw: &mut Stream,
 ) -> (Vec<SpanRecord>, Vec<Failure>) {
     let system = recorder.system;
@@ -93,8 +111,7 @@ pub(super) fn trace(
             links[link.from].push(at);
         }
     }
-    // 1 to 10 % of the requests, small shares as likely as large ones.
-    let share = 0.01 * 10_f64.powf(draw.share());
+    let share = share(draw);
     let mut tracer = Tracer {
         recorder,
         operations,
@@ -181,15 +198,19 @@ impl<'a> Tracer<'a> {
         let operations = &self.recorder.system.parts[part].operations;
         let weight = |which: usize| operations.get(which).map_or(1.0, |one| one.weight);
         let averaged = state.operation.map_or(0.0, |(which, share)| weight(which) * share);
-        let general = (state.own_errors - averaged).max(0.0);
+        // Wrong answers to calls fail with the call.
+        let general = (state.own_errors - averaged - self.baffled_share(part, at)).max(0.0);
         let fails = self.draw.chance(1.0 - (1.0 - general) * (1.0 - of_operation));
+        let wrong = state.wrong.filter(|wrong| self.draw.chance(wrong.share));
         if fails {
             let (at, trace) = ((at + wait) / 1_000.0, self.trace.clone());
             self.failures.push(Failure { part, at, operation, trace });
         }
         // Half of the failures come before the calls.
         let answer = if fails && self.draw.chance(0.5) {
-            Answer { at: at + wait + work * self.draw.share(), failed: true }
+            Answer::new(at + wait + work * self.draw.share(), true)
+        } else if wrong.is_some_and(|wrong| wrong.is_early) {
+            Answer::new(at + wait + work * self.draw.share(), fails)
         } else {
             let calls = self.calls(part, operation);
             let inner = if is_traced { Some(id.as_str()) } else { parent };
@@ -201,6 +222,7 @@ impl<'a> Tracer<'a> {
             };
             Answer { failed: answer.failed || fails, ..answer }
         };
+        let answer = Answer { wrong: wrong.is_some(), ..answer };
         let answer = cut(answer, deadline);
         if is_traced {
             let name = self.recorder.system.parts[part].operations.get(operation);
@@ -232,10 +254,35 @@ impl<'a> Tracer<'a> {
             let answer = self.call(call, Asked { at, ..asked }, parent);
             at = answer.at + slice;
             if answer.at >= asked.deadline || (answer.failed && call.link.needed) {
-                return Answer { at: answer.at, failed: true };
+                return Answer::new(answer.at, true);
+            }
+            if answer.wrong {
+                return self.baffled(call, asked, at);
             }
         }
-        Answer { at, failed: false }
+        Answer::new(at, false)
+    }
+
+    /// The share of the requests of a part that fail for a wrong answer to a call, on the mean.
+    fn baffled_share(&self, part: usize, at: f64) -> f64 {
+        let links = self.links[part].iter().map(|at| self.recorder.system.links[*at]);
+        let shares = links.filter_map(|link| {
+            let wrong = self.recorder.state(link.to, at / 1_000.0).wrong?;
+            wrong.is_noticed.then(|| wrong.share * link.share.min(1.0))
+        });
+        shares.sum()
+    }
+
+    /// A wrong answer ends a request: it fails where that is noticed, or there is nothing left to ask.
+    fn baffled(&mut self, call: &Call, asked: Asked, at: f64) -> Answer {
+        let state = self.recorder.state(call.link.to, at / 1_000.0);
+        let is_noticed = state.wrong.is_some_and(|wrong| wrong.is_noticed);
+        if is_noticed {
+            let Asked { part, operation, .. } = asked;
+            let trace = self.trace.clone();
+            self.failures.push(Failure { part, at: at / 1_000.0, operation, trace });
+        }
+        Answer::new(at, is_noticed)
     }
 
     /// All calls at once, between two halves of the work.
@@ -247,7 +294,7 @@ impl<'a> Tracer<'a> {
         parent: Option<&str>,
     ) -> Answer {
         let begin = Asked { at: asked.at + work / 2.0, ..asked };
-        let mut end = Answer { at: begin.at, failed: false };
+        let mut end = Answer::new(begin.at, false);
         for call in calls {
             let answer = self.call(call, begin, parent);
             end.at = end.at.max(answer.at);
@@ -259,7 +306,7 @@ impl<'a> Tracer<'a> {
     /// A call, tried again now and then when it fails.
     fn call(&mut self, call: &Call, asked: Asked, parent: Option<&str>) -> Answer {
         if asked.at >= asked.deadline {
-            return Answer { at: asked.deadline, failed: true };
+            return Answer::new(asked.deadline, true);
         }
         if self.recorder.system.parts[call.link.to].role == Role::Queue {
             return self.publish(call, asked, parent);
@@ -286,9 +333,9 @@ impl<'a> Tracer<'a> {
         let deadline = (asked.at + link.timeout).min(asked.deadline);
         let there = asked.at + network + callee.delay_to + from.delay_from;
         let answer = if self.draw.chance(callee.unreachable) {
-            Answer { at: there + network, failed: true }
+            Answer::new(there + network, true)
         } else if there + network >= deadline {
-            Answer { at: deadline, failed: true }
+            Answer::new(deadline, true)
         } else {
             let peer = self.recorder.peer(asked.part, PeerRole::Caller);
             let deadline = deadline - network;
@@ -317,7 +364,7 @@ impl<'a> Tracer<'a> {
         let queue = call.link.to;
         let id = format!("{:016x}", self.draw.bits());
         let at = asked.at + 1.0 + 2.0 * self.draw.share();
-        let answer = cut(Answer { at, failed: false }, asked.deadline);
+        let answer = cut(Answer::new(at, false), asked.deadline);
         let peer = self.recorder.peer(queue, PeerRole::Callee);
         self.put(asked.part, asked.at, answer, peer, Some("publish".into()), (id.clone(), parent));
         let state = self.recorder.state(queue, at / 1_000.0);
@@ -354,7 +401,7 @@ impl<'a> Tracer<'a> {
                     self.call(&call, asked, Some(&id));
                 }
             }
-            let answer = Answer { at: end, failed: run.failed };
+            let answer = Answer::new(end, run.failed);
             let name = Some("run".to_owned());
             self.put(run.part, begin, answer, None, name, (id, None));
         }
@@ -383,5 +430,5 @@ impl<'a> Tracer<'a> {
 }
 
 fn cut(answer: Answer, deadline: f64) -> Answer {
-    if answer.at > deadline { Answer { at: deadline, failed: true } } else { answer }
+    if answer.at > deadline { Answer::new(deadline, true) } else { answer }
 }

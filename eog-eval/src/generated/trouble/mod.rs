@@ -3,6 +3,7 @@
 pub(super) mod changed;
 pub(super) mod classic;
 pub(super) mod drawn;
+pub(super) mod telling;
 pub(super) mod unchanged;
 
 use super::names::Words;
@@ -35,6 +36,10 @@ pub(super) enum Effect {
     /// It takes the processor away from all that runs on the same node, which takes so many times
     /// as long.
     Neighbour(f64),
+    /// Something else takes the processor that it runs on: its own work takes so many times as long.
+    Contended(f64),
+    /// This share of its answers is wrong, though nothing fails here.
+    Wrong(Wrong),
     /// Its certificate expired: it counts most requests as failed.
     Certificate,
     /// This share of those who call it cannot connect.
@@ -44,6 +49,17 @@ pub(super) enum Effect {
     Delay(f64, bool),
     /// It does nothing any more.
     Stuck,
+}
+
+/// Answers that are wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Wrong {
+    /// The share of answers.
+    pub(super) share: f64,
+    /// Whether it answers before it makes its calls.
+    pub(super) is_early: bool,
+    /// Whether callers fail with such an answer; otherwise they make no more calls for the request.
+    pub(super) is_noticed: bool,
 }
 
 /// The cause of an incident.

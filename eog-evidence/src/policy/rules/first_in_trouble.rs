@@ -53,9 +53,13 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
 
 /// Trouble that shows on the entity itself, other than by an alert. A busy resource alone harms
 /// nobody until it is nearly full, and who rests on others may be full of what waits for them: unless all of
-/// them found themselves healthy.
+/// them found themselves healthy or, where the search ends, none of them is an origin.
 fn is_seen_here(harm: &Finding, facts: &Facts<'_>) -> bool {
-    let is_well = |other: &&EntityId| facts.label_of(other) == Some(Label::Healthy);
+    let is_well = |other: &&EntityId| match facts.label_of(other) {
+        Some(Label::Origin) => false,
+        Some(Label::Healthy) => true,
+        _ => facts.at_dead_end(),
+    };
     let is_full = || is_nearly_full(harm) && facts.upstream().iter().all(is_well);
     // An event that tells of a full resource is raised where it matters.
     let resource = harm.signal == Signal::Saturation && harm.kind != EvidenceKind::Event;

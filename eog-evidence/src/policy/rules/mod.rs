@@ -14,6 +14,7 @@ pub(super) mod does_not_answer;
 mod failing_callee;
 mod failure_of_a_part;
 pub(super) mod first_in_trouble;
+mod full_upstream;
 mod gets_nothing_done;
 mod less_arrives;
 mod no_findings;
@@ -31,7 +32,7 @@ use super::rule::Rule;
 
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
-pub(super) const RULES: [Rule; 26] = [
+pub(super) const RULES: [Rule; 27] = [
     no_part_in_it::RULE,
     own_change::RULE,
     crowds_out::RULE,
@@ -55,6 +56,7 @@ pub(super) const RULES: [Rule; 26] = [
     first_in_trouble::RULE,
     does_not_answer::RULE,
     a_persons_word::RULE,
+    full_upstream::RULE,
     cause_not_found::RULE,
     nothing_unusual::RULE,
     no_findings::RULE,

@@ -35,6 +35,44 @@ fn taken(peer: &str, role: PeerRole) -> FindingContent {
     with_peer(content, peer, role)
 }
 
+/// Somebody upstream, who need not be a neighbour, is hit hard.
+fn hit(peer: &str, signal: Signal) -> FindingContent {
+    let mut content = finding(EvidenceKind::Note, signal, Trend::Rising, 9);
+    content.quantity = None;
+    with_peer(content, peer, PeerRole::NextUpstream)
+}
+
+#[test]
+fn who_is_full_upstream_is_named_where_nothing_else_explains_an_alert() {
+    let full = || hit("store", Signal::Saturation);
+    check(vec![
+        (
+            "far upstream somebody is full",
+            vec![late(), full()],
+            vec![],
+            "Symptom, full upstream store>me",
+        ),
+        (
+            "somebody is merely slower",
+            vec![late(), hit("store", Signal::Latency)],
+            vec![],
+            "Symptom, cause not found ?store ?callee",
+        ),
+        (
+            "calls are slow",
+            vec![late(), full(), slower(225.0)],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "no alert here",
+            vec![errors(9), full()],
+            vec![],
+            "Symptom, cause not found ?store ?callee",
+        ),
+    ]);
+}
+
 #[test]
 fn who_is_full_of_what_does_not_get_done_hangs() {
     let hangs = || vec![late(), used(0.9), fewer(20.0)];
