@@ -41,15 +41,13 @@ full:
     EOG_SEEDS=1000 cargo test --release -p eog --test concurrency -- --nocapture
     cargo run --release -p eog-testkit --example simulate -- --seeds 1000
 
-# Fuzz a reader until it breaks: table, body, alerts, snapshot, bundle, ledger, journal.
-# `just fuzz table -max_total_time=60`; needs nightly and cargo-fuzz.
+# Fuzz a reader until it breaks, such as `just fuzz table -max_total_time=60`. The targets are in fuzz/fuzz_targets.
 fuzz TARGET *ARGS:
-    mkdir -p eog-sre/fuzz/corpus/{{ TARGET }}
-    cd eog-sre && cargo +nightly fuzz run {{ TARGET }} fuzz/corpus/{{ TARGET }} fuzz/seeds/{{ TARGET }} -- {{ ARGS }}
+    bash fuzz/run {{ TARGET }} {{ ARGS }}
 
-# Whether the fuzz targets still fit the crates; stable will do.
+# Whether the fuzz targets still fit the crates.
 check-fuzz:
-    cd eog-sre/fuzz && cargo check
+    cd fuzz && cargo check
 
 # Write the golden ledgers that are missing; what is there stays.
 add-golden:

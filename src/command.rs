@@ -189,7 +189,7 @@ async fn converse(
     Ok((output, errors, status))
 }
 
-fn parse(output: &[u8]) -> Result<Decision, String> {
+pub(crate) fn parse(output: &[u8]) -> Result<Decision, String> {
     serde_json::from_slice(output).map_err(|error| {
         if output.iter().all(u8::is_ascii_whitespace) {
             "the output is empty; expected one decision as JSON".to_owned()

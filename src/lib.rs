@@ -38,6 +38,9 @@ mod command;
 pub mod durable;
 mod engine;
 mod events;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod handle;
 pub mod journal;
 pub mod memory;

@@ -435,8 +435,8 @@ pub(crate) struct Running {
     #[arg(long, value_name = "DIR")]
     pub(crate) memory: Option<PathBuf>,
 
-    /// Time after which no new evaluation is started, in seconds from when the input is read,
-    /// including the choice of where to start. Evaluations in progress are completed, which may take as
+    /// Time after which no new evaluation is started, in seconds from the start of the command, including
+    /// the reading of the input and the choice of where to start. Evaluations in progress are completed, which may take as
     /// long as --policy-timeout and --retries allow. Each run, resumed or forked, has its own clock.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     deadline: Option<Duration>,

@@ -16,8 +16,8 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     let read = travel::read(&arguments.ledger)?;
     let (path, ledger) = (read.path.as_path(), &read.ledger);
     let architecture = arguments.architecture.as_deref();
-    let beside =
-        source::At { window: None, journal: Some(path).filter(|it| source::is_captured(it)) };
+    let journal = Some(path).filter(|it| source::is_captured(it));
+    let beside = source::At { window: None, journal, until: work.until() };
     let (reading, progress) = (&arguments.reading, &work.progress);
     let source = source::open(progress, &arguments.path, architecture, reading, beside)?;
     let failed = |error| CliError::run(error, &source, Some(path), || None);

@@ -1,20 +1,21 @@
 //! Ctrl-C, SIGTERM and SIGHUP: heard from the first time that anybody asks for them until the
-//! program ends, so that none is lost between two stages of a run.
+//! program ends, so that none is lost between two stages of a run. A second one ends the program at once,
+//! with every process that it started.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::time::Duration;
 
 use indicatif::ProgressBar;
 use tokio::sync::watch;
 
 use crate::error::Exit;
 
+/// How long the last words may take.
+const SAYING: Duration = Duration::from_millis(500);
 /// Whether somebody wants the program to end.
 static WANTED: OnceLock<watch::Sender<bool>> = OnceLock::new();
 /// What is on the terminal while nobody waits for a signal, and nothing can be lost by ending.
 static IDLE: Mutex<Option<ProgressBar>> = Mutex::new(None);
-/// Whether a second signal ends the program at once.
-static SECOND_ENDS: AtomicBool = AtomicBool::new(false);
 
 /// Resolves when the person or the system wants the program to end; at once if that was so before.
 ///
@@ -27,11 +28,6 @@ pub(crate) fn interrupted() -> impl Future<Output = ()> + Send + 'static {
             std::future::pending::<()>().await;
         }
     }
-}
-
-/// From now on a second signal ends the program at once, with every process that it started.
-pub(crate) fn end_at_once_on_second() {
-    SECOND_ENDS.store(true, Ordering::Relaxed);
 }
 
 /// Until this is dropped, a signal ends the program at once, with the progress cleared.
@@ -81,14 +77,20 @@ fn listen(wanted: &watch::Sender<bool>, ready: &mpsc::Sender<()>) {
         let _ = ready.send(());
         loop {
             signals.next().await;
-            if wanted.send_replace(true) && SECOND_ENDS.load(Ordering::Relaxed) {
-                // Without a word: whoever reads standard error may be what is waited for.
+            if wanted.send_replace(true) {
+                // The second, at once and without a word: whoever reads standard error may be what is waited for.
                 eog::processes::end_all();
                 std::process::exit(Exit::Interrupted as i32);
             }
             if let Some(bar) = idle().take() {
-                bar.finish_and_clear();
-                eprintln!("eog: interrupted before the investigation began");
+                // Whoever should read it may have stalled: not waited for longer than a moment.
+                let (told, is_told) = mpsc::channel();
+                std::thread::spawn(move || {
+                    bar.finish_and_clear();
+                    eprintln!("eog: interrupted before the investigation began");
+                    let _ = told.send(());
+                });
+                let _ = is_told.recv_timeout(SAYING);
                 std::process::exit(Exit::Interrupted as i32);
             }
         }

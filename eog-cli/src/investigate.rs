@@ -1,6 +1,7 @@
 //! `eog investigate` and `eog resume`: open the input, run, write the result.
 
 use std::path::Path;
+use std::time::Instant;
 
 use eog::{DecisionMemory, EntityId, StopReason};
 use eog_report::Report;
@@ -31,14 +32,14 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
         let chosen = Chosen::outline(&running.judging.options())?;
         let progress = Progress::start(running.quiet);
         let settings = rules::settings(start, arguments.width, None)?;
-        let (source, begin) = begin(&progress, start, settings, None)?;
+        let (source, begin) = begin(&progress, start, settings, None, None)?;
         drop(progress);
         return dry_run::run(&chosen, &source, &begin, start);
     }
     let work = Work::prepare(running)?;
     let settings = rules::settings(start, arguments.width, Some(work.chosen.name()))?;
     let journal = arguments.journal.as_deref();
-    let (source, begin) = begin(&work.progress, start, settings, journal)?;
+    let (source, begin) = begin(&work.progress, start, settings, journal, work.until())?;
     let onward = Onward { journal, path: &start.path, architecture: start.architecture.as_deref() };
     let records = work.records(journal, arguments.no_fsync)?;
     if let Some(journal) = journal {
@@ -53,9 +54,10 @@ pub(crate) fn begin(
     start: &Start,
     settings: AnySettings,
     journal: Option<&Path>,
+    until: Option<Instant>,
 ) -> Result<(Opened, Begin), CliError> {
     let architecture = start.architecture.as_deref();
-    let at = source::At { window: start.window, journal };
+    let at = source::At { window: start.window, journal, until };
     let source = source::open(progress, &start.path, architecture, &start.reading, at)?;
     let begin = source::start(&source, settings, start.window)?;
     Ok((source, begin))
@@ -66,7 +68,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let mut work = Work::prepare(&arguments.running)?;
     let architecture = arguments.architecture.as_deref();
     let path = arguments.journal.as_path();
-    let at = source::At { window: None, journal: Some(path) };
+    let at = source::At { window: None, journal: Some(path), until: work.until() };
     let (reading, progress) = (&arguments.reading, &work.progress);
     let source = source::open(progress, &arguments.path, architecture, reading, at)?;
     let (ledger, journal, cut) = AnyLedger::open_journal(path)?;
@@ -108,11 +110,14 @@ pub(crate) struct Work<'a> {
     place: Option<Place>,
     /// What a ledger that is resumed holds already.
     seen: Vec<AnyEntry>,
+    /// When it was asked for: the deadline counts from here, before anything is read.
+    began: Instant,
 }
 
 impl<'a> Work<'a> {
     /// Makes sure of what the command line names before anything is spent.
     pub(crate) fn prepare(running: &'a Running) -> Result<Self, CliError> {
+        let began = Instant::now();
         let chosen = choose(&running.judging)?;
         let limits = running.limits();
         if let Some(folder) = &running.out {
@@ -122,7 +127,12 @@ impl<'a> Work<'a> {
         let place = Place::prepare(&running.live)?;
         let progress = Progress::start(running.quiet);
         let (chosen, seen) = (chosen.with_limits(limits), Vec::new());
-        Ok(Self { running, chosen, progress, memory, place, seen })
+        Ok(Self { running, chosen, progress, memory, place, seen, began })
+    }
+
+    /// When nothing more may be begun, also no reading.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        self.began.checked_add(self.running.deadline()?)
     }
 
     /// Where the run leaves its traces: a new journal, if one is asked for.
@@ -169,7 +179,7 @@ impl<'a> Work<'a> {
         onward: Onward<'_>,
         run: impl AsyncFnOnce(Course<'_>, Vec<EntityId>) -> Result<Ended, RunError>,
     ) -> Result<Exit, CliError> {
-        let Self { running, chosen, progress, memory, place, seen } = self;
+        let Self { running, chosen, progress, memory, place, seen, began } = self;
         let words = running.said.words(&source.incident().topology)?;
         let news = words.keys().cloned().collect();
         let recorder = records.recorder.clone();
@@ -183,7 +193,8 @@ impl<'a> Work<'a> {
         let watching = place.map(|place| Watching::begin(place, source, &recorder, &seen, &words));
         let watching = watching.transpose()?;
         let resume = || onward.resume(running, &chosen);
-        let course = |progress: &Progress, records, words, steering| Course {
+        let course = |progress: &Progress, since, records, words, steering| Course {
+            since,
             words,
             records,
             memory: memory.clone(),
@@ -204,7 +215,7 @@ impl<'a> Work<'a> {
             (steering, cancel)
         };
         let (steering, cancel) = begin();
-        let first = run(course(&progress, records, words, steering), news);
+        let first = run(course(&progress, began, records, words, steering), news);
         let mut ended = runtime()?.block_on(cancelling(&cancel, first));
         let mut progress = progress;
         loop {
@@ -229,7 +240,8 @@ impl<'a> Work<'a> {
             let journal = journal.map(|(_, journal, _)| journal);
             let records = Records::again(journal, recorder.clone(), spent);
             let (steering, cancel) = begin();
-            let again = course(&progress, records, words, steering).resume(&so_far, news);
+            let again =
+                course(&progress, Instant::now(), records, words, steering).resume(&so_far, news);
             ended = runtime()?.block_on(cancelling(&cancel, again));
         }
     }

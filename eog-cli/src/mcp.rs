@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{ListedTools, Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
-use crate::interrupt::{end_at_once_on_second, interrupted};
+use crate::interrupt::interrupted;
 use crate::investigate::choose;
 
 /// The most bytes of a file with a token.
@@ -64,7 +64,6 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
         .enable_all()
         .build()
         .map_err(CliError::Runtime)?;
-    end_at_once_on_second();
     let served = runtime.block_on(async {
         match http {
             None => server.stdio(interrupted()).await,

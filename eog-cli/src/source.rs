@@ -1,6 +1,7 @@
 //! Opening the input, with its progress on the terminal.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use eog::incident::Unusable;
 use eog::{Timestamp, Window};
@@ -10,7 +11,7 @@ use eog_session::run::Start;
 use eog_session::source::{
     self, Capturing, Kind, OfLive, OfSnapshot, OpenError, Opened, ReadOptions, Source as _,
 };
-use eog_sre::CacheAt;
+use eog_sre::{CacheAt, Stop};
 
 use crate::args::Reading;
 use crate::error::{CliError, Exit};
@@ -28,6 +29,8 @@ pub(crate) struct At<'a> {
     pub(crate) window: Option<Window>,
     /// The journal of the run, beside which the capture is kept for those that go on with it.
     pub(crate) journal: Option<&'a Path>,
+    /// When reading ends, whatever is missing.
+    pub(crate) until: Option<Instant>,
 }
 
 /// Opens whatever a path leads to, and says so.
@@ -39,11 +42,16 @@ pub(crate) fn open(
     at: At<'_>,
 ) -> Result<Opened, CliError> {
     progress.say(&format!("reading {}", path.display()));
-    let options = read_options(architecture, reading, Some(progress));
+    let stop = at.until.map(|until| Stop::when(move || Instant::now() >= until));
+    let options = ReadOptions { stop, ..read_options(architecture, reading, Some(progress)) };
+    let time_is_up = || CliError::NotBegun { why: "time was up", exit: Exit::Failed, onward: None };
     let opened = if path.is_dir() {
         // Files are read in one go.
         let _ends = EndsAtOnce::with(progress.bar());
-        source::open_folder(path, &options)?
+        source::open_folder(path, &options).map_err(|error| match error.is_cancelled() {
+            true => time_is_up(),
+            false => error.into(),
+        })?
     } else {
         runtime()?.block_on(async {
             tokio::select! {
@@ -52,6 +60,7 @@ pub(crate) fn open(
                     let (why, exit) = ("interrupted", Exit::Interrupted);
                     Err(CliError::NotBegun { why, exit, onward: None })
                 }
+                () = reached(at.until) => Err(time_is_up()),
             }
         })?
     };
@@ -60,6 +69,14 @@ pub(crate) fn open(
     }
     progress.bar().suspend(|| say_unusable(&opened.incident().unusable));
     Ok(opened)
+}
+
+/// Resolves at a time; never without one.
+async fn reached(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until.into()).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Where a capture is kept beside a journal.

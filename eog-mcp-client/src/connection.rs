@@ -206,7 +206,8 @@ impl Connection {
                 self.failed(Cause::TimedOut, &reason)
             }
             ServiceError::McpError(error) => {
-                let said = eog_evidence::shorten(&error.message, MAX_SAID);
+                let said = eog_evidence::mask_text(&error.message);
+                let said = eog_evidence::shorten(&said, MAX_SAID);
                 let code = error.code.0;
                 // With these, not only with HTTP 404, servers say that a session has expired.
                 let may_be_session = !self.has_stderr && NO_SESSION.contains(&code);
@@ -368,7 +369,7 @@ fn read(tool: &Tool, result: CallToolResult) -> Result<ToolAnswer, String> {
     if result.is_error == Some(true) {
         return Err(format!(
             "the tool reported an error: {}",
-            eog_evidence::shorten(&text, MAX_SAID)
+            eog_evidence::shorten(&eog_evidence::mask_text(&text), MAX_SAID)
         ));
     }
     if let Some(output) = &tool.output {
@@ -396,7 +397,7 @@ fn explained(what: &str, reason: &str, notes: &Notes) -> String {
     format!("{what}: {reason}{end}{}", notes.for_failure())
 }
 
-/// An error with its causes.
+/// An error with its causes, without secrets: a server may have a part in its words.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -408,5 +409,5 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         }
         cause = inner.source();
     }
-    text
+    eog_evidence::mask_text(&text)
 }

@@ -9,7 +9,7 @@ use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
     LocalContext, Timestamp, Window,
 };
-use eog_evidence::{EffectMap, Incident, Periods, alert_findings, shorten};
+use eog_evidence::{EffectMap, Incident, Periods, alert_findings, mask_text, shorten};
 use futures_util::future::join_all;
 use jiff::SignedDuration;
 use serde_json::{Map, Value};
@@ -18,6 +18,7 @@ use super::config::{Call, EvidenceQuery, Limits, McpConfig, Order};
 use super::connection::ToolAnswer;
 use super::error::{CallError, Cause};
 use super::mapping::{Origin, Unread};
+use super::masked::masked;
 use super::remote::Remote;
 use super::rows::{Row, json_of};
 use super::template::{Filling, Hole, write_time};
@@ -106,6 +107,7 @@ impl McpContext {
         };
         let value = json_of(&answer).map_err(wrong)?;
         let context: LocalContext = serde_json::from_value(value)
+            .map_err(|error| mask_text(&error.to_string()))
             .map_err(|error| wrong(format!("its answer is not a context: {error}")))?;
         let hops = context.routes.iter().map(|route| route.hops.len() + 1).sum();
         let many = [context.findings.len(), context.mentions.len(), hops];
@@ -114,7 +116,7 @@ impl McpContext {
                 format!("its answer has more than {MAX_DIRECT} findings, mentions or hops");
             return Err(wrong(reason));
         }
-        Ok(context)
+        Ok(masked(context))
     }
 
     /// The groups of an entity's name, or nothing when it has no such name.

@@ -18,10 +18,14 @@ mod config;
 mod connection;
 mod context;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 /// For the server of this workspace.
 #[doc(hidden)]
 pub mod lines;
 mod mapping;
+mod masked;
 mod notes;
 mod offered;
 mod pasted;

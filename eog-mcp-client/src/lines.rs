@@ -37,7 +37,7 @@ pub enum Line {
 pub struct LongLine {
     head: Vec<u8>,
     tail: Vec<u8>,
-    bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 impl Lines {

@@ -247,7 +247,7 @@ fn full(error: &PublishError) -> Option<String> {
 }
 
 /// What a message says, or why it is no record.
-fn record(headers: Option<&HeaderMap>, payload: Bytes) -> Result<Record, String> {
+pub(crate) fn record(headers: Option<&HeaderMap>, payload: Bytes) -> Result<Record, String> {
     let headers = headers.ok_or("it has no headers")?;
     let needed = |name| text(headers, name).ok_or_else(|| format!("it has no header {name}"));
     let number = |name| {

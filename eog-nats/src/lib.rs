@@ -17,6 +17,9 @@ mod block;
 mod cluster;
 mod decisions;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod jetstream;
 mod layout;
 mod medium;

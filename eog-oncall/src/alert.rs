@@ -6,6 +6,7 @@ use eog_evidence::{mask_named, mask_text, shorten};
 use eog_sources::SentAlert;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 /// The version of the webhook's body.
 const VERSION: &str = "4";
@@ -122,7 +123,7 @@ impl Notification {
             ));
         }
         Ok(Self {
-            key: shorten(&body.group_key, 2_000),
+            key: key(&body.group_key),
             labels: labels(body.group_labels),
             alerts: body.alerts.into_iter().map(alert).collect(),
             truncated: body.truncated_alerts,
@@ -130,12 +131,24 @@ impl Notification {
     }
 }
 
+/// What a group is called without its secrets, still apart from others that differ in those alone.
+fn key(given: &str) -> String {
+    let masked = mask_text(given);
+    let apart = if masked == given { String::new() } else { format!(" #{}", digest(given)) };
+    shorten(&masked, 2_000) + &apart
+}
+
+/// A short digest, which gives nothing away.
+fn digest(text: &str) -> String {
+    let hash = Sha256::digest(text.as_bytes());
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn alert(given: Given) -> (String, Alert) {
-    let mut fingerprint = shorten(&given.fingerprint, 64);
+    let mut fingerprint = shorten(&mask_text(&given.fingerprint), 64);
     if fingerprint.is_empty() {
         // Older senders have none; equal labels are the same alert.
-        fingerprint = serde_json::to_string(&given.labels).unwrap_or_default();
-        fingerprint = shorten(&fingerprint, 500);
+        fingerprint = digest(&serde_json::to_string(&given.labels).unwrap_or_default());
     }
     let ends_at = (given.status == Status::Resolved)
         .then(|| given.ends_at.unwrap_or(given.starts_at).max(given.starts_at));
@@ -183,6 +196,21 @@ mod tests {
         assert_eq!((fingerprint.as_str(), first.is_firing()), ("a1", true));
         assert_eq!(first.annotations["summary"], "login with password=[masked] failed");
         assert_eq!(read.alerts[1].1.ends_at, Some("2026-01-01T09:30:00Z".parse().unwrap()));
+    }
+
+    #[test]
+    fn keys_and_labels_that_tell_alerts_apart_hold_no_secret() {
+        let of = |secret: &str| {
+            let text = REAL.replace("{job=\\\"web\\\"}", &format!("password={secret}"));
+            let text = text.replace("\"fingerprint\":\"a1\"", "\"fingerprint\":\"\"");
+            let text = text.replace("\"job\":\"web\"}", &format!("\"password\":\"{secret}\"}}"));
+            Notification::read(text.as_bytes()).unwrap()
+        };
+        let (one, other) = (of("hunter2"), of("hunter3"));
+        assert!(one.key.starts_with("{}:password=[masked] #"), "{}", one.key);
+        assert!(one.key != other.key && one.alerts[0].0 != other.alerts[0].0);
+        assert!(!format!("{one:?}").contains("hunter"), "{one:?}");
+        assert_eq!(Notification::read(REAL.as_bytes()).unwrap().key, "{}:{job=\"web\"}");
     }
 
     #[test]

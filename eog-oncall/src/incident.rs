@@ -174,7 +174,7 @@ impl Incident {
                 return Meaning::Stale;
             }
             if self.alerts.len() >= most {
-                self.left_out += 1;
+                self.left_out = self.left_out.saturating_add(1);
                 return Meaning::LeftOut;
             }
             self.alerts.insert(fingerprint.to_owned(), alert);
@@ -194,7 +194,7 @@ impl Incident {
                 Meaning::Stale
             }
             (was_firing, true) => {
-                self.flaps += u64::from(!was_firing);
+                self.flaps = self.flaps.saturating_add(u64::from(!was_firing));
                 *known = alert;
                 Meaning::Known
             }
@@ -219,7 +219,7 @@ impl Incident {
         match &mut self.run {
             Some(run) => (run.is_under_way, run.again_at) = (true, None),
             None => {
-                self.runs += 1;
+                self.runs = self.runs.saturating_add(1);
                 self.news_at = None;
                 let alerts = self.alerts.keys().cloned().collect();
                 self.run = Some(Run { alerts, failed: 0, again_at: None, is_under_way: true });
@@ -253,7 +253,7 @@ impl Incident {
         let Some(run) = &mut self.run else { return false };
         run.is_under_way = false;
         let pause = RETRIES.get(run.failed as usize).filter(|_| may_again);
-        run.failed += 1;
+        run.failed = run.failed.saturating_add(1);
         match pause {
             Some(pause) => run.again_at = Some(later(now, *pause)),
             None => self.close_run(now),

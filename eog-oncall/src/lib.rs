@@ -22,6 +22,9 @@
 mod alert;
 mod config;
 mod desk;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 mod host;
 pub mod incident;

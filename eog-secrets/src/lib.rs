@@ -39,6 +39,9 @@
 
 mod assign;
 mod field;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod manifest;
 mod marker;
 mod masker;

@@ -25,8 +25,14 @@ pub(crate) fn at(text: &[u8], start: usize) -> Option<Block> {
     let label_start = start + BEGIN.len();
     let after = text.get(label_start..)?;
     let head = after.get(..after.len().min(MAX_LABEL))?;
-    let label = head.get(..memmem::find(head, b"-----").unwrap_or(head.len()))?;
+    let line = head.get(..memchr::memchr(b'\n', head).unwrap_or(head.len()))?;
+    let dashes = memmem::find(line, b"-----");
+    let label = line.get(..dashes.unwrap_or(line.len()))?;
     let private = memmem::find(label, b"PRIVATE KEY").is_some();
+    if dashes.is_none() && !private {
+        // No block: what stands behind is searched like any other text.
+        return None;
+    }
     // What follows a private block without an end is masked, and not searched again.
     let farthest = if private { after.len() } else { after.len().min(MAX_PUBLIC) };
     let block = after.get(..farthest)?;
@@ -42,6 +48,14 @@ pub(crate) fn at(text: &[u8], start: usize) -> Option<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_only_begins_like_a_block_hides_nothing() {
+        assert!(at(b"-----BEGIN \npassword=hunter2\n", 0).is_none());
+        assert!(at(b"-----BEGIN OF IT\n-----\npassword=hunter2", 0).is_none());
+        let masked = crate::Masker::new().mask("-----BEGIN \npassword=hunter2\n").into_owned();
+        assert_eq!(masked, "-----BEGIN \npassword=[masked]\n");
+    }
 
     #[test]
     fn private_blocks_are_told_from_others() {

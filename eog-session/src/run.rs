@@ -117,9 +117,9 @@ pub struct Course<'a> {
     pub memory: Option<DecisionMemory>,
     /// How far to ask ahead, if at all.
     pub speculation: Option<Speculation>,
-    /// After which time nothing more is begun, counted from when the source had been read.
+    /// After which time nothing more is begun.
     pub deadline: Option<Duration>,
-    /// When the source had been read.
+    /// From when the deadline counts: unless set, when the source had been read.
     pub since: Instant,
     /// Who may cancel it.
     pub steering: Steering,

@@ -125,21 +125,7 @@ impl<'a> Alertmanager<'a> {
 
     /// Asks for the alerts that are active. What was active before is not known here.
     pub(crate) async fn capture(&self, period: Period, parts: &mut Parts<'_>) {
-        let ask = async || {
-            let given = self.alerts().await?;
-            let mut piece = Piece::default();
-            if given.len() > MAX_ALERTS {
-                let count = given.len();
-                piece.missing.push(format!("{count} alerts, only {MAX_ALERTS} are used"));
-            }
-            let alerts = given.into_iter().take(MAX_ALERTS);
-            piece.alerts = alerts.filter_map(|one| alert(one, period)).collect();
-            for alert in &mut piece.alerts {
-                alert.who = self.naming.of_labels(&alert.labels);
-            }
-            piece.alerts.sort_by(|a, b| (&a.name, &a.labels).cmp(&(&b.name, &b.labels)));
-            Ok(piece)
-        };
+        let ask = async || Ok(piece(self.alerts().await?, &self.naming, period));
         parts.piece("alertmanager alerts", ask).await;
     }
 
@@ -155,6 +141,28 @@ fn parsed<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Result<T, AskError> 
         return Err(AskError::Answer("it is longer than max_bytes".to_owned()));
     }
     serde_json::from_slice(&answer.body).map_err(|error| AskError::Answer(error.to_string()))
+}
+
+/// What an answer says of alerts in a period.
+fn piece(given: Vec<Given>, naming: &Naming, period: Period) -> Piece {
+    let mut piece = Piece::default();
+    if given.len() > MAX_ALERTS {
+        let count = given.len();
+        piece.missing.push(format!("{count} alerts, only {MAX_ALERTS} are used"));
+    }
+    let alerts = given.into_iter().take(MAX_ALERTS);
+    piece.alerts = alerts.filter_map(|one| alert(one, period)).collect();
+    for alert in &mut piece.alerts {
+        alert.who = naming.of_labels(&alert.labels);
+    }
+    piece.alerts.sort_by(|a, b| (&a.name, &a.labels).cmp(&(&b.name, &b.labels)));
+    piece
+}
+
+/// The same from the bytes of an answer.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn read(answer: &Answer, of: &SourceConfig, period: Period) -> Result<Piece, AskError> {
+    Ok(piece(parsed(answer)?, &naming(of), period))
 }
 
 /// An alert that was active in a period.

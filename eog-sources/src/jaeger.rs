@@ -142,22 +142,27 @@ impl<'a> Jaeger<'a> {
         let (start, end) = ((part.from * 1000).to_string(), (part.until * 1000).to_string());
         let limit = self.config.traces.to_string();
         let query = [("service", service), ("start", &start), ("end", &end), ("limit", &limit)];
-        let found: Data<Trace> = parsed(&self.http.get("api/traces", &query).await?)?;
-        let mut piece = Piece::default();
-        let mut nameless = 0;
-        for trace in found.data {
-            for given in trace.spans {
-                match span(given, &trace.processes) {
-                    Some(span) => piece.spans.push(span),
-                    None => nameless += 1,
-                }
+        piece(&self.http.get("api/traces", &query).await?)
+    }
+}
+
+/// What an answer says of traces.
+pub(crate) fn piece(answer: &Answer) -> Result<Piece, AskError> {
+    let found: Data<Trace> = parsed(answer)?;
+    let mut piece = Piece::default();
+    let mut nameless = 0;
+    for trace in found.data {
+        for given in trace.spans {
+            match span(given, &trace.processes) {
+                Some(span) => piece.spans.push(span),
+                None => nameless += 1,
             }
         }
-        if nameless > 0 {
-            piece.missing.push(format!("{nameless} spans name no service"));
-        }
-        Ok(piece)
     }
+    if nameless > 0 {
+        piece.missing.push(format!("{nameless} spans name no service"));
+    }
+    Ok(piece)
 }
 
 fn parsed<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Result<T, AskError> {

@@ -17,6 +17,9 @@ mod capture;
 mod changes;
 mod config;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod http;
 mod jaeger;
 mod kubernetes;

@@ -203,7 +203,11 @@ impl<'a> Otlp<'a> {
 }
 
 /// Reads what a file says of a period, up to so many spans and lines.
-fn read(path: &Path, period: Period, (spans, lines): (usize, usize)) -> Result<Piece, String> {
+pub(crate) fn read(
+    path: &Path,
+    period: Period,
+    (spans, lines): (usize, usize),
+) -> Result<Piece, String> {
     let mut reader = BufReader::new(File::open(path).map_err(|error| error.to_string())?);
     let (mut piece, mut line, mut number) = (Piece::default(), Vec::new(), 0_u64);
     let (mut broken, mut nameless, mut left_out) = (Broken::default(), 0_u64, 0_u64);
@@ -357,7 +361,7 @@ fn span(given: GivenSpan, who: &crate::piece::Who, resource: &Attributes) -> Opt
     };
     Some(Span {
         start,
-        nanoseconds: u64::try_from(end - start).unwrap_or_default(),
+        nanoseconds: u64::try_from(end.saturating_sub(start)).unwrap_or_default(),
         who: who.clone(),
         trace: id(&given.trace_id),
         id: id(&given.span_id),

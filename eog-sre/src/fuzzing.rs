@@ -1,5 +1,5 @@
 //! What holds of the readers whatever they are given. Each function takes arbitrary bytes and
-//! panics when something does not hold; the targets of `eog-sre/fuzz` and the tests of this crate
+//! panics when something does not hold; the targets of `fuzz` and the tests of this crate
 //! call the same ones.
 
 use std::io::{self, Read};
@@ -133,6 +133,10 @@ impl Read for Dribble<'_> {
 }
 
 #[cfg(test)]
+#[path = "../../fuzz/replay.rs"]
+mod replay;
+
+#[cfg(test)]
 mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -189,5 +193,12 @@ mod tests {
             super::alerts(format!("[{text}]").as_bytes());
             super::alerts(&bytes);
         }
+    }
+
+    #[test]
+    fn corpora_of_the_targets_are_read() {
+        super::replay::replay("table", super::table);
+        super::replay::replay("body", super::body);
+        super::replay::replay("alerts", super::alerts);
     }
 }

@@ -110,9 +110,12 @@ impl Snapshot {
             }
             fits.then_some(()).ok_or(SnapshotError::OutOfMemory { path, allowed })
         };
-        if let Some(cached) = cache.as_ref().and_then(Cache::load) {
+        if let Some(cached) = cache.as_ref().and_then(|cache| cache.load(folder.budget())) {
             fits(&folder, &cached.records)?;
             return Ok(Self::assemble(directory, architecture, cached, true));
+        }
+        if folder.budget().is_stopped() {
+            return Err(SnapshotError::Cancelled);
         }
         if let Some(progress) = &options.progress {
             folder.tell(progress, &layout);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-// Options for reading an incident, whatever is then done with it. All but --strict go with a snapshot.
+// Options for reading an incident, whatever is then done with it. --cache goes with a snapshot.
 // (No documentation comment: clap would make it the description of the command.)
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Reading {
@@ -13,9 +13,10 @@ pub(crate) struct Reading {
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
 
-    /// Maximum memory for a snapshot, such as 6G or 500M. Default: what the system reports as free. A
-    /// snapshot that needs more, by an estimate from its rows, is refused before it is read; one that
-    /// turns out to need more, while it is read.
+    /// Maximum memory for an incident, such as 6G or 500M. Default: for a snapshot what the system reports
+    /// as free, for a bundle none. A snapshot that needs more, by an estimate from its rows, is refused
+    /// before it is read; one that turns out to need more, while it is read. Of a bundle 8 bytes are
+    /// reckoned with for each byte of its files.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_memory: Option<u64>,
 

@@ -51,7 +51,7 @@ pub(super) fn show(asked: &Evidence) -> Result<String, CliError> {
     let unusable = |reason: String| CliError::Usage(format!("evidence: {reason}"));
     let wanted: EvidenceId = asked.finding.parse().map_err(|error| unusable(format!("{error}")))?;
     let progress = Progress::start(asked.quiet);
-    let at = source::At { window: asked.window, journal: None };
+    let at = source::At { window: asked.window, ..source::At::default() };
     let architecture = asked.architecture.as_deref();
     let opened = source::open(&progress, &asked.path, architecture, &asked.reading, at)?;
     let case = opened.case(asked.window).map_err(|error| CliError::start(&opened, error))?;

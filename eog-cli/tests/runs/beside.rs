@@ -112,7 +112,7 @@ fn a_deadline_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
     let whole = whole_journal(&incident);
     let journal = incident.path("run.journal");
     let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
-    command.args(["--deadline", "0.3"]).output().unwrap();
+    command.args(["--deadline", "2"]).output().unwrap();
     assert_eq!(reasons(&journal), [StopReason::Deadline]);
     let told = "deadline reached, entities still waiting";
     assert!(text(&replay(&journal)).contains(told));

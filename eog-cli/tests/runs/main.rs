@@ -14,6 +14,7 @@ mod judge;
 mod onward;
 mod outputs;
 mod pace;
+mod signals;
 
 use std::path::{Path, PathBuf};
 

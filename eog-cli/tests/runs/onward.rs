@@ -17,7 +17,7 @@ fn after_a_deadline_the_command_that_goes_on_is_said_and_works() {
     let incident = Incident::judged_by(&format!("sleep 0.1; {HEALTHY}"));
     let journal = incident.path("run.journal");
     let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
-    let output = command.args(["--deadline", "0.3"]).output().unwrap();
+    let output = command.args(["--deadline", "2"]).output().unwrap();
     let output = go_on(&said(&output));
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     assert_eq!(said(&output), "", "nothing is left to go on with");
@@ -48,10 +48,26 @@ fn what_goes_on_is_written_to_the_same_folder() {
     let incident = Incident::judged_by(&format!("sleep 0.1; {HEALTHY}"));
     let (journal, out) = (incident.path("run.journal"), incident.path("the result"));
     let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
-    let output = command.args(["--deadline", "0.3", "--out"]).arg(&out).output().unwrap();
+    let output = command.args(["--deadline", "2", "--out"]).arg(&out).output().unwrap();
     let words = format!(" --out '{}'", out.display());
     assert!(said(&output).contains(&words), "{}", said(&output));
     std::fs::remove_dir_all(&out).unwrap();
     go_on(&said(&output));
     assert!(out.join("ledger.jsonl").is_file());
+}
+
+#[test]
+fn time_and_memory_count_from_the_first_byte() {
+    let incident = Incident::judged_by(HEALTHY);
+    let journal = incident.path("run.journal");
+    for (bound, code, expected) in [
+        (["--deadline", "0.001"], 1, "time was up before the investigation began"),
+        (["--max-memory", "100"], 4, "MB are allowed; keep only the time around the incident"),
+    ] {
+        let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
+        let output = command.args(bound).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", said(&output));
+        assert!(said(&output).contains(expected), "{}", said(&output));
+        assert!(!journal.exists(), "nothing was begun");
+    }
 }

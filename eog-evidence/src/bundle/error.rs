@@ -40,6 +40,22 @@ pub enum BundleError {
         /// The bound.
         limit: u64,
     },
+    /// It may need more memory than is allowed.
+    #[error(
+        "{} may need about {} MB of memory, by the size of its files, but only {} MB are allowed; keep only \
+         the time around the incident, or raise the limit (max_memory, --max-memory) if you know that it fits",
+        dir.display(),
+        needed / 1_000_000,
+        allowed / 1_000_000
+    )]
+    NeedsMemory {
+        /// The directory.
+        dir: PathBuf,
+        /// The estimate for the files up to the one that was refused, in bytes.
+        needed: u64,
+        /// What may be used, in bytes.
+        allowed: u64,
+    },
     /// A file has more rows or entries than the bound.
     #[error("{} has more than {limit} rows; keep only the time around the incident", file.display())]
     TooManyRows {

@@ -1,6 +1,7 @@
 //! Reads a bundle from a directory. Only files of fixed names in it, and in bundles beside it that it
 //! names, are opened, links never.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use super::Bundle;
 use super::error::BundleError;
 use super::files::DATA_FILES;
 use super::intake::Intake;
-use super::limits::{MAX_BORROWED, MAX_CSV_BYTES, MAX_JSON_BYTES, MAX_ROWS};
+use super::limits::{MAX_BORROWED, MAX_CSV_BYTES, MAX_JSON_BYTES, MAX_ROWS, MEMORY_PER_BYTE};
 use super::manifest::{BUNDLE_FORMAT, BUNDLE_VERSION, Manifest};
 use super::table::{Complaints, Row, Tally, read_rows};
 use super::time::NO_ZONE;
@@ -35,18 +36,21 @@ impl Bundle {
             }
             _ => unreadable(dir, source),
         })?;
-        Self::read_from(&folder, &|| false)
+        Self::read_from(&folder, None, &|| false)
     }
 
-    /// The same from a folder that is open, until nobody waits for it any more.
+    /// The same from a folder that is open, until nobody waits for it any more, or it may need more than
+    /// so many bytes of memory: a few for each byte of its files, counted before each is read.
     ///
     /// # Errors
-    /// As for [`Bundle::read`], and [`BundleError::Cancelled`].
+    /// As for [`Bundle::read`], and [`BundleError::Cancelled`] and [`BundleError::NeedsMemory`].
     pub fn read_from(
         folder: &FolderHandle,
+        max_memory: Option<u64>,
         is_gone: &dyn Fn() -> bool,
     ) -> Result<Self, BundleError> {
-        let dir = &Watched { folder, is_gone };
+        let (allowed, needed) = (max_memory.unwrap_or(u64::MAX), &Cell::new(0));
+        let dir = &Watched { folder, is_gone, allowed, needed };
         let read = Self::read_watched(dir);
         // A reader that is ended fails in some way.
         if is_gone() { Err(BundleError::Cancelled) } else { read }
@@ -68,6 +72,9 @@ impl Bundle {
 struct Watched<'a> {
     folder: &'a FolderHandle,
     is_gone: &'a dyn Fn() -> bool,
+    /// The memory that may be needed, and what the files so far may need, in bytes.
+    allowed: u64,
+    needed: &'a Cell<u64>,
 }
 
 /// A file of it.
@@ -107,6 +114,12 @@ impl<'a> Watched<'a> {
         };
         if bytes > limit {
             return Err(BundleError::TooLarge { file: self.called(name), bytes, limit });
+        }
+        let needed = self.needed.get().saturating_add(bytes.saturating_mul(MEMORY_PER_BYTE));
+        self.needed.set(needed);
+        if needed > self.allowed {
+            let dir = self.folder.called().to_owned();
+            return Err(BundleError::NeedsMemory { dir, needed, allowed: self.allowed });
         }
         Ok(Some(WatchedFile { file, is_gone: self.is_gone }))
     }
@@ -150,7 +163,7 @@ fn borrow_baselines(
         };
         let other = dir.folder.beside(sibling.as_str());
         let other = other.ok_or_else(|| unfit("there is no such directory beside this one"))?;
-        let other = Watched { folder: &other, is_gone: dir.is_gone };
+        let other = Watched { folder: &other, ..*dir };
         let normal = read_manifest(&other)?.baseline;
         let read = |intake: &mut Intake| read_telemetry(&other, intake, complaints);
         let periods = intake.borrow(normal, read)?;

@@ -593,6 +593,18 @@ fn errors_in_logs_are_joined_by_the_request_that_they_name() {
 }
 
 #[test]
+fn what_may_need_too_much_memory_is_refused_before_it_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = crate::FolderHandle::open(dir.path()).unwrap();
+    fs::write(dir.path().join("bundle.json"), MANIFEST).unwrap();
+    fs::write(dir.path().join("logs.csv"), "no header ".repeat(100_000)).unwrap();
+    let read = |allowed| Bundle::read_from(&folder, Some(allowed), &|| false).unwrap_err();
+    let refused = read(1_000_000).to_string();
+    assert!(refused.contains("about 8 MB") && refused.contains("--max-memory"), "{refused}");
+    assert!(matches!(read(10_000_000), BundleError::Columns { .. }));
+}
+
+#[test]
 fn what_nobody_waits_for_is_not_read_on() {
     let dir = tempfile::tempdir().unwrap();
     let folder = crate::FolderHandle::open(dir.path()).unwrap();
@@ -603,7 +615,7 @@ fn what_nobody_waits_for_is_not_read_on() {
         asked.set(asked.get() + 1);
         asked.get() > 1
     };
-    let error = Bundle::read_from(&folder, &is_gone).unwrap_err();
+    let error = Bundle::read_from(&folder, None, &is_gone).unwrap_err();
     assert!(matches!(error, BundleError::Cancelled), "{error}");
     assert!(asked.get() > 1, "it is asked while files are read");
 }

@@ -35,6 +35,11 @@ impl Kind {
     pub(super) fn is_long(self) -> bool {
         matches!(self, Self::Investigate | Self::Resume | Self::RuleOut | Self::Fork)
     }
+
+    /// Whether it may have to read a folder first, or to ask whoever judges.
+    pub(super) fn may_read(self) -> bool {
+        !matches!(self, Self::Diff | Self::List)
+    }
 }
 
 /// One tool that is offered.

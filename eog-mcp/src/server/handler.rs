@@ -112,7 +112,7 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        self.aside(move |server| server.resources(cursor.as_deref())).await?
+        self.recorded_aside(move |server| server.resources(cursor.as_deref())).await?
     }
 
     async fn list_resource_templates(
@@ -128,7 +128,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = self.aside(move |server| server.read_part(&request.uri)).await??;
+        let read = self.recorded_aside(move |server| server.read_part(&request.uri)).await??;
         Ok(ReadResourceResponse::Complete(read))
     }
 }
@@ -192,7 +192,7 @@ impl Server {
                 let from = self.0.store.find(&asked.investigation)?;
                 (Work::Fork { from, asked: Box::new(asked) }, false)
             }
-            _ => return self.short(name.into_owned(), arguments, cancel.clone()).await,
+            kind => return self.short(name.into_owned(), kind, arguments, cancel.clone()).await,
         };
         // A client that was sent away with questions comes back with the answers.
         let work = match request_state {
@@ -219,10 +219,13 @@ impl Server {
     async fn short(
         &self,
         name: String,
+        kind: Kind,
         arguments: Map<String, Value>,
         cancel: CancellationToken,
     ) -> Result<CallToolResponse, Problem> {
-        let _turn = self.0.queries.acquire().await.map_err(|_| Problem::GoingDown)?;
+        let turns = if kind.may_read() { &self.0.readings } else { &self.0.queries };
+        let turn = cancel.run_until_cancelled(turns.acquire()).await;
+        let _turn = turn.ok_or(Problem::Cancelled(None))?.map_err(|_| Problem::GoingDown)?;
         let work = move |server: &Self| {
             let Some((_, offered)) = server.0.catalogue.find(&name) else {
                 return Err(Problem::Store(format!("there is no tool {name:?}")));
@@ -252,6 +255,17 @@ impl Server {
         arguments: Map<String, Value>,
     ) -> Result<T, Problem> {
         read(name, &offered.arguments, &Value::Object(arguments))
+    }
+
+    /// Reads what is stored when it is its turn: what is read can be long.
+    async fn recorded_aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let turn = self.0.queries.acquire().await;
+        let _turn =
+            turn.map_err(|_| ErrorData::internal_error("the server is going down", None))?;
+        self.aside(work).await
     }
 
     /// Runs something that blocks on another thread.

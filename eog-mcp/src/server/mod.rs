@@ -100,8 +100,10 @@ struct Shared {
     catalogue: Catalogue,
     runner: Runner,
     board: Board,
-    /// Short questions that may be answered at once.
+    /// Questions about what is stored, which take a moment.
     queries: Semaphore,
+    /// Questions that may read a folder or ask whoever judges first. They never keep the others waiting.
+    readings: Semaphore,
     tasks: Tasks,
     policies: Arc<dyn Policies>,
     /// Everything that was started on behalf of a client.
@@ -124,6 +126,7 @@ impl Server {
             board: Board::default(),
             runner: Runner::new(settings.max_running.get(), settings.max_waiting),
             queries: Semaphore::new(cores.max(2)),
+            readings: Semaphore::new(cores.max(2)),
             tasks: Tasks::new(settings.task_patience),
             tracker: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -155,6 +158,7 @@ impl Server {
     async fn close(&self, by: Instant) {
         self.0.stop.cancel();
         self.0.queries.close();
+        self.0.readings.close();
         self.0.tasks.shutdown();
         self.0.tracker.close();
         let _ = timeout_at(by, self.0.tracker.wait()).await;

@@ -53,6 +53,34 @@ async fn a_cancelled_call_leaves_what_resume_goes_on_with() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn calls_that_take_long_keep_no_short_one_waiting() {
+    let (place, held) = (Place::new(), Held::allowing(EVALUATIONS));
+    let server = place.server(&held);
+    let (client, _serving) = connect(&server, client()).await;
+    content(client.call_tool(call("investigate", incident())).await);
+    // As many as there may be at once, and one that waits for its turn.
+    let many = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).max(2);
+    let asked = json!({"investigation": "inv-000001", "entity": "one"});
+    let mut open = Vec::new();
+    for _ in 0..=many {
+        let explain = ClientRequest::CallToolRequest(Request::new(call("explain", asked.clone())));
+        let options = PeerRequestOptions::no_options();
+        open.push(client.send_cancellable_request(explain, options).await.unwrap());
+    }
+    held.until_waiting(many).await;
+    let list = client.call_tool(call("list_investigations", json!({})));
+    let listed = tokio::time::timeout(PATIENCE, list).await.expect("it waits for nobody");
+    assert_eq!(content(listed)["total"], 1);
+    // The one that waits is given up at once.
+    let last = open.pop().unwrap();
+    last.cancel(Some("no longer needed".to_owned())).await.unwrap();
+    held.allow(1_000);
+    for call in open {
+        call.await_response().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_vanishes_leaves_nothing_running() {
     let (place, held) = (Place::new(), Held::allowing(1));
     let server = place.server(&held);

@@ -9,7 +9,7 @@ use eog_mcp::server::HttpSettings;
 use eog_mcp::server::axum::Router;
 use eog_mcp::server::axum::routing::get;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use crate::http::{post, read_until, send, serve_with};
 use crate::support::{Held, Place, open, serve};
@@ -143,6 +143,33 @@ async fn an_answer_that_nobody_reads_gives_its_connection_up() {
     // There is room for one alone.
     let mut next = send(address, &ask("/small")).await;
     read_until(&mut next, "small").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_answers_that_nobody_reads_the_oldest_give_way() {
+    const LARGE: usize = 16 << 20;
+    let (place, held) = (Place::new(), Held::free());
+    let server = place.server(&held);
+    let mut settings = HttpSettings::default();
+    settings.max_unread_bytes = 5 * LARGE / 2;
+    settings.routes = Router::new().route("/large", get(async || "x".repeat(LARGE)));
+    let (address, _stop, _serving) = serve_with(&server, settings).await;
+    let ask = format!("GET /large HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let mut unread = Vec::new();
+    for _ in 0..3 {
+        let mut stream = send(address, &ask).await;
+        read_until(&mut stream, "200 OK").await;
+        unread.push(stream);
+    }
+    let mut read = Vec::new();
+    for mut stream in unread {
+        let mut bytes = Vec::new();
+        // One that was cut may end with an error.
+        let _ = stream.read_to_end(&mut bytes).await;
+        // Some of it came with the head.
+        read.push(bytes.len() > LARGE - 8192);
+    }
+    assert_eq!(read, [false, true, true], "the first was cut, the others are whole");
 }
 
 #[tokio::test(flavor = "multi_thread")]

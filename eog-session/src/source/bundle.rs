@@ -42,7 +42,7 @@ impl OfBundle {
             return Err(OpenError::NeedsNoArchitecture { path, kind });
         }
         let is_gone = || options.stop.as_ref().is_some_and(Stop::is_wanted);
-        let mut opened = Self::new(Bundle::read_from(folder, &is_gone)?);
+        let mut opened = Self::new(Bundle::read_from(folder, options.max_memory, &is_gone)?);
         add_report(folder, &mut opened.incident);
         Ok(opened)
     }

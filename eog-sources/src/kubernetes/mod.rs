@@ -131,6 +131,23 @@ impl<'a> Kubernetes<'a> {
     }
 }
 
+/// What lists say, by their plural names.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn piece(
+    mut lists: std::collections::BTreeMap<String, Vec<serde_json::Value>>,
+    period: Period,
+) -> crate::piece::Piece {
+    let mut cluster = Cluster::default();
+    for kind in Kind::ALL {
+        let mut masker = ObjectMasker::default();
+        let items = lists.remove(kind.plural()).unwrap_or_default();
+        let objects =
+            items.into_iter().filter_map(|mut it| Object::of(kind, &mut it, &mut masker)).collect();
+        cluster.objects.insert(kind, objects);
+    }
+    cluster.piece(period)
+}
+
 fn told(kind: Kind, namespace: Option<&str>) -> String {
     match namespace {
         Some(namespace) if kind.is_namespaced() => format!("{} of {namespace}", kind.plural()),

@@ -483,6 +483,19 @@ fn millis(all: i128) -> Millis {
     Millis::try_from(all).unwrap_or(Millis::MAX)
 }
 
+/// The series of an answer, each with a name that its labels make.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn series(
+    answer: &crate::http::Answer,
+    most: usize,
+) -> Result<Vec<(String, Vec<(crate::piece::Millis, f64)>)>, AskError> {
+    // The same bytes may be a list of names.
+    let _ = answer::names(answer);
+    let found = answer::matrix(answer, most)?;
+    let named = |raw: answer::Raw| (format!("{:?}", raw.labels), raw.points);
+    Ok(found.series.into_iter().map(named).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -130,6 +130,23 @@ impl Receiver {
     }
 }
 
+/// What is captured of a request, the kind of which a byte tells.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn piece_of(kind: u8, message: &[u8], period: Period) -> Option<Piece> {
+    use intake::Intake;
+    use opentelemetry_proto::tonic::collector::{logs, metrics, trace};
+    fn take<R: Intake>(message: &[u8], received: &Received) -> Option<()> {
+        R::decode(message).ok().map(|request| drop(request.take(received)))
+    }
+    let received = Received::new(&Config::default());
+    match kind % 3 {
+        0 => take::<trace::v1::ExportTraceServiceRequest>(message, &received)?,
+        1 => take::<logs::v1::ExportLogsServiceRequest>(message, &received)?,
+        _ => take::<metrics::v1::ExportMetricsServiceRequest>(message, &received)?,
+    }
+    Some(received.piece(period, 20, 20))
+}
+
 fn now() -> Millis {
     Timestamp::now().as_millisecond()
 }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use eog_core::{EntityId, Timestamp};
 use serde_json::Value;
 
+use crate::read::Budget;
+
 /// A value that can be written and read again.
 pub(super) trait Stored: Sized {
     fn put(&self, to: &mut Writer);
@@ -56,7 +58,13 @@ pub(super) struct Reader<'a> {
     rest: &'a [u8],
     shared: Vec<Shared>,
     second: i64,
+    budget: &'a Budget,
+    /// Items of lists until somebody is asked whether they are waited for.
+    until_asked: u32,
 }
+
+/// After how many items of lists somebody is asked.
+const ASKED_EVERY: u32 = 1 << 14;
 
 #[derive(Clone)]
 enum Shared {
@@ -67,8 +75,18 @@ enum Shared {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, shared: Vec::new(), second: 0 }
+    pub(super) fn new(bytes: &'a [u8], budget: &'a Budget) -> Self {
+        Self { rest: bytes, shared: Vec::new(), second: 0, budget, until_asked: ASKED_EVERY }
+    }
+
+    /// Nothing once nobody waits for what is read.
+    fn goes_on(&mut self) -> Option<()> {
+        self.until_asked -= 1;
+        if self.until_asked == 0 {
+            self.until_asked = ASKED_EVERY;
+            return (!self.budget.is_stopped()).then_some(());
+        }
+        Some(())
     }
 
     pub(super) fn is_at_end(&self) -> bool {
@@ -257,6 +275,7 @@ impl<T: Stored> Stored for Vec<T> {
         let length = from.length()?;
         let mut items = Self::with_capacity(length.min(1 << 20));
         for _ in 0..length {
+            from.goes_on()?;
             items.push(T::get(from)?);
         }
         Some(items)
@@ -273,7 +292,11 @@ impl<K: Stored + Ord, V: Stored> Stored for BTreeMap<K, V> {
     }
     fn get(from: &mut Reader<'_>) -> Option<Self> {
         let length = from.length()?;
-        (0..length).map(|_| Some((K::get(from)?, V::get(from)?))).collect()
+        let item = |_| {
+            from.goes_on()?;
+            Some((K::get(from)?, V::get(from)?))
+        };
+        (0..length).map(item).collect()
     }
 }
 

@@ -20,7 +20,7 @@ use stamps::stamp;
 
 pub(crate) use stored::Cached;
 
-use crate::read::{CacheAt, Folder, Layout, ReadOptions};
+use crate::read::{Budget, CacheAt, Folder, Layout, ReadOptions};
 use crate::warnings::Warnings;
 
 /// How the file begins.
@@ -77,8 +77,9 @@ impl Cache {
         self.key == other.key
     }
 
-    /// What the file holds, if it is there and fits in every respect.
-    pub(crate) fn load(&self) -> Option<Cached> {
+    /// What the file holds, if it is there and fits in every respect, and somebody waits for it. One that
+    /// is larger than the memory that may be used holds another snapshot.
+    pub(crate) fn load(&self, budget: &Budget) -> Option<Cached> {
         if !fs::metadata(&self.path).is_ok_and(|found| found.is_file()) {
             return None;
         }
@@ -90,12 +91,11 @@ impl Cache {
         if magic != MAGIC || key != self.key {
             return None;
         }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).ok()?;
-        if blake3::hash(&bytes).as_bytes() != checksum {
+        if file.metadata().ok()?.len() > budget.allowed() {
             return None;
         }
-        let mut reader = Reader::new(&bytes);
+        let bytes = read_whole(&file, checksum, budget)?;
+        let mut reader = Reader::new(&bytes, budget);
         let cached = Cached::get(&mut reader)?;
         reader.is_at_end().then_some(cached)
     }
@@ -154,6 +154,26 @@ impl Cache {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 opened => return Ok((path, opened?)),
             }
+        }
+    }
+}
+
+/// How much is read at a time, in bytes.
+const CHUNK: u64 = 1 << 20;
+
+/// The rest of a file that has this checksum, unless nobody waits for it any more.
+fn read_whole(file: &fs::File, checksum: &[u8], budget: &Budget) -> Option<Vec<u8>> {
+    let (mut bytes, mut hash) = (Vec::new(), blake3::Hasher::new());
+    loop {
+        let before = bytes.len();
+        file.take(CHUNK).read_to_end(&mut bytes).ok()?;
+        let read = bytes.get(before..).unwrap_or_default();
+        if read.is_empty() {
+            return (hash.finalize().as_bytes() == checksum).then_some(bytes);
+        }
+        hash.update(read);
+        if budget.is_stopped() || bytes.len() as u64 > budget.allowed() {
+            return None;
         }
     }
 }

@@ -34,6 +34,7 @@ pub(crate) use alerts::{AlertRecord, read_alerts};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use alerts::{MAX_ALERTS_PER_FILE, read_dump};
 pub(crate) use all::{Records, read_all};
+pub(crate) use budget::Budget;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use events::read_event;
 pub(crate) use events::{EventRecord, read_events};

@@ -1,5 +1,6 @@
 //! What holds of an incident bundle whatever is in its files. The fuzz target includes this file.
 
+use std::fs;
 use std::path::Path;
 
 use eog_evidence::{Bundle, open_case};
@@ -31,4 +32,16 @@ pub(crate) fn check(folder: &Path) {
             assert!(FILES.iter().any(|file| text.contains(file)), "{text}");
         }
     }
+}
+
+/// The same of files one after the other, a zero byte between.
+///
+/// # Panics
+/// As [`check`].
+pub(crate) fn check_bytes(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, content) in FILES.iter().zip(bytes.split(|byte| *byte == 0)) {
+        fs::write(folder.path().join(name), content).expect("a file in it");
+    }
+    check(folder.path());
 }

@@ -21,3 +21,14 @@ pub(crate) fn check(path: &Path) {
     let mended = Journal::read(path).expect("it was opened a moment ago");
     assert_eq!((mended.ledger, mended.cut), (read.ledger, None));
 }
+
+/// The same of the bytes of one.
+///
+/// # Panics
+/// As [`check`].
+pub(crate) fn check_bytes(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.journal");
+    fs::write(&path, bytes).expect("a file in it");
+    check(&path);
+}

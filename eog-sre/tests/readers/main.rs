@@ -3,6 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its input must stop")]
 
+#[path = "../../../fuzz/replay.rs"]
+mod replay;
+
 mod bundle;
 mod journal;
 mod ledger;
@@ -73,4 +76,11 @@ proptest! {
         fs::write(&path, bytes).unwrap();
         journal::check(&path);
     }
+}
+
+#[test]
+fn corpora_of_the_targets_are_read() {
+    replay::replay("bundle", bundle::check_bytes);
+    replay::replay("ledger", |bytes| ledger::check(&String::from_utf8_lossy(bytes)));
+    replay::replay("journal", journal::check_bytes);
 }

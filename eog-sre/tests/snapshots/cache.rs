@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use eog_sre::{CacheAt, ReadOptions, Snapshot};
+use eog_sre::{CacheAt, ReadOptions, Snapshot, SnapshotError, Stop};
 use serde_json::json;
 
 use crate::support::{Recording, Span, config, service, table, workload};
@@ -120,6 +122,19 @@ fn a_changed_source_is_read_anew() {
     let without = place.open();
     assert!(!without.is_from_cache(), "a file that is gone");
     assert!(without.warnings().iter().any(|line| line.contains("no metrics")));
+}
+
+#[test]
+fn a_cache_that_nobody_waits_for_is_not_read_on() {
+    let place = Place::new();
+    place.open();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let stop = Stop::when(move || count.fetch_add(1, Ordering::Relaxed) > 0);
+    let options = ReadOptions { stop: Some(stop), ..place.options() };
+    let error = Snapshot::open(place.recording.path(), &options).unwrap_err();
+    assert!(matches!(error, SnapshotError::Cancelled), "{error}");
+    assert!(asked.load(Ordering::Relaxed) > 1, "it is asked while the cache is read");
 }
 
 #[test]

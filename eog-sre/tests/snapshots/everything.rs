@@ -1,5 +1,6 @@
 //! What holds of a snapshot whatever is in its files. The fuzz target includes this file.
 
+use std::fs;
 use std::path::Path;
 
 use eog_evidence::open_case;
@@ -64,6 +65,21 @@ pub(crate) fn check(folder: &Path) {
             assert!(named || matches!(error, SnapshotError::NothingKnown { .. }), "{text}");
         }
     }
+}
+
+/// The same of files one after the other, a zero byte between.
+///
+/// # Panics
+/// As [`check`].
+pub(crate) fn check_bytes(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for inside in ["alerts", "metrics"] {
+        fs::create_dir(folder.path().join(inside)).expect("a folder in it");
+    }
+    for ((name, _), content) in FILES.iter().zip(bytes.split(|byte| *byte == 0)) {
+        fs::write(folder.path().join(name), content).expect("a file in it");
+    }
+    check(folder.path());
 }
 
 fn read(folder: &Path) -> Result<Snapshot, SnapshotError> {

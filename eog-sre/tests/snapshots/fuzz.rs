@@ -175,6 +175,11 @@ proptest! {
     }
 }
 
+#[test]
+fn the_corpus_of_the_target_is_read() {
+    crate::replay::replay("snapshot", everything::check_bytes);
+}
+
 /// One row with one long field in each file, and a good row behind it: what is kept is short.
 fn long_fields(bytes: usize) {
     for (file, columns) in FILES.iter().filter(|(_, columns)| !columns.is_empty()) {

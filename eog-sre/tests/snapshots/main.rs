@@ -4,6 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its input must stop")]
 #![expect(clippy::needless_pass_by_value, reason = "json! literals read best when passed by value")]
 
+#[path = "../../../fuzz/replay.rs"]
+mod replay;
+
 mod accounts;
 mod cache;
 mod contract;

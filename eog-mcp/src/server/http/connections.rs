@@ -1,5 +1,5 @@
-//! Connections: how many there are at once, how long a head may take, how long an answer may stay unread,
-//! and how they end.
+//! Connections: how many there are at once, how long a head may take, how long an answer may stay unread and
+//! how much of all answers, and how they end.
 //!
 //! `axum::serve` has none of these bounds, and leaves them to the library below it, as here.
 
@@ -7,7 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -18,6 +22,7 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
 use super::settings::HttpSettings;
+use super::unread::Unread;
 
 /// Connections that were accepted.
 pub(super) struct Connections {
@@ -37,6 +42,7 @@ impl Connections {
     ) -> Self {
         let all = Self { open: GracefulShutdown::new(), cut: CancellationToken::new() };
         let room = Arc::new(Semaphore::new(settings.max_connections));
+        let unread = Unread::new(settings.max_unread_bytes);
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(settings.head_time);
         let mut stop = std::pin::pin!(stop);
@@ -45,13 +51,23 @@ impl Connections {
                 () = &mut stop => return all,
                 accepted = next(&listener, &room) => accepted,
             };
+            let cut = all.cut.child_token();
             let answer = TowerToHyperService::new(routes.clone());
+            let (counted, slow) = (unread.clone(), cut.clone());
+            let answer = service_fn(move |request: Request<Incoming>| {
+                let (answer, counted, slow) = (answer.call(request), counted.clone(), slow.clone());
+                async move {
+                    let answer = answer.await?;
+                    Ok::<_, std::convert::Infallible>(
+                        answer.map(|body: Body| counted.count(body, &slow)),
+                    )
+                }
+            });
             let mut stream = TimeoutStream::new(stream);
             // Counted only while there is something to send.
             stream.set_write_timeout(Some(settings.write_time));
             let stream = TokioIo::new(Box::pin(stream));
             let connection = all.open.watch(http.serve_connection(stream, answer));
-            let cut = all.cut.clone();
             tokio::spawn(async move {
                 let _room = room;
                 // How a client breaks off is its own affair.

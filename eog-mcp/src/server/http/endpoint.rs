@@ -37,6 +37,8 @@ impl<H: ServerHandler + Clone> Endpoint<H> {
     pub(super) fn new(handler: H, stop: CancellationToken, settings: &HttpSettings) -> Self {
         let mut config = SessionConfig::default();
         config.keep_alive = Some(IDLE);
+        // Answers that were made would be kept for a minute, read or not, however many and long they are.
+        config.completed_cache_ttl = Duration::ZERO;
         let mut sessions = LocalSessionManager::default();
         sessions.session_config = config;
         let sessions = Arc::new(sessions);

@@ -12,6 +12,7 @@ mod recency;
 mod settings;
 mod sign_in;
 mod token;
+mod unread;
 mod watch;
 
 use std::sync::Arc;

@@ -58,6 +58,9 @@ pub struct HttpSettings {
     pub body_time: Duration,
     /// How long a client may leave an answer unread before its connection is cut.
     pub write_time: Duration,
+    /// Most bytes of answers that wait for their readers, of all connections together. Beyond it, the
+    /// connections of the slowest readers are cut. One answer may be longer by itself.
+    pub max_unread_bytes: usize,
     /// Most requests of one session that are under way at once.
     pub max_open: usize,
     /// Most streams of news at once that one session may hold open. Of all sessions together, at most
@@ -88,6 +91,7 @@ impl Default for HttpSettings {
             head_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
             write_time: Duration::from_secs(30),
+            max_unread_bytes: 256 << 20,
             max_open: 64,
             max_streams: 4,
             grace: Duration::from_secs(10),

@@ -1,0 +1,169 @@
+//! Live sources: what they say is captured and investigated.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::planted::{Planted, Written, planted};
+
+const ONSET: &str = "2026-01-01T10:47:00Z";
+/// The same in seconds.
+const AT: i64 = 1_767_264_420;
+
+/// A server that answers by path, whatever is asked.
+fn server(answers: Vec<(&'static str, Value)>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let answers = Arc::new(answers);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let answers = answers.clone();
+            std::thread::spawn(move || while answer(&stream, &answers).is_some() {});
+        }
+    });
+    port
+}
+
+fn answer(mut stream: &TcpStream, answers: &[(&'static str, Value)]) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    let (mut line, mut header, mut length) = (String::new(), String::new(), 0);
+    if reader.read_line(&mut line).ok()? == 0 {
+        return None;
+    }
+    while reader.read_line(&mut header).ok()? > 2 {
+        if let Some(text) = header.to_lowercase().strip_prefix("content-length:") {
+            length = text.trim().parse().ok()?;
+        }
+        header.clear();
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let path = line.split(' ').nth(1)?;
+    let body = answers.iter().find(|(begin, _)| path.starts_with(begin));
+    let (status, body) = body.map_or((404, "{}".to_owned()), |(_, it)| (200, it.to_string()));
+    let head = format!("HTTP/1.1 {status} X\r\nContent-Type: application/json");
+    let whole = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(whole.as_bytes()).ok()
+}
+
+fn name(place: usize) -> String {
+    format!("service-{place}")
+}
+
+/// Each text in an alert, an annotation, labels of a series, a span with its tags and message, a log line,
+/// a change, and an object of a cluster with its event.
+fn write(folder: &Path, all: &[Planted]) {
+    let each = |make: &dyn Fn(usize, &str) -> Value| -> Vec<Value> {
+        all.iter().enumerate().map(|(place, one)| make(place, &one.text)).collect()
+    };
+    let alerts = each(&|place, text| {
+        json!({"labels": {"alertname": "HighErrorRate", "service": name(place), "told": text},
+            "annotations": {"description": text}, "fingerprint": "1", "startsAt": ONSET,
+            "endsAt": "2026-01-01T12:00:00Z", "status": {"state": "active"}})
+    });
+    let firing = each(&|place, text| {
+        json!({"metric": {"__name__": "ALERTS", "alertname": "HighErrorRate", "alertstate": "firing",
+            "service": name(place), "told": text}, "values": [[AT, "1"]], "value": [AT, "1"]})
+    });
+    let series = json!({"status": "success", "warnings": [all[0].text],
+        "data": {"resultType": "matrix", "result": firing}});
+    let traces = each(&|place, text| {
+        json!({"spans": [{"traceID": format!("{place:032x}"), "spanID": format!("{place:016x}"),
+            "operationName": text, "startTime": AT * 1_000_000, "duration": 9, "processID": "p",
+            "tags": [{"key": "error", "value": true}, {"key": "told", "value": text},
+                {"key": "otel.status_description", "value": text}]}],
+            "processes": {"p": {"serviceName": name(place), "tags": [{"key": "told", "value": text}]}}})
+    });
+    let events = each(&|place, text| {
+        json!({"metadata": {"name": format!("e{place}"), "namespace": "shop"}, "reason": "BackOff",
+            "type": "Warning", "message": text, "lastTimestamp": ONSET, "firstTimestamp": ONSET,
+            "involvedObject": {"kind": "Pod", "name": format!("pod-{place}"), "namespace": "shop"}})
+    });
+    let pods = each(&|place, text| {
+        json!({"metadata": {"name": format!("pod-{place}"), "namespace": "shop",
+            "creationTimestamp": ONSET, "labels": {"told": text}, "annotations": {"told": text}},
+            "spec": {"containers": [{"name": "c", "args": [text], "env": [{"name": "T", "value": text}]}]},
+            "status": {"phase": "Failed", "message": text, "containerStatuses": [{"name": "c",
+                "restartCount": 3, "lastState": {"terminated": {"reason": "Error", "exitCode": 1,
+                "message": text, "finishedAt": ONSET}}}]}})
+    });
+    let port = server(vec![
+        ("/api/v2/status", json!({"versionInfo": {"version": "0.28"}})),
+        ("/api/v2/alerts/groups", json!([])),
+        ("/api/v2/alerts", json!(alerts)),
+        ("/api/v1/label", json!({"status": "success", "data": ["up", "ALERTS"]})),
+        ("/api/v1/query", series),
+        ("/api/v1/pods", json!({"items": pods})),
+        ("/api/v1/events", json!({"items": events})),
+        ("/api/v1", json!({"items": []})),
+        ("/apis", json!({"items": []})),
+        ("/api/services", json!({"data": ["service-0"]})),
+        ("/api/traces", json!({"data": traces})),
+    ]);
+    let lines = each(&|place, text| {
+        let value = |text: &str| json!({"stringValue": text});
+        json!({"resourceLogs": [{"resource": {"attributes": [
+            {"key": "service.name", "value": value(&name(place))}, {"key": "told", "value": value(text)}]},
+            "scopeLogs": [{"logRecords": [{"timeUnixNano": (AT * 1_000_000_000).to_string(),
+                "severityNumber": 17, "body": value(text)}]}]}]})
+    });
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let changes = each(&|place, text| {
+        json!({"time": "2026-01-01T10:46:00Z", "entity": name(place), "path": "text", "old": text,
+            "new": format!("{text} again"), "description": text})
+    });
+    let file = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    file("logs.jsonl", &lines.join("\n"));
+    file("changes.json", &json!(changes).to_string());
+    let server = format!("http://127.0.0.1:{port}");
+    file(
+        "kubeconfig",
+        &format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: test\n\
+             clusters:\n- name: c\n  cluster: {{server: '{server}'}}\nusers:\n- name: u\n  user: {{}}\n\
+             contexts:\n- name: test\n  context: {{cluster: c, user: u}}\n"
+        ),
+    );
+    file(
+        "source.toml",
+        &format!(
+            "name = 'canaries'\nhistory = '40m'\nchanges = ['changes.json']\n\
+             [prometheus]\nurl = '{server}'\nstep = '15s'\nscrape_interval = '15s'\n\
+             [alertmanager]\nurl = '{server}'\n[otlp]\nfiles = ['logs.jsonl']\n\
+             [jaeger]\nurl = '{server}'\n[kubernetes]\nkubeconfig = 'kubeconfig'\n"
+        ),
+    );
+}
+
+#[test]
+fn no_secret_of_a_live_source_is_captured() {
+    let all = planted();
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &all);
+    let mut written = Written::default();
+    let mut run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
+        command.env_remove("KUBECONFIG").env("HOME", dir.path());
+        let output = command.current_dir(dir.path()).args(arguments).output().unwrap();
+        assert!(output.status.code().is_some_and(|code| code <= 3), "{arguments:?}: {output:?}");
+        written.said(arguments[0], &output);
+    };
+    let window = "2026-01-01T10:40:00Z/2026-01-01T11:00:00Z";
+    run(&["check", "source.toml"]);
+    run(&["capture", "--from", "source.toml", "--window", window, "--out", "captured"]);
+    run(&["investigate", "captured", "--out", "result", "--journal", "run.journal"]);
+    for file in ["alerts.json", "changes.json", "events.csv", "logs.csv"] {
+        let text = fs::read_to_string(dir.path().join("captured").join(file)).unwrap();
+        assert!(text.matches("[masked]").count() >= all.len() / 2, "{file}: {text:.2000}");
+    }
+    for folder in ["captured", "result"] {
+        written.folder(&dir.path().join(folder));
+    }
+    written.0.push(("journal".into(), fs::read(dir.path().join("run.journal")).unwrap()));
+    written.check(&all, 6);
+}

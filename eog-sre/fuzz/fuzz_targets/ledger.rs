@@ -1,9 +1,0 @@
-//! A ledger as JSON lines.
-#![no_main]
-
-#[path = "../../tests/readers/ledger.rs"]
-mod ledger;
-
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| ledger::check(text));

@@ -1,0 +1,6 @@
+//! The report of a capture.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| eog_sources::fuzzing::capture_json(bytes));

@@ -1,0 +1,6 @@
+//! A configuration of the service on call.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| eog_oncall::fuzzing::oncall_toml(bytes));

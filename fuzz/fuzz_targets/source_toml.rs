@@ -1,0 +1,6 @@
+//! A configuration of live sources.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| eog_sources::fuzzing::source_toml(bytes));

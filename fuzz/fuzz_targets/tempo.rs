@@ -1,0 +1,6 @@
+//! A trace of Tempo.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| eog_sources::fuzzing::tempo(bytes));
