@@ -56,6 +56,24 @@ pub enum PlantedFault {
     RatioAlone,
     /// A path goes back to the same node again and again.
     ReturnsForEver,
+    /// A path may go back one selection too early.
+    ReturnsEarly,
+    /// A fact may have values that its finding does not hold.
+    TakesAnyValue,
+    /// What is to be remembered of a path is kept at another one.
+    RemembersElsewhere,
+    /// A step of a chain's plan may be settled again.
+    SettlesTwice,
+    /// A chain may name causes that nobody looked at.
+    NamesUnseen,
+    /// A chain goes on after it was told to conclude.
+    GoesOn,
+    /// A chain sums up its newest step, too.
+    ForgetsNewest,
+    /// What a chain summed up comes back.
+    ShowsAgain,
+    /// A chain's summary may have any length.
+    KeepsLongSummaries,
 }
 
 /// Everything on this thread has the defect until this is dropped.

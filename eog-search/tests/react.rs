@@ -9,8 +9,10 @@ use eog_core::machine::drive;
 use eog_core::{EntityId, InMemoryContext, Label, Machine, policy_fn};
 use eog_search::chain::{MAX_PLAN, RefusedDeed};
 use eog_search::lane::Came;
+use eog_search::planted::{PlantedFault, plant};
 use eog_search::{
-    Deed, End, PlanStatus, Role, SearchBody, SearchConfig, SearchController, SearchResponder,
+    Deed, End, PlanEdit, PlanStatus, Role, SearchBody, SearchConfig, SearchController,
+    SearchResponder,
 };
 use eog_testkit::{alert, case, entity, healthy, origin, symptom_of, topology};
 
@@ -18,8 +20,46 @@ use eog_testkit::{alert, case, entity, healthy, origin, symptom_of, topology};
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     steps: Vec<String>,
+    /// The plan in the end, and what was refused on the way, by step.
+    plan: Vec<PlanStatus>,
+    refused: Vec<(u32, String, RefusedDeed)>,
     causes: Option<BTreeSet<EntityId>>,
     end: Option<End>,
+}
+
+impl Told {
+    /// A step of the plan that is named, or why it cannot be.
+    fn open(&self, number: u32) -> Result<usize, RefusedDeed> {
+        let at = (number as usize).checked_sub(1).filter(|at| *at < self.plan.len());
+        match at.map(|at| (at, self.plan[at])) {
+            None => Err(RefusedDeed::UnknownStep),
+            Some((at, PlanStatus::Open)) => Ok(at),
+            Some(_) => Err(RefusedDeed::SettledStep),
+        }
+    }
+
+    /// What a step does to the plan.
+    fn edit(&mut self, step: u32, (edits, number): (Vec<PlanEdit>, u32)) {
+        let mut refused = Vec::new();
+        for (at, edit) in (1..).zip(edits) {
+            let settled = |told: &Self, number, status| told.open(number).map(|at| (at, status));
+            let done = match edit {
+                PlanEdit::Add(_) if self.plan.len() == MAX_PLAN => Err(RefusedDeed::TooMany),
+                PlanEdit::Add(_) => {
+                    self.plan.push(PlanStatus::Open);
+                    continue;
+                }
+                PlanEdit::Done(number) => settled(self, number, PlanStatus::Done),
+                PlanEdit::Withdraw(number) => settled(self, number, PlanStatus::Withdrawn),
+            };
+            match done {
+                Ok((at, status)) => self.plan[at] = status,
+                Err(why) => refused.push((step, format!("plan {at}"), why)),
+            }
+        }
+        refused.extend(self.open(number).err().map(|why| (step, "step".to_owned(), why)));
+        self.refused.extend(refused);
+    }
 }
 
 /// The chain of a world, with all of its steps shown.
@@ -33,8 +73,17 @@ fn model(world: &World, rounds: u32) -> Told {
             told.end = Some(End::Unanswered);
             return told;
         };
+        told.edit(step, world.plan_edits(&about));
         match &deed {
             Deed::Conclude { causes, .. } => {
+                for (at, cause) in (1..).zip(causes) {
+                    let why = match found.get(cause) {
+                        Some(Some(true)) => continue,
+                        Some(_) => RefusedDeed::NoOrigin,
+                        None => RefusedDeed::NotLookedAt,
+                    };
+                    told.refused.push((step, format!("cause {at}"), why));
+                }
                 let holds = |cause: &&EntityId| found.get(*cause) == Some(&Some(true));
                 told.causes = Some(causes.iter().filter(holds).cloned().collect());
                 told.end = Some(End::Concluded);
@@ -69,8 +118,13 @@ fn model(world: &World, rounds: u32) -> Told {
 }
 
 fn told(search: &SearchController) -> Told {
-    let mut told = Told { causes: search.concluded().cloned(), ..Told::default() };
+    let plan = search.plan_of_chain().iter().map(|step| step.status).collect();
+    let mut told = Told { causes: search.concluded().cloned(), plan, ..Told::default() };
     for entry in search.ledger().entries() {
+        if let SearchBody::Reacted(reacted) = &entry.body {
+            let refused = reacted.refused.iter().cloned();
+            told.refused.extend(refused.map(|(what, why)| (reacted.step, what, why)));
+        }
         match &entry.body {
             SearchBody::Reacted(reacted) if reacted.not_done.is_some() => {
                 let action = reacted.action.as_ref().expect("it was refused");
@@ -99,13 +153,23 @@ fn told(search: &SearchController) -> Told {
     told
 }
 
+/// The chain of a seed, with all of its steps shown.
+fn whole(seed: u64) -> (World, u32, SearchConfig) {
+    let rounds = 1 + u32::try_from(seed % 30).expect("small");
+    let config = SearchConfig::react().with_rounds(rounds).with_shown(u32::MAX);
+    (World::new(seed), rounds, config)
+}
+
+fn equals_the_model(seed: u64) -> bool {
+    let (world, rounds, config) = whole(seed);
+    told(&world.run(config, seed)) == model(&world, rounds)
+}
+
 #[test]
 fn a_chain_equals_the_model() {
     let mut ends: BTreeMap<String, u32> = BTreeMap::new();
     for seed in 0..seeds(300) {
-        let world = World::new(seed);
-        let rounds = 1 + u32::try_from(seed % 30).expect("small");
-        let config = SearchConfig::react().with_rounds(rounds).with_shown(u32::MAX);
+        let (world, rounds, config) = whole(seed);
         let search = world.run(config.clone(), seed);
         let told = told(&search);
         assert_eq!(told, model(&world, rounds), "seed {seed}");
@@ -118,7 +182,17 @@ fn a_chain_equals_the_model() {
 }
 
 #[test]
+fn planted_faults_are_found_by_the_model() {
+    for fault in [PlantedFault::SettlesTwice, PlantedFault::NamesUnseen, PlantedFault::GoesOn] {
+        let _planted = plant(fault);
+        assert!((0..80).any(|seed| !equals_the_model(seed)), "{fault:?} is not found");
+    }
+}
+
+/// 60 steps, a conclusion, and a summary before each of them at most.
+#[test]
 fn a_chain_keeps_its_bounds() {
+    let mut most_acts = 0;
     for seed in 0..seeds(60) {
         let world = World { failing: 0, ..World::new(seed) };
         let config = SearchConfig::react().with_shown(6_000);
@@ -134,33 +208,59 @@ fn a_chain_keeps_its_bounds() {
                 _ => {}
             }
         }
+        most_acts = most_acts.max(acts);
         assert!(acts <= 61 && looks + calls <= 60, "{acts} acts, {looks} looks, {calls} calls");
         assert!(acts + summaries <= most.roles && looks <= most.looks && calls <= most.tools);
         assert!(search.plan_of_chain().len() <= MAX_PLAN);
     }
+    assert_eq!(most_acts, 61, "the bound is reached");
+}
+
+/// How often the chain of a seed forgot something, and what was wrong with what it was shown.
+fn forgets(seed: u64) -> (u32, Vec<&'static str>) {
+    let world = World::new(seed);
+    let mut search = SearchController::open(SearchConfig::react().with_shown(6_000), world.case());
+    let (mut last, mut summarised, mut wrong) = (0, 0, Vec::new());
+    world.drive_and(&mut search, seed, |ask| {
+        let Role::React(ask) = &ask.role else { return };
+        if ask.summary.chars().count() > 1_500 {
+            wrong.push("a summary is longer than a quarter");
+        }
+        let first = ask.steps.first().map_or(last, |step| step.number);
+        if first < last || (!ask.summary.is_empty() && first == 1) {
+            wrong.push("what was summarised comes back");
+        }
+        summarised += u32::from(first > last && last > 0);
+        last = first;
+        let newest = ask.steps.last().map_or(0, |step| step.number);
+        if newest + ask.left != 60 {
+            wrong.push("the newest step is not shown");
+        }
+    });
+    (summarised, wrong)
 }
 
 #[test]
 fn the_oldest_steps_become_a_summary_of_at_most_a_quarter() {
     let mut summarised = 0;
     for seed in 0..seeds(60) {
-        let world = World::new(seed);
-        let mut search =
-            SearchController::open(SearchConfig::react().with_shown(6_000), world.case());
-        let mut last = 0;
-        world.drive_and(&mut search, seed, |ask| {
-            let Role::React(ask) = &ask.role else { return };
-            assert!(ask.summary.chars().count() <= 1_500);
-            let first = ask.steps.first().map_or(last, |step| step.number);
-            assert!(first >= last, "what was summarised does not come back");
-            summarised += u32::from(first > last && last > 0);
-            last = first;
-            // The newest step is always shown.
-            let newest = ask.steps.last().map_or(0, |step| step.number);
-            assert_eq!(newest + ask.left, if newest == 0 { ask.left } else { 60 });
-        });
+        let (times, wrong) = forgets(seed);
+        assert!(wrong.is_empty(), "seed {seed}: {wrong:?}");
+        summarised += times;
     }
     assert!(summarised > 50, "{summarised}");
+}
+
+#[test]
+fn a_planted_summary_that_forgets_or_keeps_too_much_is_found() {
+    for (fault, said) in [
+        (PlantedFault::ForgetsNewest, "the newest step is not shown"),
+        (PlantedFault::ShowsAgain, "what was summarised comes back"),
+        (PlantedFault::KeepsLongSummaries, "a summary is longer than a quarter"),
+    ] {
+        let _planted = plant(fault);
+        assert!((0..40).any(|seed| forgets(seed).1.contains(&said)), "{fault:?} is not found");
+    }
 }
 
 #[test]

@@ -130,24 +130,31 @@ async fn stored_investigations_are_explained_compared_and_read() {
         (&json!(2), &json!("inv-000002"))
     );
 
-    let search = json!({"path": "flash-sale", "controller": "lats"});
-    content(client.call_tool(call("investigate", search)).await);
+    let searches = ["lats", "bfs", "beam", "hypotheses", "treeseeker", "react"];
+    for controller in searches {
+        let search = json!({"path": "flash-sale", "controller": controller});
+        content(client.call_tool(call("investigate", search)).await);
+    }
     let resources = client.list_all_resources().await.unwrap();
     // The tree is offered of tree searches alone.
-    assert_eq!(resources.len(), 4 + 4 + 5);
+    assert_eq!(resources.len(), 4 + 4 + 5 * searches.len());
     assert_eq!(client.list_all_resource_templates().await.unwrap().len(), 5);
     for (tail, begins) in [
         ("ledger", "{\"seq\":0"),
         ("report", "# "),
         ("graph.dot", "digraph"),
         ("graph.mermaid", "flowchart"),
-        ("tree", "lats\n└─ 1 gateway"),
     ] {
-        let id = if tail == "tree" { "inv-000003" } else { "inv-000001" };
-        let address = format!("eog://investigations/{id}/{tail}");
+        let address = format!("eog://investigations/inv-000001/{tail}");
         assert!(resources.iter().any(|resource| resource.uri == address), "{address}");
         let read = client.read_resource(ReadResourceRequestParams::new(address)).await.unwrap();
         assert!(only_text(&read).starts_with(begins), "{tail}: {read:?}");
+    }
+    for (number, controller) in (3..).zip(searches) {
+        let address = format!("eog://investigations/inv-{number:06}/tree");
+        let read = client.read_resource(ReadResourceRequestParams::new(address)).await.unwrap();
+        let tree = only_text(&read);
+        assert!(tree.starts_with(controller) && tree.contains("\n└─ "), "{tree}");
     }
     for wrong in [
         "eog://investigations/inv-000009/ledger",

@@ -21,6 +21,8 @@ use crate::chain::{
 use crate::config::Expansion;
 use crate::id::{NodeId, Place};
 use crate::lane::{Came, ToolCall};
+#[cfg(feature = "planted-faults")]
+use crate::planted::{PlantedFault, is_planted};
 use crate::tree::{Ix, Phase};
 
 /// What a chain knows beside its tree.
@@ -105,6 +107,10 @@ impl SearchController {
         if total <= most || left.len() < 2 {
             return None;
         }
+        #[cfg(feature = "planted-faults")]
+        if is_planted(PlantedFault::ForgetsNewest) {
+            return Some(self.chain.steps.len());
+        }
         let mut through = self.chain.summarised;
         for step in &left[..left.len() - 1] {
             total -= step.bytes;
@@ -118,11 +124,14 @@ impl SearchController {
 
     pub(super) fn react_ask(&self, step: u32) -> Arc<ReactAsk> {
         let rounds = self.config.stop().rounds.get();
+        let from = self.chain.summarised;
+        #[cfg(feature = "planted-faults")]
+        let from = if is_planted(PlantedFault::ShowsAgain) { 0 } else { from };
         Arc::new(ReactAsk {
             scene: Arc::clone(&self.scene),
             plan: self.chain.plan.clone(),
             summary: self.chain.summary.clone(),
-            steps: self.shown_steps(self.chain.summarised, self.chain.steps.len()),
+            steps: self.shown_steps(from, self.chain.steps.len()),
             left: rounds.saturating_add(1).saturating_sub(step),
         })
     }
@@ -184,6 +193,8 @@ impl SearchController {
         action: Option<ChainAction>,
     ) {
         let forced = number > self.config.stop().rounds.get();
+        #[cfg(feature = "planted-faults")]
+        let forced = forced && !is_planted(PlantedFault::GoesOn);
         self.chain.is_forced |= forced;
         let Some(action) = action.map(Arc::new) else {
             let (action, refused, not_done) = (None, Vec::new(), None);
@@ -270,6 +281,10 @@ impl SearchController {
     /// A step of the plan that is still open, by position.
     fn unsettled(&self, step: u32) -> Result<usize, RefusedDeed> {
         let at = (step as usize).checked_sub(1).ok_or(RefusedDeed::UnknownStep)?;
+        #[cfg(feature = "planted-faults")]
+        if is_planted(PlantedFault::SettlesTwice) && at < self.chain.plan.len() {
+            return Ok(at);
+        }
         match self.chain.plan.get(at).ok_or(RefusedDeed::UnknownStep)?.status {
             PlanStatus::Open => Ok(at),
             PlanStatus::Done | PlanStatus::Withdrawn => Err(RefusedDeed::SettledStep),
@@ -291,6 +306,11 @@ impl SearchController {
         let mut named = BTreeSet::new();
         for (at, cause) in (1..).zip(causes) {
             let last = self.links().into_iter().rev().find(|look| look.entity == *cause);
+            #[cfg(feature = "planted-faults")]
+            if last.is_none() && is_planted(PlantedFault::NamesUnseen) {
+                named.insert(cause.clone());
+                continue;
+            }
             let why = match last {
                 None => Some(RefusedDeed::NotLookedAt),
                 Some(look) if look.belief.label != Label::Origin => Some(RefusedDeed::NoOrigin),
@@ -389,6 +409,8 @@ impl SearchController {
         text: Option<String>,
     ) {
         let most = self.most_of_summary() as usize;
+        #[cfg(feature = "planted-faults")]
+        let most = if is_planted(PlantedFault::KeepsLongSummaries) { usize::MAX } else { most };
         let number = through.checked_sub(1).and_then(|at| self.chain.steps.get(at));
         let number = number.map_or(0, |step| step.number);
         self.chain.summary = match &text {

@@ -131,7 +131,11 @@ impl SearchController {
         let late = u32::from(is_planted(PlantedFault::ReturnsLate));
         #[cfg(not(feature = "planted-faults"))]
         let late = 0;
-        (may.get(), must.get() + late)
+        #[cfg(feature = "planted-faults")]
+        let early = u32::from(is_planted(PlantedFault::ReturnsEarly));
+        #[cfg(not(feature = "planted-faults"))]
+        let early = 0;
+        (may.get() - early, must.get() + late)
     }
 
     fn limits(&self) -> (u32, u32) {

@@ -37,11 +37,15 @@ pub(crate) struct World {
     pub(crate) failing: u64,
     /// Whether as many children are proposed as there may be, each sound.
     pub(crate) full: bool,
+    /// Who follows goals finishes in so many of forty rounds.
+    pub(crate) finishing: u64,
+    /// Not before so many entities were looked at.
+    pub(crate) patient: usize,
 }
 
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { seed, highest: 880, failing: 40, full: false }
+        Self { seed, highest: 880, failing: 40, full: false, finishing: 1, patient: 0 }
     }
 
     /// A number below a limit.
@@ -250,7 +254,14 @@ impl World {
         });
         let origins: Vec<EntityId> = origins.collect();
         let deed = self.next_deed(&about, &origins).ok_or_else(|| Failure::policy("drawn"))?;
-        let drawn = |what: &str| self.draw(what, &about, 4);
+        let (plan, number) = self.plan_edits(&about);
+        let (thought, phase) = ("drawn".to_owned(), ChainPhase::Evidence);
+        Ok(ChainAction { thought, phase, plan, step: Some(number), deed })
+    }
+
+    /// How the agent of a chain changes its plan after these steps, and the step that it names.
+    pub(crate) fn plan_edits(&self, about: &[EntityId]) -> (Vec<PlanEdit>, u32) {
+        let drawn = |what: &str| self.draw(what, about, 4);
         let number = u32::try_from(drawn("step of the plan")).expect("small");
         let plan = match drawn("plan") {
             0 => vec![PlanEdit::Add("drawn".to_owned())],
@@ -258,8 +269,7 @@ impl World {
             2 => vec![PlanEdit::Withdraw(number)],
             _ => Vec::new(),
         };
-        let (thought, phase) = ("drawn".to_owned(), ChainPhase::Evidence);
-        Ok(ChainAction { thought, phase, plan, step: Some(number), deed })
+        (plan, number)
     }
 
     /// Goals that each need none or one before it, with one to three paths.
@@ -329,7 +339,8 @@ impl World {
 
     /// Whether it is finished, with so many candidates and looked at so much.
     pub(crate) fn is_finished(&self, candidates: usize, seen: usize, round: &[u32]) -> bool {
-        self.draw(&format!("finished {candidates} {seen} {round:?}"), &[], 40) == 0
+        let drawn = self.draw(&format!("finished {candidates} {seen} {round:?}"), &[], 40);
+        seen >= self.patient && drawn < self.finishing
     }
 
     fn steering(&self, ask: &SteerAsk) -> Steering {
@@ -399,7 +410,7 @@ impl World {
         let report = |path: &PathView| PathReport {
             path: path.path.clone(),
             summary: "drawn".to_owned(),
-            memory: TreeMem { progress: format!("after {}", path.selected), ..TreeMem::default() },
+            memory: TreeMem { progress: path.path.to_string(), ..TreeMem::default() },
         };
         let reports = ran.map(report).collect();
         let closed = paths.filter(|path| path.status == Status::Closed);

@@ -11,6 +11,7 @@ use super::{HYPOTHESES, entries, lanes, of};
 use crate::crash::times;
 use crate::detective::{SPECIALISTS, detect, specialist, suspected};
 use crate::lab::{Lab, causes, flash_sale};
+use crate::quester::quest;
 use crate::server::{Asked, Reply, Server};
 
 /// What specialists do before all that they do otherwise, in order.
@@ -119,6 +120,50 @@ fn specialists_call_tools_of_servers_that_only_read() {
     let replay = lab.run(&["replay", path.to_str().unwrap()]);
     assert_eq!(replay.code, Some(0), "{}", replay.said);
     assert!(!entries(&ledger).is_empty());
+}
+
+/// The agent of a chain is offered the same tools, and calls them. Without `--tools` there is none of them.
+#[test]
+fn the_agent_of_a_chain_calls_tools_of_servers() {
+    let react = ["--controller", "react"];
+    let calls = |asked: &Asked| {
+        let question = asked.question();
+        if asked.phase() != "search_react" || question.contains("Called own/get_context") {
+            return quest(asked);
+        }
+        let with = json!({ "entity_id": "gateway", "start_time": "2026-03-20T11:30:00Z",
+            "end_time": "2026-03-20T12:30:00Z" });
+        json!({ "because": "a tool of a server", "phase": "evidence", "step": null, "action": "call",
+            "plan": [{ "change": "add", "text": "find the cause", "step": null }],
+            "entity": "", "tool": "own/get_context", "with": with.to_string(), "causes": [], "summary": "" })
+        .into()
+    };
+    for offered in [true, false] {
+        let server = Server::start(calls);
+        let lab = Lab::at(&server, "");
+        offering(&lab, "");
+        let tools = if offered { &TOOLS[..] } else { &[] };
+        let (run, ledger) = lab.ledger(&[&react[..], tools].concat());
+        assert_eq!(run.code, Some(0), "{}", run.said);
+        assert_eq!(causes(&run.result()), ["frontend"]);
+        let asked = server.take();
+        let prompt = of(&asked, "search_react")[0].question();
+        assert_eq!(prompt.contains("own/get_context: "), offered, "{prompt}");
+        assert!(!prompt.contains("own/investigate") && !prompt.contains("load_skill"), "{prompt}");
+        let entries = entries(&ledger);
+        let mut called = entries.iter().map(|entry| &entry["body"]["called"]);
+        let called = called.find(|called| called["call"]["tool"] == "own/get_context");
+        let came = &called.unwrap()["came"];
+        match offered {
+            true => {
+                assert!(came["answered"]["text"].as_str().unwrap().contains("finding"), "{came}")
+            }
+            false => {
+                assert!(came["refused"].as_str().unwrap().contains("there is no tool"), "{came}")
+            }
+        }
+        assert_eq!(sent(&lab).len(), usize::from(offered));
+    }
 }
 
 /// Who is named is offered what is named, whatever the server says of it.
