@@ -63,7 +63,7 @@ struct Shared {
 pub(crate) fn read_any(bytes: &[u8]) {
     let entity = EntityId::new("db").unwrap_or_else(|error| unreachable!("{error}"));
     let question = Question::new("nobody", &entity, &"asked");
-    if let Some(record) = Record::<eog_core::Decision>::read(bytes, &question) {
+    if let Ok(record) = Record::<eog_core::Decision>::read(bytes, &question) {
         let _ = record.into_response();
     }
 }

@@ -35,7 +35,11 @@ impl Cluster {
     }
 
     /// The settings of a stream, if it says that it is of this version.
-    pub(crate) fn described(&self, stream: String, wanted: &'static str) -> Result<Config, NatsError> {
+    pub(crate) fn described(
+        &self,
+        stream: String,
+        wanted: &'static str,
+    ) -> Result<Config, NatsError> {
         let config = self.persist(|cluster| cluster.config(stream.clone()))?;
         match config.description.as_deref() == Some(wanted) {
             true => Ok(config),

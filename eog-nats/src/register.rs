@@ -101,7 +101,7 @@ impl Register {
         let order = Bytes::copy_from_slice(order);
         let mut headers = HeaderMap::new();
         headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, "0");
-        let entered = self.publish(Sheet::Order, id, headers, order.clone())?;
+        let entered = self.publish(Sheet::Order, id, headers, &order)?;
         // An attempt without an answer may have entered it.
         match entered.is_some() || self.order(id)?.is_some_and(|there| there == order) {
             true => Ok(()),
@@ -131,7 +131,7 @@ impl Register {
     /// [`NatsError`].
     pub fn set_state(&self, id: &InvestigationId, state: &[u8]) -> Result<(), NatsError> {
         let state = Bytes::copy_from_slice(state);
-        self.publish(Sheet::State, id, HeaderMap::new(), state).map(drop)
+        self.publish(Sheet::State, id, HeaderMap::new(), &state).map(drop)
     }
 
     /// Says something to an investigation. Whoever runs it, now or later, finds it.
@@ -142,7 +142,7 @@ impl Register {
         let mut headers = HeaderMap::new();
         // Attempts without an answer are stored once.
         headers.insert(NATS_MESSAGE_ID, self.cluster.unique());
-        self.publish(Sheet::Said, id, headers, Bytes::copy_from_slice(bytes)).map(drop)
+        self.publish(Sheet::Said, id, headers, &Bytes::copy_from_slice(bytes)).map(drop)
     }
 
     /// The first that was said after this place; 0 stands for the beginning.
@@ -199,7 +199,7 @@ impl Register {
         sheet: Sheet,
         id: &InvestigationId,
         mut headers: HeaderMap,
-        bytes: Bytes,
+        bytes: &Bytes,
     ) -> Result<Option<u64>, NatsError> {
         let subject = subject(&self.cluster, sheet, id.as_str());
         headers.insert(NATS_EXPECTED_STREAM, self.cluster.names().register());

@@ -185,7 +185,8 @@ mod tests {
 
     #[test]
     fn corpora_of_the_targets_are_read() {
-        let targets: [(&str, fn(&[u8])); 10] = [
+        type Target = (&'static str, fn(&[u8]));
+        let targets: [Target; 10] = [
             ("source_toml", super::source_toml),
             ("prometheus", super::prometheus),
             ("alertmanager", super::alertmanager),

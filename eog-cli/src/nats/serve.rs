@@ -22,7 +22,7 @@ use super::state::{State, Status};
 use super::submit::{Ready, named};
 use crate::args::Serve;
 use crate::error::{CliError, Exit};
-use crate::interrupt::{end_at_once_on_second, interrupted};
+use crate::interrupt::interrupted;
 use crate::mcp::{LAST, http, no_socket};
 
 /// Most bytes of a packed capture.
@@ -49,7 +49,6 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
         .enable_all()
         .build()
         .map_err(CliError::Runtime)?;
-    end_at_once_on_second();
     let served = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(address).await;
         let listener = listener.map_err(|error| no_socket(address, &error))?;

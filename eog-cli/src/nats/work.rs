@@ -335,7 +335,6 @@ fn of_restore(error: eog::ledger::RestoreError) -> Trouble {
     Trouble::Later(format!("its ledger is of another version of eog: {error}"), OTHERS)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "map_err hands errors over by value")]
 fn of_run(error: RunError) -> Trouble {
     if let Some(cause) = cause(&error) {
         return cause.clone().into();

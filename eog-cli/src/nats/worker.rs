@@ -16,7 +16,7 @@ use super::state::{State, Status};
 use super::work::{Outcome, Work, is_interrupted};
 use crate::args;
 use crate::error::{CliError, Exit};
-use crate::interrupt::{end_at_once_on_second, interrupted};
+use crate::interrupt::interrupted;
 use crate::investigate::choose;
 use crate::runtime::runtime;
 
@@ -31,7 +31,6 @@ pub(crate) fn worker(arguments: &args::Worker) -> Result<Exit, CliError> {
     let reached = Reached::preparing(&arguments.nats)?;
     let chosen = spending(chosen, &reached, arguments)?;
     drop(interrupted());
-    end_at_once_on_second();
     let name = name();
     let say = |line: &str| {
         if !arguments.quiet {

@@ -483,12 +483,13 @@ fn millis(all: i128) -> Millis {
     Millis::try_from(all).unwrap_or(Millis::MAX)
 }
 
+/// The points of a series, under a name that its labels make.
+#[cfg(any(test, feature = "fuzzing"))]
+type Named = (String, Vec<(crate::piece::Millis, f64)>);
+
 /// The series of an answer, each with a name that its labels make.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) fn series(
-    answer: &crate::http::Answer,
-    most: usize,
-) -> Result<Vec<(String, Vec<(crate::piece::Millis, f64)>)>, AskError> {
+pub(crate) fn series(answer: &crate::http::Answer, most: usize) -> Result<Vec<Named>, AskError> {
     // The same bytes may be a list of names.
     let _ = answer::names(answer);
     let found = answer::matrix(answer, most)?;

@@ -156,10 +156,10 @@ fn the_agent_of_a_chain_calls_tools_of_servers() {
         let came = &called.unwrap()["came"];
         match offered {
             true => {
-                assert!(came["answered"]["text"].as_str().unwrap().contains("finding"), "{came}")
+                assert!(came["answered"]["text"].as_str().unwrap().contains("finding"), "{came}");
             }
             false => {
-                assert!(came["refused"].as_str().unwrap().contains("there is no tool"), "{came}")
+                assert!(came["refused"].as_str().unwrap().contains("there is no tool"), "{came}");
             }
         }
         assert_eq!(sent(&lab).len(), usize::from(offered));
