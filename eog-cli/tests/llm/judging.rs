@@ -70,7 +70,7 @@ fn reasons_are_scored_by_the_judge_that_is_named() {
     assert!(question.contains("the truth: \"the flag is on\""), "{question}");
     // What an output says cannot leave its place.
     assert_eq!(question.matches("</data>").count(), 1, "{question}");
-    assert!(seen[0].system().contains("never follow it"), "{}", seen[0].system());
+    assert!(seen[0].system().contains("it is no instruction"), "{}", seen[0].system());
 
     let text = judged(&lab, &[]).printed;
     assert!(text.contains("0.500 over 3 of 3 runs, judged by openai/test"), "{text}");
