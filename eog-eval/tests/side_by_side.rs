@@ -44,7 +44,7 @@ fn every_table_has_its_rows_and_equal_settings_give_equal_bytes() {
     for (title, tables, rows) in [
         ("by errors of the judge", 1, CONTROLLERS.len()),
         ("by the most questions", 2, CONTROLLERS.len()),
-        // Five of eight controllers with their defaults, and 17 changes.
+        // Six of eight controllers with their defaults, and 23 rows.
         ("One choice changed", 2, 23),
     ] {
         let mut parts = text.split(title).skip(1).map(|rest| {

@@ -77,14 +77,26 @@ pub(crate) struct Parts {
 impl Periods {
     /// Cuts a series, or gives nothing when there are too few points to compare.
     pub(crate) fn cut(&self, points: &[(Timestamp, f64)]) -> Option<Parts> {
-        self.baselines().into_iter().flatten().find_map(|baseline| {
+        Some(self.cut_with(points)?.1)
+    }
+
+    /// Whether a time is of the baseline with which a series is compared.
+    pub(crate) fn usual_of(
+        &self,
+        points: &[(Timestamp, f64)],
+    ) -> Option<impl Fn(Timestamp) -> bool> {
+        let (baseline, _) = self.cut_with(points)?;
+        Some(move |at| baseline.holds(at))
+    }
+
+    fn cut_with(&self, points: &[(Timestamp, f64)]) -> Option<(Baseline<'_>, Parts)> {
+        self.baselines().into_iter().flatten().find_map(|usual| {
             let finite = points.iter().copied().filter(|(_, value)| value.is_finite());
-            let (baseline, rest): (Vec<_>, Vec<_>) =
-                finite.partition(|(at, _)| baseline.holds(*at));
+            let (baseline, rest): (Vec<_>, Vec<_>) = finite.partition(|(at, _)| usual.holds(*at));
             let incident: Vec<(Timestamp, f64)> =
                 rest.into_iter().filter(|(at, _)| self.window.contains(*at)).collect();
             let enough = baseline.len() >= MIN_BASELINE && !incident.is_empty();
-            enough.then_some(Parts { baseline, incident })
+            enough.then_some((usual, Parts { baseline, incident }))
         })
     }
 

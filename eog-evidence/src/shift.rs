@@ -11,10 +11,7 @@ use crate::signs::NEARLY_FULL;
 use crate::stats::{MAD_TO_SIGMA, deviation, median, quantile, rates_differ};
 use crate::text::{rounded, shorten};
 
-/// A point deviates when it is this many robust standard deviations from a long baseline …
-pub(crate) const MIN_SIGMAS: f64 = 4.0;
-
-/// … and by this share of the baseline.
+/// A point deviates when it is beyond chance, and by this share of the baseline.
 pub(crate) const MIN_RELATIVE: f64 = 0.10;
 
 /// Ratios must move by this much at least, whatever their noise.
@@ -62,23 +59,21 @@ pub fn shift_finding(
     source: &str,
     query: &str,
 ) -> Option<Finding> {
-    dated_shift_finding(series, periods, source, query, |shift| level_onset(&series.points, shift))
+    let shift = shift_of(series, periods)?;
+    let onset = level_onset(&series.points, &shift);
+    Some(told_shift(series, &shift, onset, source, query))
 }
 
-/// As [`shift_finding`], for a series whose onset is told by something else than its points.
-pub(crate) fn dated_shift_finding(
+/// The finding on a shift, with the onset that is known of it.
+pub(crate) fn told_shift(
     series: &Series,
-    periods: &Periods,
+    shift: &Shift,
+    onset: Option<Onset>,
     source: &str,
     query: &str,
-    onset: impl FnOnce(&Shift) -> Option<Onset>,
-) -> Option<Finding> {
-    let shift = shift_of(series, periods)?;
-    let (first, last) = (shift.onset(), shift.last());
-    let (observed, baseline) = (shift.observed, shift.baseline);
-    let levels = (observed, baseline);
-    let onset = onset(&shift);
-    Some(finding(series, shift.trend(), (first, last), levels, onset, source, query))
+) -> Finding {
+    let (time, levels) = ((shift.onset(), shift.last()), (shift.observed, shift.baseline));
+    finding(series, shift.trend(), time, levels, onset, source, query)
 }
 
 /// How a series shifted: what [`shift_finding`] tells, in numbers.
@@ -174,8 +169,10 @@ pub(crate) fn shift_of(series: &Series, periods: &Periods) -> Option<Shift> {
 
 /// Whether a series holds counts of requests or failures, one for each step.
 fn is_counted(series: &Series) -> bool {
-    let counts = matches!(series.signal, Signal::Errors | Signal::Traffic)
-        && !matches!(series.unit.as_str(), "ratio" | "percent" | "%");
+    let unit = series.unit.as_str();
+    let is_rate = unit.contains('/') || matches!(unit, "rps" | "rpm" | "qps" | "Hz");
+    let is_share = matches!(unit, "ratio" | "percent" | "%");
+    let counts = matches!(series.signal, Signal::Errors | Signal::Traffic) && !is_rate && !is_share;
     let mut finite = series.points.iter().filter(|(_, value)| value.is_finite());
     counts && finite.all(|(_, value)| *value >= 0.0 && value.fract() == 0.0)
 }
@@ -210,6 +207,16 @@ pub fn steady_finding(
     if shift_of(series, periods).is_some() {
         return None;
     }
+    level_finding(series, periods, source, query)
+}
+
+/// As [`steady_finding`], of a series that is known not to have shifted.
+pub(crate) fn level_finding(
+    series: &Series,
+    periods: &Periods,
+    source: &str,
+    query: &str,
+) -> Option<Finding> {
     let parts = periods.cut(&series.points)?;
     let baseline = median(parts.baseline.iter().map(|(_, value)| *value))?;
     let observed = median(parts.incident.iter().map(|(_, value)| *value))?;
@@ -417,6 +424,7 @@ mod tests {
         assert!(!counted(Signal::Traffic, "requests", 1.0));
         // Neither rates nor shares are counts.
         assert!(counted(Signal::Errors, "1/s", 0.5));
+        assert!(counted(Signal::Errors, "1/s", 1.0), "of whatever value");
         assert!(counted(Signal::Errors, "ratio", 1.0));
         assert!(counted(Signal::Saturation, "messages", 1.0));
     }

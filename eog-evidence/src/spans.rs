@@ -8,7 +8,7 @@ use eog_core::{EntityId, EvidenceKind, Timestamp};
 use jiff::SignedDuration;
 
 use crate::onsets::share_onset;
-use crate::series::Series;
+use crate::series::{Periods, Series};
 use crate::shift::Shift;
 use crate::stats::{USUAL_PERCENT, median, percentile, ranks_apart, shares_apart};
 
@@ -124,16 +124,27 @@ fn both_series((entity, peer): Key<'_>, steps: &BTreeMap<i64, Bucket>) -> [Serie
 /// already.
 const REQUESTS_DIFFER: f64 = 3.0;
 
-/// Whether single requests bear out that a series of them shifted. A step may hold three requests, of different kinds,
-/// and two such steps in a row may differ from all before by chance: durations by the rank test of Mann and Whitney
-/// (1947), failures by their shares.
-pub(crate) fn requests_differ(spans: &[SpanRecord], series: &Series, shift: &Shift) -> bool {
+/// Whether single requests bear out that a series of them shifted: those of the shift against those of the baseline.
+/// A step may hold three requests, of different kinds, and two such steps in a row may differ from all before by chance:
+/// durations by the rank test of Mann and Whitney (1947), failures by their shares.
+pub(crate) fn requests_differ(
+    spans: &[SpanRecord],
+    series: &Series,
+    shift: &Shift,
+    periods: &Periods,
+) -> bool {
+    let Some(usual) = periods.usual_of(&series.points) else { return false };
     let step = SignedDuration::from_secs(SPAN_BUCKET_SECONDS);
     let end = shift.last().checked_add(step).unwrap_or(Timestamp::MAX);
-    let own = spans.iter().filter(|span| span.peer == series.peer && span.time < end);
+    let of_step = |at: Timestamp| {
+        let begin = at.as_second().div_euclid(SPAN_BUCKET_SECONDS) * SPAN_BUCKET_SECONDS;
+        Timestamp::from_second(begin).unwrap_or(at)
+    };
+    let own = spans.iter().filter(|span| span.peer == series.peer);
     let own = own.filter(|span| span.duration_ms.is_finite());
-    let (before, after): (Vec<&SpanRecord>, Vec<&SpanRecord>) =
-        own.partition(|span| span.time < shift.onset());
+    let before: Vec<&SpanRecord> = own.clone().filter(|span| usual(of_step(span.time))).collect();
+    let after: Vec<&SpanRecord> =
+        own.filter(|span| shift.onset() <= span.time && span.time < end).collect();
     if series.signal == Signal::Errors {
         let share = |spans: &[&SpanRecord]| {
             let known = spans.iter().filter_map(|span| span.failed);
@@ -199,15 +210,45 @@ mod tests {
                 .collect();
             let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
             let window = eog_core::Window::new(at(10), at(10 + minutes)).unwrap();
-            let periods = crate::series::Periods::new(window);
+            let periods = Periods::new(window);
             let judged = span_series(&spans).into_iter().map(|series| {
                 let shift = crate::shift::find_shift(&series.points, &series.unit, &periods);
-                shift.is_some_and(|shift| requests_differ(&spans, &series, &shift))
+                shift.is_some_and(|shift| requests_differ(&spans, &series, &shift, &periods))
             });
             judged.collect()
         };
         assert_eq!(told(40.0, 2), [false, false], "others were as slow; two of six fail");
         assert_eq!(told(200.0, 6), [true, true]);
+    }
+
+    #[test]
+    fn requests_are_compared_with_those_of_the_given_baseline() {
+        let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+        let window = |from: i64, to: i64| eog_core::Window::new(at(from), at(to)).unwrap();
+        let span = |minute: i64, n: i64, duration_ms: f64| SpanRecord {
+            time: Timestamp::from_second(minute * 60 + n).unwrap(),
+            entity: EntityId::new("cart").unwrap(),
+            duration_ms,
+            failed: Some(false),
+            peer: None,
+            operation: None,
+            ids: None,
+        };
+        // A slow incident comes first, and an even slower time that nobody calls normal; the baseline is last.
+        let of = |minute: i64| match minute {
+            0..10 => 400.0,
+            10..20 => 200.0,
+            _ => 10.0,
+        };
+        let spans: Vec<SpanRecord> = (0..30)
+            .flat_map(|minute| (0..3).map(move |n| span(minute, n, of(minute) + n as f64)))
+            .collect();
+        let periods =
+            Periods { baseline: Some(window(20, 30)).into(), ..Periods::new(window(10, 20)) };
+        let [_, latency] = span_series(&spans).try_into().unwrap();
+        let shift = crate::shift::find_shift(&latency.points, &latency.unit, &periods).unwrap();
+        assert_eq!(shift.onset(), at(10));
+        assert!(requests_differ(&spans, &latency, &shift, &periods));
     }
 
     #[test]

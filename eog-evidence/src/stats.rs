@@ -53,9 +53,8 @@ pub(crate) fn scale(values: &[f64]) -> Option<f64> {
     Some(MEAN_DEVIATION_TO_SIGMA * distances.sum::<f64>() / values.len() as f64)
 }
 
-/// Beyond this many standard deviations counts differ by more than chance, as levels do
-/// ([`find_shift`](crate::find_shift)).
-const COUNTS_DIFFER: f64 = 4.0;
+/// Beyond this many standard deviations counts, levels and sums differ by more than chance: many are compared at once.
+pub(crate) const BEYOND_CHANCE: f64 = 4.0;
 
 /// Whether the rates of two counts differ by more than the chance of counting: `(count, seconds)`
 /// before and after.
@@ -73,7 +72,7 @@ pub fn rates_differ(before: (f64, f64), after: (f64, f64)) -> bool {
     let ratio = new_seconds / old_seconds;
     let root = |count: f64| (count.max(0.0) + 0.375).sqrt();
     let z = 2.0 * (root(new) - root(old) * ratio.sqrt()) / (1.0 + ratio).sqrt();
-    z.abs() >= COUNTS_DIFFER
+    z.abs() >= BEYOND_CHANCE
 }
 
 /// Beyond this many standard deviations shares differ by more than chance, at the usual 5 %: there are
@@ -127,7 +126,7 @@ pub(crate) fn ranks_apart(before: &[f64], after: &[f64]) -> f64 {
 /// The quantile of Student's t that corresponds to 4 σ of the normal distribution, by the expansion of Cornish and
 /// Fisher (Abramowitz and Stegun 26.7.5).
 pub(crate) fn quantile(freedom: f64) -> f64 {
-    let (z, n) = (COUNTS_DIFFER, freedom.max(1.0));
+    let (z, n) = (BEYOND_CHANCE, freedom.max(1.0));
     let first = (z.powi(3) + z) / 4.0;
     let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
     let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;

@@ -35,7 +35,7 @@ const QUESTS: [Quest; 3] = [
     // One that is shown little, so that its oldest steps become summaries.
     Quest {
         controller: "react",
-        more: &["--shown", "5000"],
+        more: &["--shown", "4000"],
         phases: &[
             ("search_react", "executor", "reacted"),
             ("search_compact", "evaluator", "compacted"),
@@ -123,7 +123,7 @@ fn the_oldest_steps_of_a_chain_are_shown_as_a_summary() {
     let mut before: Vec<String> = Vec::new();
     for summary in summed {
         let question = summary.question();
-        assert!(question.contains("At most 1250 characters"), "a quarter: {question}");
+        assert!(question.contains("At most 1000 characters"), "a quarter: {question}");
         // It is given the summary before, and names what that named.
         assert_eq!(summed_up(&question), before);
         let next = asked[summary.at + 1].question();

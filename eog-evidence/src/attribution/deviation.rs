@@ -11,8 +11,8 @@ use crate::events::EventRecord;
 use crate::intervals::Intervals;
 use crate::logs::times;
 use crate::series::{MIN_BASELINE, Periods, Series};
-use crate::shift::{MIN_RELATIVE, MIN_SIGMAS, find_shift};
-use crate::stats::{deviation, median};
+use crate::shift::{MIN_RELATIVE, find_shift};
+use crate::stats::{BEYOND_CHANCE, deviation, median};
 use crate::text::{rounded, shorten};
 
 /// A series with at most this many different values is a sequence of states, not a measurement.
@@ -259,7 +259,7 @@ fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
         let onset = seen.iter().min().copied()?;
         // The number of independent events varies by its square root (Poisson).
         let expected = usual as f64 * looked_at / length.max(1.0);
-        let limit = expected + MIN_SIGMAS * expected.max(1.0).sqrt();
+        let limit = expected + BEYOND_CHANCE * expected.max(1.0).sqrt();
         let how = match usual {
             0 => How::Novel,
             _ if seen.len() as f64 > limit => How::Unusual,

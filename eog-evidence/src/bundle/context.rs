@@ -22,11 +22,12 @@ use crate::events::event_findings;
 use crate::harm::first_harm;
 use crate::log_joins::{Depths, RequestError, joined_errors};
 use crate::logs::LinesRecorded;
+use crate::onsets::level_onset;
 use crate::recorded::holes;
 use crate::self_time::Calls;
 use crate::series::{Periods, Series};
 use crate::shift::{
-    Shift, dated_shift_finding, find_shift, full_finding, shift_finding, steady_finding,
+    full_finding, level_finding, shift_finding, shift_of, steady_finding, told_shift,
 };
 use crate::signs::{is_real_change, is_surge, is_worse, magnitude};
 use crate::spans::{requests_differ, span_onset, span_series};
@@ -413,18 +414,30 @@ fn telemetry_findings(
             all.iter().filter_map(|(series, source)| how(series, periods, source, &query(series)));
         judged.collect::<Vec<_>>()
     };
-    findings.extend(judge(&|series, periods, source, query| match series.kind {
-        EvidenceKind::Span => {
-            let end = periods.window.end();
-            let onset = |shift: &Shift| span_onset(&telemetry.spans, series, shift, end);
-            let shift = find_shift(&series.points, &series.unit, periods)?;
-            let differ = requests_differ(&telemetry.spans, series, &shift);
-            differ.then(|| dated_shift_finding(series, periods, source, query, onset))?
-        }
-        _ => shift_finding(series, periods, source, query)
-            .or_else(|| full_finding(series, periods, source, query)),
+    // What single requests do not bear out is as usual.
+    let shift_of = |series: &Series, periods: &Periods| {
+        let shift = shift_of(series, periods)?;
+        let is_of_requests = series.kind == EvidenceKind::Span;
+        let differ = !is_of_requests || requests_differ(&telemetry.spans, series, &shift, periods);
+        differ.then_some(shift)
+    };
+    findings.extend(judge(&|series, periods, source, query| {
+        let Some(shift) = shift_of(series, periods) else {
+            let is_measured = series.kind != EvidenceKind::Span;
+            return is_measured.then(|| full_finding(series, periods, source, query))?;
+        };
+        let onset = match series.kind {
+            EvidenceKind::Span => {
+                span_onset(&telemetry.spans, series, &shift, periods.window.end())
+            }
+            _ => level_onset(&series.points, &shift),
+        };
+        Some(told_shift(series, &shift, onset, source, query))
     }));
-    let mut steady = judge(&steady_finding);
+    let mut steady = judge(&|series, periods, source, query| match shift_of(series, periods) {
+        Some(_) => None,
+        None => level_finding(series, periods, source, query),
+    });
     // What tells most about an entity's health first.
     steady.sort_by_key(|finding| (finding.signal, finding.peer.is_some()));
     if steady.len() > MAX_STEADY {

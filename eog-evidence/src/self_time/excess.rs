@@ -2,8 +2,8 @@
 
 use eog_core::Timestamp;
 
-use crate::shift::{MIN_RELATIVE, MIN_SIGMAS};
-use crate::stats::{mean, quantile};
+use crate::shift::MIN_RELATIVE;
+use crate::stats::{BEYOND_CHANCE, mean, quantile};
 
 /// Fewest calls of a period that tell anything.
 pub(super) const MIN_CALLS: usize = 5;
@@ -50,7 +50,7 @@ impl Excess {
         let excess = Self::between(old, new, all_new);
         let least = |mean: f64, count: usize| mean.fract() * (1.0 - mean.fract()) / count as f64;
         let error = least(excess.usual, all_old) + least(excess.now, all_new);
-        let stands_out = excess.stands_out && excess.each().abs() > MIN_SIGMAS * error.sqrt();
+        let stands_out = excess.stands_out && excess.each().abs() > BEYOND_CHANCE * error.sqrt();
         Self { stands_out, ..excess }
     }
 

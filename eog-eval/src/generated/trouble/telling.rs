@@ -25,7 +25,7 @@ fn service(system: &System, draw: &mut Stream) -> Option<usize> {
     draw.pick(&called).copied()
 }
 
-/// Another process takes the processor: hardly slower where there are others left, up to five times.
+/// Another process takes the processor: hardly slower where there are others left, up to 5.25 times.
 fn contention(system: &System, draw: &mut Stream) -> Option<Trouble> {
     let part = service(system, draw)?;
     let effect = Effect::Contended(1.05 * 5_f64.powf(draw.share()));

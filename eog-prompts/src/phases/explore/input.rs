@@ -68,8 +68,8 @@ struct Notes {
 impl Notes {
     fn of(entity: &EntityId, findings: &[&Finding], messages: bool, names: bool) -> Self {
         use Signal::{
-            Availability, Demand, Errors, Exhaustion, Experiment, Impact, Latency, Restart, Route,
-            Saturation, Traffic,
+            Availability, Demand, Errors, Exhaustion, Experiment, Impact, Latency, Output, Restart,
+            Route, Saturation, Traffic,
         };
         let any = |is: &dyn Fn(&Finding) -> bool| findings.iter().any(|finding| is(finding));
         let has = |signals: &[Signal]| any(&|it| signals.contains(&it.signal));
@@ -93,11 +93,12 @@ impl Notes {
             since: false,
             signals: has(&[Exhaustion, Saturation, Availability]),
             changes: any(&|it| it.kind == EvidenceKind::Change),
-            names,
+            // What is starved or fed by whom is asked where goods flow, whatever the names.
+            names: names || has(&[Output]),
         };
         let Self { peers, others, route, impact, part, load, experiment, restart, .. } = notes;
         let evidence = peers || others || route || impact || part || load || experiment || restart;
-        notes.any = evidence || messages || notes.signals || notes.changes || names;
+        notes.any = evidence || messages || notes.signals || notes.changes || notes.names;
         notes
     }
 }
