@@ -54,7 +54,7 @@ impl Incidents {
         let folder = tempfile::Builder::new().prefix("eog-incident-").tempdir().map_err(local)?;
         let unpacked = unpack(&bytes, &order.folder, folder.path());
         let unpacked = unpacked.map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+            io::ErrorKind::InvalidData => {
                 Trouble::Failed(format!("its incident cannot be used: {error}"))
             }
             _ => local(error),
