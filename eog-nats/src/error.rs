@@ -119,8 +119,8 @@ pub enum NatsError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Bytes of an investigation are not those that were stored.
-    #[error("the object {digest} of the investigation {id} was altered")]
+    /// Bytes of an investigation are gone, or not those that were stored.
+    #[error("the object {digest} of the investigation {id} is gone or was altered")]
     Altered {
         /// The investigation.
         id: InvestigationId,

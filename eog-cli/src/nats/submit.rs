@@ -45,7 +45,7 @@ pub(crate) fn submit(arguments: &Submit) -> Result<Exit, CliError> {
         None => {
             let block = Block::of(&packed.bytes).digest();
             let seed = eog::Digest::of(&(block, Timestamp::now(), std::process::id()));
-            named(&opened.incident().name, &seed.to_string())?
+            named(&opened.incident().name, &seed.to_string(), 8)?
         }
     };
     if arguments.id.is_some() && reached.register.order(&id)?.is_some() {
@@ -145,14 +145,15 @@ fn open(arguments: &Submit, progress: &Progress) -> Result<Submitted, CliError> 
     }
 }
 
-/// A name that nobody else takes: that of the incident, and what stands for all that it is made of.
-pub(super) fn named(name: &str, seed: &str) -> Result<InvestigationId, CliError> {
+/// A name that nobody else takes: that of the incident, and so many digits, at most 16, of what stands for all that it
+/// is made of.
+pub(super) fn named(name: &str, seed: &str, digits: usize) -> Result<InvestigationId, CliError> {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let plain: String = name.chars().map(plain).take(48).collect();
+    let plain: String = name.chars().map(plain).take(47).collect();
     let plain = plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
     let stem = if plain.is_empty() { "incident" } else { &plain };
-    let digits: String = seed.chars().filter(char::is_ascii_hexdigit).take(8).collect();
-    Ok(format!("{stem}-{digits}").parse()?)
+    let tail: String = seed.chars().filter(char::is_ascii_hexdigit).take(digits).collect();
+    Ok(format!("{stem}-{tail}").parse()?)
 }
 
 /// Waits until an investigation has ended, and says what was found.
