@@ -45,7 +45,7 @@ pub enum NatsError {
         reason: String,
     },
     /// The stream or a bucket was never made, or was removed.
-    #[error("the stream {stream} does not exist on the cluster; create it before use")]
+    #[error("the stream {stream} does not exist on the cluster")]
     StreamMissing {
         /// The stream.
         stream: String,

@@ -12,7 +12,7 @@ use eog_mcp::server::{
 use eog_nats::{Block, InvestigationId, NatsError};
 use eog_oncall::{Investigations, OnCall};
 use eog_session::run::Start;
-use eog_session::source::{FolderHandle, OpenError, ReadOptions, Words, open_from};
+use eog_session::source::{FolderHandle, OpenError, Words, open_from};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -168,7 +168,8 @@ impl ClusterHost {
         settings: &Map<String, Value>,
     ) -> Result<InvestigationId, CliError> {
         let settings = settings_of(settings).map_err(CliError::Usage)?;
-        let opened = open_from(folder, &ReadOptions::default())?;
+        let incidents = &self.0.incidents;
+        let opened = incidents.checked(open_from(folder, &incidents.options(None))?)?;
         let packed = pack(folder, None, MAX_INCIDENT)?;
         let begin = Start::of(&opened, settings.clone(), None);
         begin.map_err(|error| CliError::start(&opened, error))?;

@@ -16,6 +16,7 @@ use super::order::{Order, Saying};
 use super::pack::{Packed, pack};
 use super::reach::Reached;
 use super::state::{State, Status};
+use super::worker;
 use crate::args::Submit;
 use crate::error::{CliError, Exit};
 use crate::interrupt::interrupted;
@@ -181,16 +182,7 @@ fn wait(reached: &Reached, id: &InvestigationId) -> Result<Exit, CliError> {
 }
 
 fn told(state: &State) -> Result<Exit, CliError> {
-    let found = match state.origins.as_slice() {
-        [] => String::new(),
-        origins => format!(": {}", origins.join(", ")),
-    };
-    let sure = if state.confidence.is_empty() { "" } else { state.confidence.as_str() };
-    let line = match state.status {
-        Status::Failed => format!("failed: {}\n", state.note),
-        status => format!("{}, {sure}{found}\n", status.as_str()),
-    };
-    files::print(&clean(&line))?;
+    files::print(&format!("{}\n", clean(&worker::told(state))))?;
     Ok(match state.status {
         Status::Failed => Exit::Failed,
         _ if state.origins.is_empty() => Exit::Inconclusive,
