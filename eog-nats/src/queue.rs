@@ -162,7 +162,7 @@ impl Queue {
                 let message = message.map_err(|error| Trouble::Passing(error.to_string()))?;
                 let id = message.subject.rsplit('.').next().unwrap_or_default().parse();
                 let Ok(id) = id else {
-                    let ended = message.double_ack_with(AckKind::Term).await;
+                    let ended = message.double_ack().await;
                     return ended.map(|()| Found::Foreign).map_err(passing);
                 };
                 let signals = signal(&message, silence / 3);
