@@ -28,6 +28,8 @@ pub(crate) use eval::{
 };
 pub(crate) use judging::{By, Judging};
 pub(crate) use live::LiveArgs;
+#[cfg(feature = "nats")]
+pub(crate) use mcp::acts_on_cluster;
 pub(crate) use mcp::{Mcp, McpCommand, SERVED_AT, Serve, Toolset as ListedTools};
 #[cfg(feature = "nats")]
 pub(crate) use nats::{

@@ -115,7 +115,7 @@ fn about_clusters(error: &eog_nats::NatsError) -> &'static str {
     use eog_nats::NatsError;
     match error {
         NatsError::StreamMissing { .. } => {
-            ": eog worker and eog submit do; or is it another --nats-prefix?"
+            "; eog worker or eog submit creates it; if it exists, check --nats-prefix"
         }
         NatsError::NoSuch { .. } => "; eog list shows those there are",
         NatsError::Unauthorized { .. } => {

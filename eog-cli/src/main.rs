@@ -36,14 +36,21 @@ mod travel;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use error::Exit;
 
 fn main() -> ExitCode {
     // Clap prints help and usage errors itself, and ends with code 2 for the latter.
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches)
+        .unwrap_or_else(|error| error.format(&mut Cli::command()).exit());
+    #[cfg(feature = "nats")]
+    if let Err(error) = args::acts_on_cluster(&matches) {
+        error.say();
+        return error.exit().into();
+    }
     cli.color.write_global();
     let traces = traces::begin(cli.command.is_service());
     let done = match cli.command {

@@ -121,12 +121,18 @@ impl Cluster {
     /// Bytes that belong to an investigation, checked against their digest.
     ///
     /// # Errors
-    /// [`NatsError`]; [`NatsError::Altered`] where they are not those that were stored.
+    /// [`NatsError`]; [`NatsError::Altered`] where they are gone, or not those that were stored.
     pub fn stored(&self, id: &InvestigationId, block: Block) -> Result<Vec<u8>, NatsError> {
-        let bytes = writer::persist(&self.subject(Part::Ledger, id), |it| it.get(block))?;
+        let altered = || NatsError::Altered { id: id.clone(), digest: block.digest() };
+        let subject = self.subject(Part::Ledger, id);
+        let bytes = match writer::persist(&subject, |it| it.get(block)) {
+            // The cluster answers: no replica was to have it later.
+            Err(NatsError::NoLeader { .. }) if subject.lacks(block) => return Err(altered()),
+            bytes => bytes?,
+        };
         match block.is(&bytes) {
             true => Ok(bytes),
-            false => Err(NatsError::Altered { id: id.clone(), digest: block.digest() }),
+            false => Err(altered()),
         }
     }
 

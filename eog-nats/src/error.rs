@@ -45,7 +45,7 @@ pub enum NatsError {
         reason: String,
     },
     /// The stream or a bucket was never made, or was removed.
-    #[error("the stream {stream} does not exist on the cluster; create it before use")]
+    #[error("the stream {stream} does not exist on the cluster")]
     StreamMissing {
         /// The stream.
         stream: String,
@@ -119,8 +119,8 @@ pub enum NatsError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Bytes of an investigation are not those that were stored.
-    #[error("the object {digest} of the investigation {id} was altered")]
+    /// Bytes of an investigation are gone, or not those that were stored.
+    #[error("the object {digest} of the investigation {id} is gone or was altered")]
     Altered {
         /// The investigation.
         id: InvestigationId,

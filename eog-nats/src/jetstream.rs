@@ -87,6 +87,13 @@ impl JetStreamSubject {
     fn object(&self, block: Block) -> String {
         format!("{}/{}", self.id, block.digest())
     }
+
+    /// Whether the cluster answers that a block is not there.
+    pub(crate) fn lacks(&self, block: Block) -> bool {
+        let bucket = self.cluster.names().blocks();
+        let found = self.cluster.get_object(bucket, self.object(block), block.bytes());
+        matches!(found, Ok(None))
+    }
 }
 
 impl Subject for JetStreamSubject {

@@ -118,7 +118,8 @@ impl Queue {
         self.cluster.enqueue(&self.cluster.names().work(), &subject, &order)
     }
 
-    /// The next investigation, if there is one within so long. Those that are to be removed are removed on the way.
+    /// The next investigation, if there is one within so long. Those that are to be removed are removed on the way, and
+    /// messages of others, whose subject names no investigation, are taken out of the queue.
     ///
     /// # Errors
     /// [`NatsError`].
@@ -135,6 +136,17 @@ impl Queue {
 
     /// The next order of whatever kind.
     fn next(&self, within: Duration) -> Result<Option<Task>, NatsError> {
+        loop {
+            match self.first(within)? {
+                Found::Task(task) => return Ok(Some(*task)),
+                Found::Nothing => return Ok(None),
+                Found::Foreign => {}
+            }
+        }
+    }
+
+    /// What comes first.
+    fn first(&self, within: Duration) -> Result<Found, NatsError> {
         let (name, cluster) = (self.cluster.names().work(), self.cluster.clone());
         let silence = self.silence;
         self.cluster.persist(|connected| {
@@ -144,15 +156,28 @@ impl Queue {
                 let stream = context.get_stream(&name).await.map_err(passing)?;
                 let consumer: PullConsumer = stream.get_consumer(WORKERS).await.map_err(passing)?;
                 let batch = consumer.batch().max_messages(1).expires(within).messages().await;
-                let Some(message) = batch.map_err(passing)?.next().await else { return Ok(None) };
+                let Some(message) = batch.map_err(passing)?.next().await else {
+                    return Ok(Found::Nothing);
+                };
                 let message = message.map_err(|error| Trouble::Passing(error.to_string()))?;
                 let id = message.subject.rsplit('.').next().unwrap_or_default().parse();
-                let id = id.map_err(Trouble::Lasting)?;
+                let Ok(id) = id else {
+                    let ended = message.double_ack().await;
+                    return ended.map(|()| Found::Foreign).map_err(passing);
+                };
                 let signals = signal(&message, silence / 3);
-                Ok(Some(Task { cluster, message, id, _signals: signals }))
+                Ok(Found::Task(Box::new(Task { cluster, message, id, _signals: signals })))
             })
         })
     }
+}
+
+/// What stands first in the queue.
+enum Found {
+    Task(Box<Task>),
+    /// What is no order, and was taken out.
+    Foreign,
+    Nothing,
 }
 
 impl Task {

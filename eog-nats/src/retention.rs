@@ -21,12 +21,16 @@ pub struct Retention {
     /// How long parts of objects that belong to none are left alone: somebody may be writing the object. An
     /// hour, unless told otherwise.
     pub unfinished: Duration,
+    /// Those of which nothing is removed as remains, though they have no ledger: the incident of one that ended before
+    /// it began can still be used.
+    pub spared: BTreeSet<InvestigationId>,
 }
 
 impl Default for Retention {
     /// Everything is kept.
     fn default() -> Self {
-        Self { max_age: None, max_bytes: None, unfinished: Duration::from_secs(3_600) }
+        let unfinished = Duration::from_secs(3_600);
+        Self { max_age: None, max_bytes: None, unfinished, spared: BTreeSet::new() }
     }
 }
 
@@ -142,6 +146,9 @@ impl Retention {
         // Listed later: an investigation that has ended has all of its objects.
         let objects = Objects::list(cluster)?;
         for id in cluster.remains(&removals, &objects)? {
+            if self.spared.contains(&id) && !removals.contains(&id) {
+                continue;
+            }
             if remove(cluster, &id, &objects)? {
                 removed.remains.push(id);
             }

@@ -259,3 +259,33 @@ fn an_order_to_remove_keeps_the_name_until_it_is_carried_out() {
     journal.append(&new).unwrap();
     assert_eq!(bytes_on(&cluster.read(Part::Ledger, &id("run")).unwrap()), file_of(&new));
 }
+
+#[test]
+fn what_is_spared_keeps_its_incident() {
+    let Some(mut options) = support::options() else { return };
+    options.retries = 2;
+    let cluster = Cluster::prepare(&options, 3).unwrap();
+    let _queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
+    let block = cluster.store(&id("failed"), b"incident").unwrap();
+    let spared = Retention { spared: [id("failed")].into(), ..all() };
+    assert_eq!(spared.apply(&cluster, later()).unwrap().remains, []);
+    assert_eq!(cluster.stored(&id("failed"), block).unwrap(), b"incident");
+    assert_eq!(names(&all().apply(&cluster, later()).unwrap().remains), ["failed"]);
+    let error = cluster.stored(&id("failed"), block).unwrap_err();
+    assert!(matches!(error, NatsError::Altered { .. }), "{error}");
+}
+
+#[test]
+fn what_is_no_order_is_taken_out_of_the_queue() {
+    let Some((cluster, options)) = cluster() else { return };
+    let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
+    let subject = format!("{}.work.no~name", options.prefix);
+    on(&options, async move |context| {
+        context.publish(subject, "x".into()).await.unwrap().await.unwrap();
+    });
+    queue.submit(&id("one"), b"order").unwrap();
+    let task = queue.take(Duration::from_secs(10)).unwrap().unwrap();
+    assert_eq!(task.id(), &id("one"));
+    task.done().unwrap();
+    assert_eq!(queue.waiting().unwrap(), 0);
+}

@@ -182,3 +182,92 @@ impl Serve {
         self.state.as_deref().ok_or_else(missing)
     }
 }
+
+/// Options of `eog serve` that only act where it runs investigations itself, beside those of who judges.
+#[cfg(feature = "nats")]
+const OF_RUNS: [&str; 8] = [
+    "architecture",
+    "policy_timeout",
+    "keep",
+    "max_loaded",
+    "max_running",
+    "max_waiting",
+    "max_time",
+    "toolset",
+];
+
+/// Refuses options of a server that was started with this command line and would not act: most of them with
+/// --nats, since workers investigate, and those of NATS without it.
+#[cfg(feature = "nats")]
+pub(crate) fn acts_on_cluster(matches: &clap::ArgMatches) -> Result<(), CliError> {
+    use clap::parser::ValueSource;
+    let serve = match matches.subcommand() {
+        Some(("serve", serve)) => serve,
+        Some(("mcp", mcp)) => match mcp.subcommand() {
+            Some(("serve", serve)) => serve,
+            _ => return Ok(()),
+        },
+        _ => return Ok(()),
+    };
+    let ids = |command: clap::Command| -> Vec<String> {
+        command.get_arguments().map(|argument| argument.get_id().to_string()).collect()
+    };
+    let of_nats = ids(super::nats::NatsMaking::augment_args(clap::Command::new("")));
+    let mut of_runs = ids(Judging::augment_args(clap::Command::new("")));
+    of_runs.extend(ids(Calls::augment_args(clap::Command::new(""))));
+    of_runs.extend(OF_RUNS.map(str::to_owned));
+    let is_given = |id: &str| serve.value_source(id) == Some(ValueSource::CommandLine);
+    let (is_on_cluster, is_on_call) = (is_given("url"), is_given("on_call"));
+    for argument in Serve::augment_args(clap::Command::new("")).get_arguments() {
+        let id = argument.get_id().as_str();
+        if !is_given(id) {
+            continue;
+        }
+        let is_of = |ids: &[String]| ids.iter().any(|other| other == id);
+        let why = match is_on_cluster {
+            true if is_of(&of_runs) => "has no effect with --nats: workers judge; omit it",
+            true if id == "state" && !is_on_call => {
+                "has no effect with --nats but for --on-call; omit it"
+            }
+            false if is_of(&of_nats) => "has no effect without --nats; omit it, or give --nats",
+            _ => continue,
+        };
+        let option = argument.get_long().unwrap_or(id);
+        return Err(CliError::Usage(format!("--{option} {why}")));
+    }
+    Ok(())
+}
+
+#[cfg(all(test, feature = "nats"))]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::args::Cli;
+
+    #[test]
+    fn options_that_do_nothing_are_refused() {
+        let check = |line: &str| {
+            let matches = Cli::command().try_get_matches_from(line.split(' ')).unwrap();
+            acts_on_cluster(&matches).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        for line in [
+            "eog serve --nats nats://a --root r --cache c --strict --max-memory 1G",
+            "eog serve --nats nats://a --state s --on-call o --nats-prefix p",
+            "eog serve --root r --state s --model a/b --keep 5",
+            "eog mcp serve --root r --state s",
+            "eog list --nats-prefix p",
+        ] {
+            assert_eq!(check(line), "", "{line}");
+        }
+        for (line, said) in [
+            ("eog serve --nats nats://a --model a/b", "--model has no effect with --nats"),
+            ("eog serve --nats nats://a --keep 1000", "--keep has no effect with --nats"),
+            ("eog mcp serve --nats nats://a --retries 2", "--retries has no effect with --nats"),
+            ("eog serve --nats nats://a --state s", "--state has no effect"),
+            ("eog serve --root r --state s --nats-prefix p", "--nats-prefix has no effect without"),
+        ] {
+            assert!(check(line).starts_with(said), "{line}: {}", check(line));
+        }
+    }
+}

@@ -42,7 +42,8 @@ pub(crate) struct NatsArgs {
     pub(crate) user: Option<String>,
 
     /// File with the password of --nats-user.
-    #[arg(long = "nats-password-file", value_name = "FILE", help_heading = NATS)]
+    #[arg(long = "nats-password-file", value_name = "FILE", help_heading = NATS,
+          conflicts_with_all = ["creds", "nkey", "token"])]
     pub(crate) password: Option<PathBuf>,
 
     /// File with a token. Without it EOG_NATS_TOKEN is used, if it is set.
@@ -137,7 +138,7 @@ pub(crate) struct Worker {
     #[arg(long)]
     pub(crate) until_empty: bool,
 
-    /// Do not print what begins and ends.
+    /// Do not print what begins and ends, but errors and what is given back.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

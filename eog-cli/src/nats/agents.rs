@@ -143,7 +143,7 @@ fn tools() -> Vec<Tool> {
             "submit",
             "Submits a folder with an incident to the workers of the cluster, and returns the name of the \
              investigation at once. `investigations` says when it has ended, `report` what was found. \
-             The same folder with the same content has the same name, and is investigated once.",
+             The same content with the same controller and budget has the same name, and is investigated once.",
             json!({
                 "path": text("Folder of a bundle or snapshot below a root of this server."),
                 "controller": text("eog unless given; lats, bfs, beam, hypotheses, treeseeker, react, linear."),

@@ -1,16 +1,17 @@
 //! `eog fetch`: an investigation as files, for all other commands.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use eog::journal::Medium;
 use eog::side::SideFile;
-use eog_nats::{NatsError, Part};
+use eog_nats::{InvestigationId, NatsError, Part};
 use eog_report::Report;
 use eog_session::controllers::AnyLedger;
 use eog_session::run::last_stop;
 
-use super::pack::unpack;
+use super::order::Order;
+use super::pack::{ARCHITECTURE, FOLDER, unpack};
 use super::reach::Reached;
 use super::state::State;
 use crate::args::Fetch;
@@ -25,17 +26,8 @@ pub(crate) fn fetch(arguments: &Fetch) -> Result<Exit, CliError> {
     let (id, order) = reached.find(&arguments.id)?;
     let out = arguments.out.as_path();
     files::prepare(out)?;
-    let failed = |path: &Path, source| CliError::Write { path: path.to_owned(), source };
     if arguments.incident {
-        let into = out.join("incident");
-        if into.exists() {
-            return Err(CliError::Usage(format!(
-                "{} exists already; remove it, or leave out --incident",
-                into.display()
-            )));
-        }
-        let bytes = reached.cluster.stored(&id, order.block()?)?;
-        unpack(&bytes, &order.folder, out).map_err(|error| failed(&into, error))?;
+        fetch_incident(&reached, &id, &order, out)?;
     }
     let bytes = |part| -> Result<Option<Vec<u8>>, CliError> {
         let medium = match reached.cluster.read(part, &id) {
@@ -78,4 +70,48 @@ pub(crate) fn fetch(arguments: &Fetch) -> Result<Exit, CliError> {
     files::write(out, "report.md", &told.unwrap_or_else(|| eog_report::markdown(&report)))?;
     files::print(&format!("{}\n", journal.display()))?;
     Ok(Exit::Diagnosed)
+}
+
+fn failed(path: &Path, source: io::Error) -> CliError {
+    CliError::Write { path: path.to_owned(), source }
+}
+
+/// Puts the incident, and its architecture if it has one, into a folder where neither is yet. What was packed is
+/// of somebody else, so it comes near nothing that is there.
+fn fetch_incident(
+    reached: &Reached,
+    id: &InvestigationId,
+    order: &Order,
+    out: &Path,
+) -> Result<(), CliError> {
+    let free = |name: &str| {
+        let path = out.join(name);
+        match path.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path),
+            Err(error) => Err(failed(&path, error)),
+            Ok(_) => Err(CliError::Usage(format!(
+                "{} exists already; remove it, or leave out --incident",
+                path.display()
+            ))),
+        }
+    };
+    let into = free(FOLDER)?;
+    let architecture = order.has_architecture.then(|| free(ARCHITECTURE)).transpose()?;
+    let bytes = reached.cluster.stored(id, order.block()?)?;
+    let beside = tempfile::Builder::new().prefix(".eog-fetch-").tempdir_in(out);
+    let beside = beside.map_err(|error| failed(out, error))?;
+    let unpacked = unpack(&bytes, &order.folder, beside.path());
+    let unpacked = unpacked.map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => {
+            let (path, reason) = (into.clone(), format!("it cannot be unpacked: {error}"));
+            CliError::Input { path, reason }
+        }
+        _ => failed(&into, error),
+    })?;
+    let moved = std::fs::rename(beside.path().join(FOLDER), &into);
+    moved.map_err(|error| failed(&into, error))?;
+    if let (Some(from), Some(to)) = (unpacked.architecture, architecture) {
+        std::fs::rename(from, &to).map_err(|error| failed(&to, error))?;
+    }
+    Ok(())
 }

@@ -38,7 +38,7 @@ pub(super) struct ClusterHost(pub(super) Arc<Shared>);
 
 pub(super) struct Shared {
     pub(super) reached: Reached,
-    incidents: Incidents,
+    pub(super) incidents: Incidents,
     viewed: Mutex<BTreeMap<InvestigationId, Weak<Watched>>>,
 }
 
@@ -156,7 +156,8 @@ impl Host for ClusterHost {
         let followed = watched.clone();
         let thread = std::thread::Builder::new().name("watching".to_owned());
         // Without it the page is as it was when it was opened.
-        let _ = thread.spawn(move || view.follow(&followed));
+        let host = self.clone();
+        let _ = thread.spawn(move || view.follow(&followed, &host));
         Some(watched)
     }
 
@@ -212,11 +213,18 @@ impl View {
     }
 
     /// Tells what comes, until nobody has looked for a while.
-    fn follow(mut self, watched: &Arc<Watched>) {
+    fn follow(mut self, watched: &Arc<Watched>, host: &ClusterHost) {
         let mut looked = Instant::now();
-        while looked.elapsed() < KEPT {
+        loop {
             if Arc::strong_count(watched) > 1 {
                 looked = Instant::now();
+            } else if looked.elapsed() >= KEPT {
+                // Whoever opens a page holds this lock: either they are seen here, or they begin anew.
+                let mut viewed = host.0.viewed.lock().unwrap_or_else(PoisonError::into_inner);
+                if Arc::strong_count(watched) == 1 {
+                    viewed.remove(&self.id);
+                    return;
+                }
             }
             let began = Instant::now();
             self.advance(watched);

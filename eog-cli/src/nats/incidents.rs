@@ -1,10 +1,12 @@
 //! Incidents that were submitted, unpacked and read here.
 
+use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use eog_nats::InvestigationId;
-use eog_session::source::{Opened, open_folder};
+use eog_nats::{InvestigationId, NatsError};
+use eog_session::source::{OpenError, Opened, ReadOptions, open_folder};
 
 use super::order::Order;
 use super::pack::unpack;
@@ -27,7 +29,49 @@ pub(super) struct Incident {
     _folder: Arc<tempfile::TempDir>,
 }
 
+/// Why an incident cannot be read here.
+pub(super) enum Unopened {
+    /// The cluster does not give it.
+    Nats(NatsError),
+    /// Nobody can use it.
+    Unusable(String),
+    /// This machine cannot store it.
+    Here(String),
+}
+
+impl fmt::Display for Unopened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nats(error) => error.fmt(f),
+            Self::Unusable(reason) | Self::Here(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl From<Unopened> for Trouble {
+    fn from(unopened: Unopened) -> Self {
+        match unopened {
+            Unopened::Nats(error) => error.into(),
+            Unopened::Unusable(reason) => Self::Failed(reason),
+            Unopened::Here(reason) => Self::Later(reason, OTHERS),
+        }
+    }
+}
+
 impl Incidents {
+    /// How incidents are read, with the architecture that one has.
+    pub(super) fn options(&self, architecture: Option<&Path>) -> ReadOptions {
+        read_options(architecture, &self.reading, None)
+    }
+
+    /// What was read, unless all of it is to be usable and is not.
+    pub(super) fn checked(&self, opened: Opened) -> Result<Opened, OpenError> {
+        match self.reading.strict {
+            true => opened.all_usable(),
+            false => Ok(opened),
+        }
+    }
+
     pub(super) fn new(reading: Reading) -> Self {
         Self { reading, last: Mutex::default() }
     }
@@ -38,7 +82,7 @@ impl Incidents {
         reached: &Reached,
         id: &InvestigationId,
         order: &Order,
-    ) -> Result<Incident, Trouble> {
+    ) -> Result<Incident, Unopened> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((incident, opened)) = last.as_ref()
             && *incident == order.incident
@@ -46,27 +90,24 @@ impl Incidents {
             return Ok(opened.clone());
         }
         *last = None;
-        let failed = |error: CliError| Trouble::Failed(error.to_string());
-        let bytes = reached.cluster.stored(id, order.block().map_err(failed)?)?;
+        let failed = |error: CliError| Unopened::Unusable(error.to_string());
+        let bytes = reached.cluster.stored(id, order.block().map_err(failed)?);
+        let bytes = bytes.map_err(Unopened::Nats)?;
         let local = |error: io::Error| {
-            Trouble::Later(format!("its incident cannot be stored here: {error}"), OTHERS)
+            Unopened::Here(format!("its incident cannot be stored here: {error}"))
         };
         let folder = tempfile::Builder::new().prefix("eog-incident-").tempdir().map_err(local)?;
         let unpacked = unpack(&bytes, &order.folder, folder.path());
         let unpacked = unpacked.map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-                Trouble::Failed(format!("its incident cannot be used: {error}"))
+            io::ErrorKind::InvalidData => {
+                Unopened::Unusable(format!("its incident cannot be used: {error}"))
             }
             _ => local(error),
         })?;
         let architecture = unpacked.architecture.filter(|_| order.has_architecture);
-        let options = read_options(architecture.as_deref(), &self.reading, None);
-        let opened =
-            open_folder(&unpacked.folder, &options).and_then(|opened| match self.reading.strict {
-                true => opened.all_usable(),
-                false => Ok(opened),
-            });
-        let opened = opened.map_err(|error| Trouble::Failed(error.to_string()))?;
+        let opened = open_folder(&unpacked.folder, &self.options(architecture.as_deref()));
+        let opened = opened.and_then(|opened| self.checked(opened));
+        let opened = opened.map_err(|error| Unopened::Unusable(error.to_string()))?;
         let incident = Incident { opened, _folder: Arc::new(folder) };
         *last = Some((order.incident.clone(), incident.clone()));
         Ok(incident)

@@ -57,8 +57,9 @@ impl Order {
 
     /// Where the incident is.
     pub(crate) fn block(&self) -> Result<Block, CliError> {
-        self.incident.parse().map_err(|reason| {
-            CliError::Usage(format!("what was submitted names no incident: {reason}"))
+        self.incident.parse().map_err(|reason| CliError::Input {
+            path: "what was submitted".into(),
+            reason: format!("it names no incident: {reason}"),
         })
     }
 }
@@ -92,7 +93,10 @@ pub(super) fn read<T: for<'a> Deserialize<'a>>(bytes: &[u8], what: &str) -> Resu
     struct Versioned {
         format: u32,
     }
-    let unusable = |reason: String| CliError::Usage(format!("{what} cannot be read: {reason}"));
+    let unusable = |reason: String| CliError::Input {
+        path: what.into(),
+        reason: format!("it cannot be read: {reason}"),
+    };
     let versioned: Versioned =
         serde_json::from_slice(bytes).map_err(|error| unusable(error.to_string()))?;
     if versioned.format != FORMAT {

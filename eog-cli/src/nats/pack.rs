@@ -1,9 +1,11 @@
 //! An incident as bytes: a compressed archive of its folder, and the architecture that goes with it. The same
 //! files give the same bytes.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use eog_evidence::{FolderHandle, is_ground_truth};
 use flate2::Compression;
@@ -15,11 +17,16 @@ use tar::{Archive, Builder, HeaderMode};
 use crate::error::CliError;
 
 /// What the folder is in, and the name of the architecture beside it.
-const FOLDER: &str = "incident";
-const ARCHITECTURE: &str = "architecture.json";
+pub(super) const FOLDER: &str = "incident";
+pub(super) const ARCHITECTURE: &str = "architecture.json";
 /// Most files, and most bytes that a pack may become for each that it has.
 const MAX_FILES: usize = 100_000;
 const MAX_GROWTH: u64 = 200;
+/// How many bytes every pack may become, and how many none may.
+const ALWAYS: u64 = 64 << 20;
+const NEVER: u64 = 64 << 30;
+/// Most bytes between two files: names, which are read whole.
+const MAX_BETWEEN: u64 = 1 << 20;
 /// Most folders beside a bundle.
 const MAX_BORROWED: usize = 100;
 
@@ -57,47 +64,114 @@ pub(crate) fn pack(
     let into = Limited { bytes: Vec::new(), most };
     let mut archive = Builder::new(GzEncoder::new(into, Compression::default()));
     archive.mode(HeaderMode::Deterministic);
+    let mut whole = 0_u64;
     for (name, folder) in borrowed(folder).into_iter().chain([(name.clone(), folder.clone())]) {
         let called = folder.called();
         for within in files(&folder).map_err(|error| unusable(called, &error))? {
             let as_what = Path::new(FOLDER).join(&name).join(&within);
             let file = folder.file(&within);
-            let added = file.and_then(|mut file| archive.append_file(as_what, &mut file));
+            let added = file.and_then(|mut file| {
+                whole = whole.saturating_add(file.metadata()?.len());
+                archive.append_file(as_what, &mut file)
+            });
             added.map_err(|error| unusable(&called.join(&within), &error))?;
         }
     }
     if let Some(path) = architecture {
+        let size = path.metadata().map_err(|error| unusable(path, &error))?.len();
+        whole = whole.saturating_add(size);
         let added = archive.append_path_with_name(path, ARCHITECTURE);
         added.map_err(|error| unusable(path, &error))?;
     }
     let packed = archive.into_inner().and_then(GzEncoder::finish);
     let packed = packed.map_err(|error| unusable(called, &error))?;
+    // Nobody would unpack it.
+    if whole > most_unpacked(packed.bytes.len()) {
+        return Err(unusable(called, &io::Error::other(too_long())));
+    }
     Ok(Packed { bytes: packed.bytes, folder: name })
 }
 
 /// Unpacks into a folder that is empty. The pack comes from whoever may submit, so it is trusted with nothing.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`] where the pack cannot be used; others where this machine cannot store it.
 pub(crate) fn unpack(bytes: &[u8], folder: &str, into: &Path) -> io::Result<Unpacked> {
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    unpack_checked(bytes, folder, into).map_err(|error| match error.kind() {
+        StorageFull | PermissionDenied | ReadOnlyFilesystem | QuotaExceeded => error,
+        _ => io::Error::new(io::ErrorKind::InvalidData, error),
+    })
+}
+
+fn unpack_checked(bytes: &[u8], folder: &str, into: &Path) -> io::Result<Unpacked> {
     let refused = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-    let mut left = (bytes.len() as u64).saturating_mul(MAX_GROWTH).max(64 << 20);
-    let mut archive = Archive::new(GzDecoder::new(bytes));
-    for (count, entry) in archive.entries()?.enumerate() {
-        let mut entry = entry?;
-        let path = entry.path()?.into_owned();
-        let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-        if !entry.header().entry_type().is_file() || !is_plain || count >= MAX_FILES {
-            return Err(refused(format!("{}: it is no file of an incident", path.display())));
-        }
-        left = left.checked_sub(entry.size()).ok_or_else(|| {
-            refused(format!("it becomes more than {MAX_GROWTH} times as long as it is"))
-        })?;
-        entry.unpack_in(into)?;
-    }
     let named = Path::new(folder);
     if !matches!(named.components().collect::<Vec<_>>()[..], [Component::Normal(_)]) {
         return Err(refused(format!("{folder:?} is no name of a folder")));
     }
+    let mut left = most_unpacked(bytes.len());
+    let next = Rc::new(Cell::new(MAX_BETWEEN));
+    let mut archive = Archive::new(Stepwise { pack: GzDecoder::new(bytes), left: next.clone() });
+    for (count, entry) in archive.entries()?.enumerate() {
+        let mut entry = entry?;
+        let path = entry.path()?.into_owned();
+        if !entry.header().entry_type().is_file() || !is_of_incident(&path) || count >= MAX_FILES {
+            return Err(refused(format!("{}: it is no file of an incident", path.display())));
+        }
+        left = left.checked_sub(entry.size()).ok_or_else(|| refused(too_long()))?;
+        next.set(entry.size());
+        entry.unpack_in(into)?;
+        next.set(MAX_BETWEEN);
+    }
     let architecture = Some(into.join(ARCHITECTURE)).filter(|path| path.is_file());
     Ok(Unpacked { folder: into.join(FOLDER).join(named), architecture })
+}
+
+/// Whether a path of a pack is one that packing makes: below the folder of incidents, or the architecture.
+fn is_of_incident(path: &Path) -> bool {
+    let parts: Vec<Component<'_>> = path.components().collect();
+    match parts.as_slice() {
+        [Component::Normal(name)] => *name == ARCHITECTURE,
+        [Component::Normal(first), .., Component::Normal(_)] => {
+            *first == FOLDER && parts.iter().all(|part| matches!(part, Component::Normal(_)))
+        }
+        _ => false,
+    }
+}
+
+/// Most bytes that a pack of so many may become.
+fn most_unpacked(packed: usize) -> u64 {
+    (packed as u64).saturating_mul(MAX_GROWTH).clamp(ALWAYS, NEVER)
+}
+
+fn too_long() -> String {
+    format!(
+        "unpacked it has more than {MAX_GROWTH} times as many bytes as packed, or more than {} GiB",
+        NEVER >> 30
+    )
+}
+
+/// A pack of which no more can be read at a time than is expected.
+struct Stepwise<R> {
+    pack: R,
+    left: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Stepwise<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.get();
+        if left == 0 && !into.is_empty() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it has more between its files than names",
+            ));
+        }
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+        let read = self.pack.read(&mut into[..most])?;
+        self.left.set(left - read as u64);
+        Ok(read)
+    }
 }
 
 /// The folders beside a bundle that it borrows what is normal from. Whether they can be used is for whoever
@@ -212,5 +286,65 @@ mod tests {
         let bytes = archive.into_inner().unwrap().finish().unwrap();
         let error = unpack(&bytes, "one", into.path()).err().unwrap();
         assert!(error.to_string().contains("no file of an incident"), "{error}");
+    }
+
+    /// A pack of files, whatever they are called.
+    fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        for (name, content) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            header.set_mode(0o644);
+            archive.append_data(&mut header, name, *content).unwrap();
+        }
+        archive.into_inner().unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn files_that_no_incident_has_are_refused() {
+        for name in
+            [".git/hooks/pre-commit", "Makefile", "incident", "journal", "x/architecture.json"]
+        {
+            let into = tempfile::tempdir().unwrap();
+            let error = unpack(&packed(&[(name, b"x")]), "one", into.path()).err().unwrap();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(error.to_string().contains("no file of an incident"), "{name}: {error}");
+            assert!(std::fs::read_dir(into.path()).unwrap().next().is_none(), "{name}");
+        }
+        let into = tempfile::tempdir().unwrap();
+        let good = packed(&[("incident/one/a", b"x"), ("architecture.json", b"[]")]);
+        assert!(unpack(&good, "one", into.path()).unwrap().architecture.is_some());
+    }
+
+    #[test]
+    fn names_that_are_too_long_are_refused_before_they_are_read() {
+        let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::best()));
+        for kind in [tar::EntryType::GNULongName, tar::EntryType::XHeader] {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_size(8 * MAX_BETWEEN);
+            header.set_cksum();
+            archive.append(&header, io::repeat(b'a').take(8 * MAX_BETWEEN)).unwrap();
+        }
+        let bytes = archive.into_inner().unwrap().finish().unwrap();
+        let into = tempfile::tempdir().unwrap();
+        let error = unpack(&bytes, "one", into.path()).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(error.to_string().contains("between its files"), "{error}");
+    }
+
+    #[test]
+    fn what_is_cut_off_or_no_pack_cannot_be_used() {
+        let content: Vec<u8> = (0..50_000_u32).flat_map(|n| (n ^ (n << 7)).to_le_bytes()).collect();
+        let whole = packed(&[("incident/one/a", &content), ("incident/one/b", b"x")]);
+        for bytes in [&whole[..whole.len() / 2], &whole[..15], b"no pack".as_slice()] {
+            let into = tempfile::tempdir().unwrap();
+            let error = unpack(bytes, "one", into.path()).err().unwrap();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+        }
+        let into = tempfile::tempdir().unwrap();
+        let crossed = packed(&[("incident/one", b"x"), ("incident/one/b", b"x")]);
+        let error = unpack(&crossed, "one", into.path()).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
     }
 }

@@ -1,8 +1,9 @@
 //! `eog prune`: what has ended is removed.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-use eog_nats::{InvestigationId, NatsError, Retention};
+use eog_nats::{InvestigationId, NatsError, Registered, Retention};
 
 use super::reach::Reached;
 use super::state::State;
@@ -18,7 +19,10 @@ pub(crate) fn prune(arguments: &Prune) -> Result<Exit, CliError> {
     if !arguments.ids.is_empty() {
         return by_name(&reached, &arguments.ids);
     }
+    // Asked before: what is submitted later is in the queue, or has a ledger.
+    let spared = spared(&reached, arguments.max_age)?;
     let retention = Retention {
+        spared,
         max_age: arguments.max_age.map(|days| DAY * days),
         max_bytes: arguments.max_size,
         ..Retention::default()
@@ -47,6 +51,24 @@ fn by_name(reached: &Reached, names: &[String]) -> Result<Exit, CliError> {
     Ok(Exit::Diagnosed)
 }
 
+/// Those that `forget` keeps, with or without a ledger: the incident is kept with the entry.
+fn spared(reached: &Reached, max_age: Option<u32>) -> Result<BTreeSet<InvestigationId>, CliError> {
+    let all = reached.register.all()?.into_iter();
+    let is_young = |registered: &Registered| match max_age {
+        None => true,
+        // What cannot be read is kept.
+        Some(_) => !State::read(&registered.state)
+            .is_ok_and(|state| state.is_some_and(|state| is_old(&state, max_age))),
+    };
+    Ok(all.filter(|(_, registered)| is_young(registered)).map(|(id, _)| id).collect())
+}
+
+/// Whether it has been as it is for longer than is asked for; without a bound nothing is.
+fn is_old(state: &State, max_age: Option<u32>) -> bool {
+    let age = eog::Timestamp::now().duration_since(state.since);
+    max_age.is_some_and(|days| age.as_secs() >= i64::from(days) * 86_400)
+}
+
 /// Forgets what has no ledger and is not in the queue: the ledger was removed, or nothing was ever found.
 /// How many of the latter there were.
 fn forget(
@@ -64,9 +86,7 @@ fn forget(
             continue;
         }
         if state.entries == 0 && !gone.contains(&id) {
-            let age = eog::Timestamp::now().duration_since(state.since);
-            let most = max_age.map(|days| i64::from(days) * 86_400);
-            if most.is_none_or(|most| age.as_secs() < most) {
+            if !is_old(&state, max_age) {
                 continue;
             }
             count += 1;

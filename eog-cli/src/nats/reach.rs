@@ -120,7 +120,11 @@ fn access(
     arguments: &NatsArgs,
     file: &dyn Fn(&Option<PathBuf>, &str) -> Option<PathBuf>,
 ) -> Result<Access, CliError> {
-    if arguments.token.is_none() && arguments.user.is_none() {
+    let user = arguments.user.clone().or_else(|| variable("EOG_NATS_USER"));
+    if arguments.password.is_some() && user.is_none() {
+        return Err(CliError::Usage("--nats-password-file needs --nats-user".to_owned()));
+    }
+    if arguments.token.is_none() && arguments.user.is_none() && arguments.password.is_none() {
         let creds = match arguments.nkey {
             Some(_) => None,
             None => file(&arguments.creds, "EOG_NATS_CREDS"),
@@ -135,7 +139,7 @@ fn access(
     if let Some(token) = &arguments.token {
         return Ok(Access::Token(secret(token)?));
     }
-    if let Some(user) = arguments.user.clone().or_else(|| variable("EOG_NATS_USER")) {
+    if let Some(user) = user {
         let password = match &arguments.password {
             Some(path) => secret(path)?,
             None => variable("EOG_NATS_PASSWORD").ok_or_else(|| {

@@ -3,10 +3,10 @@
 use eog_nats::InvestigationId;
 use eog_session::source::Words;
 
-use super::incidents::Incidents;
+use super::incidents::{Incidents, Unopened};
 use super::order::{Order, Saying};
 use super::reach::Reached;
-use super::state::State;
+use super::state::{State, Status};
 use crate::args::{Cancel, Reading, Tell};
 use crate::error::{CliError, Exit};
 
@@ -57,7 +57,19 @@ pub(super) fn go_on(
     id: &InvestigationId,
     order: &Order,
 ) -> Result<(), CliError> {
-    reached.queue.submit(id, &order.written()?)?;
+    let register = &reached.register;
+    let state = || -> Result<_, CliError> { Ok(register.state(id)?.unwrap_or_default()) };
+    let before = state()?;
+    if reached.queue.submit(id, &order.written()?)?
+        && let Ok(Some(ended)) = State::read(&before)
+        && ended.status.has_ended()
+        // A worker may have it by now, and have said so.
+        && state()? == before
+    {
+        let note = "it goes on with what was said".to_owned();
+        let waiting = State::new(Status::Waiting, &ended.worker, ended.attempts, note);
+        register.set_state(id, &waiting.written()?)?;
+    }
     Ok(())
 }
 
@@ -70,6 +82,11 @@ fn known(
 ) -> Result<Words, CliError> {
     let incidents = Incidents::new(Reading::default());
     let incident = incidents.open(reached, id, order);
-    let incident = incident.map_err(|trouble| CliError::Usage(trouble.to_string()))?;
+    let incident = incident.map_err(|unopened| match unopened {
+        Unopened::Nats(error) => error.into(),
+        Unopened::Unusable(reason) | Unopened::Here(reason) => {
+            CliError::Input { path: id.as_str().into(), reason }
+        }
+    })?;
     arguments.said.words(&incident.opened.incident().topology)
 }

@@ -6,16 +6,19 @@ use std::time::Duration;
 
 use eog::BoxFuture;
 use eog_live::Live;
-use eog_mcp::server::{Fate, Order, OrderError, Outcome, ServeError, serve_handler, settings_of};
+use eog_mcp::server::{
+    Fate, Order as Alerted, OrderError, Outcome, ServeError, serve_handler, settings_of,
+};
 use eog_nats::{Block, InvestigationId, NatsError};
 use eog_oncall::{Investigations, OnCall};
 use eog_session::run::Start;
-use eog_session::source::{FolderHandle, OpenError, ReadOptions, Words, open_from};
+use eog_session::source::{FolderHandle, OpenError, Words, open_from};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::agents::Agents;
 use super::host::ClusterHost;
+use super::order::Order;
 use super::pack::pack;
 use super::reach::Reached;
 use super::state::{State, Status};
@@ -99,7 +102,7 @@ impl Investigations for ClusterHost {
         false
     }
 
-    fn carry_out(&self, order: Order) -> BoxFuture<'_, Result<Outcome, OrderError>> {
+    fn carry_out(&self, order: Alerted) -> BoxFuture<'_, Result<Outcome, OrderError>> {
         Box::pin(self.carry(order))
     }
 
@@ -110,7 +113,7 @@ impl Investigations for ClusterHost {
 }
 
 impl ClusterHost {
-    async fn carry(&self, order: Order) -> Result<Outcome, OrderError> {
+    async fn carry(&self, order: Alerted) -> Result<Outcome, OrderError> {
         let host = self.clone();
         let (folder, settings) = (order.folder, order.settings);
         let handed = tokio::task::spawn_blocking(move || {
@@ -125,13 +128,27 @@ impl ClusterHost {
         })?;
         loop {
             let (host, named) = (self.clone(), id.clone());
-            let state = tokio::task::spawn_blocking(move || host.0.reached.register.state(&named));
+            let asked = tokio::task::spawn_blocking(move || {
+                let register = &host.0.reached.register;
+                match register.state(&named)? {
+                    // No worker had it yet, or it was removed.
+                    None => register.order(&named).map(|order| (None, order.is_some())),
+                    state => Ok::<_, NatsError>((state, true)),
+                }
+            });
             // What the cluster does not answer now it answers later.
-            let state = state.await.ok().and_then(Result::ok).flatten();
+            let (state, is_there) = asked.await.ok().and_then(Result::ok).unwrap_or((None, true));
+            if !is_there {
+                let reason = "it was removed from the cluster".to_owned();
+                return Err(OrderError { reason, fate: Fate::Again });
+            }
             let state = state.and_then(|state| State::read(&state).ok().flatten());
             match state.filter(|state| state.status.has_ended()) {
                 None => tokio::time::sleep(ASKED).await,
                 Some(State { status: Status::Failed, note, .. }) => return Err(lost(note)),
+                Some(State { status: Status::Cancelled, entries: 0, .. }) => {
+                    return Err(lost("it was cancelled before it began".to_owned()));
+                }
                 Some(_) => break,
             }
         }
@@ -143,25 +160,41 @@ impl ClusterHost {
         }
     }
 
-    /// Submits a folder. The same one has the same name, so that it is submitted once.
+    /// Submits a folder. The same one, to be investigated by the same rules, has the same name, so that it is
+    /// submitted once.
     pub(super) fn hand_in(
         &self,
         folder: &FolderHandle,
         settings: &Map<String, Value>,
     ) -> Result<InvestigationId, CliError> {
         let settings = settings_of(settings).map_err(CliError::Usage)?;
-        let opened = open_from(folder, &ReadOptions::default())?;
+        let incidents = &self.0.incidents;
+        let opened = incidents.checked(open_from(folder, &incidents.options(None))?)?;
         let packed = pack(folder, None, MAX_INCIDENT)?;
         let begin = Start::of(&opened, settings.clone(), None);
         begin.map_err(|error| CliError::start(&opened, error))?;
-        let id = named(&opened.incident().name, &Block::of(&packed.bytes).digest())?;
+        let block = Block::of(&packed.bytes);
+        let seed = eog::Digest::of(&(block.digest(), &packed.folder, &settings));
+        let id = named(&opened.incident().name, &seed.to_string(), 16)?;
+        let (wanted, rules) = (block.to_string(), settings.clone());
         let (window, has_architecture, words) = (None, false, Words::new());
         let ready = Ready { opened: &opened, packed, settings, window, has_architecture, words };
         match ready.hand_in(&self.0.reached, &id) {
             // By this process before it died, perhaps in between, or by another one.
             Err(CliError::Nats(NatsError::Exists { .. })) => {
                 let Reached { register, queue, .. } = &self.0.reached;
-                if let (Some(order), None) = (register.order(&id)?, register.state(&id)?) {
+                let Some(order) = register.order(&id)? else {
+                    return Err(CliError::Usage(format!(
+                        "{id} was removed from the cluster meanwhile; submit it again"
+                    )));
+                };
+                let there = Order::read(&order)?;
+                if there.incident != wanted || there.settings != rules {
+                    return Err(CliError::Usage(format!(
+                        "{id} is an investigation of another incident, or by other rules; submit it by                          another name with eog submit --id"
+                    )));
+                }
+                if register.state(&id)?.is_none() {
                     queue.submit(&id, &order)?;
                 }
                 Ok(id)

@@ -16,6 +16,7 @@ use super::order::{Order, Saying};
 use super::pack::{Packed, pack};
 use super::reach::Reached;
 use super::state::{State, Status};
+use super::worker;
 use crate::args::Submit;
 use crate::error::{CliError, Exit};
 use crate::interrupt::interrupted;
@@ -45,7 +46,7 @@ pub(crate) fn submit(arguments: &Submit) -> Result<Exit, CliError> {
         None => {
             let block = Block::of(&packed.bytes).digest();
             let seed = eog::Digest::of(&(block, Timestamp::now(), std::process::id()));
-            named(&opened.incident().name, &seed.to_string())?
+            named(&opened.incident().name, &seed.to_string(), 8)?
         }
     };
     if arguments.id.is_some() && reached.register.order(&id)?.is_some() {
@@ -145,14 +146,15 @@ fn open(arguments: &Submit, progress: &Progress) -> Result<Submitted, CliError> 
     }
 }
 
-/// A name that nobody else takes: that of the incident, and what stands for all that it is made of.
-pub(super) fn named(name: &str, seed: &str) -> Result<InvestigationId, CliError> {
+/// A name that nobody else takes: that of the incident, and so many digits, at most 16, of what stands for all that it
+/// is made of.
+pub(super) fn named(name: &str, seed: &str, digits: usize) -> Result<InvestigationId, CliError> {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let plain: String = name.chars().map(plain).take(48).collect();
+    let plain: String = name.chars().map(plain).take(47).collect();
     let plain = plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
     let stem = if plain.is_empty() { "incident" } else { &plain };
-    let digits: String = seed.chars().filter(char::is_ascii_hexdigit).take(8).collect();
-    Ok(format!("{stem}-{digits}").parse()?)
+    let tail: String = seed.chars().filter(char::is_ascii_hexdigit).take(digits).collect();
+    Ok(format!("{stem}-{tail}").parse()?)
 }
 
 /// Waits until an investigation has ended, and says what was found.
@@ -180,16 +182,7 @@ fn wait(reached: &Reached, id: &InvestigationId) -> Result<Exit, CliError> {
 }
 
 fn told(state: &State) -> Result<Exit, CliError> {
-    let found = match state.origins.as_slice() {
-        [] => String::new(),
-        origins => format!(": {}", origins.join(", ")),
-    };
-    let sure = if state.confidence.is_empty() { "" } else { state.confidence.as_str() };
-    let line = match state.status {
-        Status::Failed => format!("failed: {}\n", state.note),
-        status => format!("{}, {sure}{found}\n", status.as_str()),
-    };
-    files::print(&clean(&line))?;
+    files::print(&format!("{}\n", clean(&worker::told(state))))?;
     Ok(match state.status {
         Status::Failed => Exit::Failed,
         _ if state.origins.is_empty() => Exit::Inconclusive,

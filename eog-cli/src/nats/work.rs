@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use eog::journal::JournalError;
 use eog::side::{SideError, SideFile};
@@ -92,6 +92,7 @@ impl Work<'_> {
         order: &Order,
         attempts: u64,
     ) -> Result<Outcome, Trouble> {
+        let since = Instant::now();
         let incident = self.incidents.open(self.reached, id, order)?;
         let opened = &incident.opened;
         let topology = &opened.incident().topology;
@@ -122,6 +123,7 @@ impl Work<'_> {
                 memory: self.memory.clone(),
                 speculation: self.arguments.speculation(),
                 deadline: self.arguments.deadline,
+                since,
                 steering,
                 listener,
                 ..Course::new(self.chosen, opened.clone())

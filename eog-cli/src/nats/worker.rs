@@ -7,6 +7,7 @@ use eog::DecisionMemory;
 use eog_nats::{NatsError, Task};
 use eog_report::clean::clean_line;
 use eog_session::judge::{Chosen, Policies as _};
+use eog_session::run::Remembered;
 
 use super::incidents::Incidents;
 use super::order::Order;
@@ -32,9 +33,10 @@ pub(crate) fn worker(arguments: &args::Worker) -> Result<Exit, CliError> {
     let chosen = spending(chosen, &reached, arguments)?;
     drop(interrupted());
     let name = name();
+    let warn = |line: &str| eprintln!("{}", clean_line(&format!("eog: {line}")));
     let say = |line: &str| {
         if !arguments.quiet {
-            eprintln!("{}", clean_line(&format!("eog: {line}")));
+            warn(line);
         }
     };
     let silence = reached.queue.silence();
@@ -54,30 +56,46 @@ pub(crate) fn worker(arguments: &args::Worker) -> Result<Exit, CliError> {
         arguments,
         name: &name,
         incidents: &incidents,
-        memory,
+        memory: memory.clone(),
     };
+    let mut is_unstored = false;
     let mut is_cut_off = false;
     while !is_interrupted() {
         match next(&reached, arguments) {
             Ok(Next::Task(task)) => {
                 is_cut_off = false;
-                if let Err(error) = one(&work, *task, &say) {
-                    say(&error.to_string());
+                if let Err(error) = one(&work, *task, &say, &warn) {
+                    warn(&error.to_string());
+                }
+                let unstored = memory.as_ref().and_then(DecisionMemory::first_write_error);
+                if let Some(error) = unstored.filter(|_| !is_unstored) {
+                    is_unstored = true;
+                    warn(&format!("a decision could not be kept in memory: {error}"));
                 }
             }
             Ok(Next::Nothing) => is_cut_off = false,
             Ok(Next::Empty) => break,
             Err(error) if passes(&error) => {
                 if !is_cut_off {
-                    say(&format!("{error}; trying on"));
+                    warn(&format!("{error}; trying on"));
                 }
                 is_cut_off = true;
                 pause()?;
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                crate::memory::tell(memory.as_ref().map(remembered).as_ref(), arguments.quiet);
+                return Err(error.into());
+            }
         }
     }
+    crate::memory::tell(memory.as_ref().map(remembered).as_ref(), arguments.quiet);
     Ok(Exit::Diagnosed)
+}
+
+/// What the memory was good for.
+fn remembered(memory: &DecisionMemory) -> Remembered {
+    let (first_write_error, first_damage) = (memory.first_write_error(), memory.first_damage());
+    Remembered { figures: memory.figures(), first_write_error, first_damage }
 }
 
 /// Whoever judges, with the account that the command line names.
@@ -113,8 +131,13 @@ fn next(reached: &Reached, arguments: &args::Worker) -> Result<Next, NatsError> 
     }
 }
 
-/// Works on one investigation, and says what became of it.
-fn one(work: &Work<'_>, task: Task, say: &dyn Fn(&str)) -> Result<(), CliError> {
+/// Works on one investigation, and says what became of it. `warn` is for what is said even when quiet.
+fn one(
+    work: &Work<'_>,
+    task: Task,
+    say: &dyn Fn(&str),
+    warn: &dyn Fn(&str),
+) -> Result<(), CliError> {
     let (id, attempts) = (task.id().clone(), task.attempts());
     let register = &work.reached.register;
     let set = |state: &State| -> Result<(), CliError> {
@@ -138,6 +161,7 @@ fn one(work: &Work<'_>, task: Task, say: &dyn Fn(&str)) -> Result<(), CliError> 
         Outcome::Ended(state, heard) => {
             set(&state)?;
             task.done()?;
+            let say = if state.status == Status::Failed { warn } else { say };
             say(&format!("{id}: {}", told(&state)));
             // What was said between the last look and now found it in the queue.
             if let (Ok(order), Some(_)) = (&order, said_since(work.reached, &id, heard)?) {
@@ -145,7 +169,7 @@ fn one(work: &Work<'_>, task: Task, say: &dyn Fn(&str)) -> Result<(), CliError> 
             }
         }
         Outcome::Back { note, after } => {
-            say(&format!("{id}: given back: {note}"));
+            warn(&format!("{id}: given back: {note}"));
             set(&State::new(Status::Waiting, work.name, attempts, note))?;
             task.hand_back(after)?;
         }
@@ -170,7 +194,8 @@ fn said_since(
     }
 }
 
-fn told(state: &State) -> String {
+/// How it ended, in one line.
+pub(super) fn told(state: &State) -> String {
     let mut line = state.status.as_str().to_owned();
     if !state.confidence.is_empty() {
         line += &format!(", {}", state.confidence);

@@ -12,7 +12,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
         assert_eq!(run.code, Some(code), "{arguments:?}: {run:?}");
         assert!(run.said.contains(words), "{arguments:?}: {}", run.said);
     };
-    says(&["list"], 1, "does not exist on the cluster; create it before use: eog worker");
+    says(&["list"], 1, "does not exist on the cluster; eog worker or eog submit creates it");
     says(&["list", "--nats", "nats://127.0.0.1:1"], 1, "does a server run there?");
     says(&["list", "--nats", "nats://me:secret@127.0.0.1:1"], 2, "EOG_NATS_PASSWORD");
     says(&["list", "--nats-user", "me"], 2, "set EOG_NATS_PASSWORD");
