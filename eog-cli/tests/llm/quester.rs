@@ -16,7 +16,7 @@ pub(crate) fn quest(asked: &Asked) -> Reply {
         "search_step" => step(&question),
         "search_progress" => progress(&question),
         "search_react" => react(&question),
-        "search_compact" => compact(&question),
+        "search_compact" => json!({ "summary": "Some entities were looked at." }),
         _ => return read(asked, Start::Change),
     }
     .into()
@@ -114,32 +114,12 @@ fn progress(question: &str) -> Value {
         "paths": paths.collect::<Vec<_>>(), "rewrite": [] })
 }
 
-/// Every look that is shown.
-fn shown_looks(question: &str) -> Vec<Look> {
-    let parts = question.split("<data look>\n").skip(1);
-    let lines = parts.map(|rest| rest.split("</data>").next().unwrap_or_default());
-    lines.flat_map(|text| looks(&text.lines().map(str::to_owned).collect::<Vec<_>>())).collect()
-}
-
-/// The entities that a summary says were looked at.
-pub(crate) fn summed_up(question: &str) -> Vec<String> {
-    let summary = block(question, "summary");
-    let said = summary.iter().find_map(|line| line.split_once("Looked at "));
-    let names = said.map_or("", |(_, names)| names.split('.').next().unwrap_or_default());
-    names.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect()
-}
-
-/// Names what was looked at, with what was summed up before.
-fn compact(question: &str) -> Value {
-    let mut names = summed_up(question);
-    names.extend(shown_looks(question).into_iter().map(|look| look.entity));
-    json!({ "summary": format!("Looked at {}.", names.join(", ")) })
-}
-
 /// A call, then looks at what the last one leads to, up to the first origin.
 fn react(question: &str) -> Value {
-    let all = shown_looks(question);
-    let before = summed_up(question);
+    let parts = question.split("<data look>\n").skip(1);
+    let lines = parts.map(|rest| rest.split("</data>").next().unwrap_or_default());
+    let all = lines.flat_map(|text| looks(&text.lines().map(str::to_owned).collect::<Vec<_>>()));
+    let all: Vec<Look> = all.collect();
     let seeds = block(question, "start");
     let is_planned = !block(question, "plan").is_empty();
     let act = |action: &str, entity: &str, causes: &[&str]| {
@@ -157,8 +137,7 @@ fn react(question: &str) -> Value {
         return first;
     }
     let Some(last) = all.last() else { return act("look", word(&seeds[0], 0), &[]) };
-    let is_new =
-        |lead: &String| all.iter().all(|look| look.entity != *lead) && !before.contains(lead);
+    let is_new = |lead: &String| all.iter().all(|look| look.entity != *lead);
     match further(question, last).into_iter().find(is_new) {
         Some(next) if last.label != "origin" => act("look", &next, &[]),
         _ => {

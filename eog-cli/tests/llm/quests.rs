@@ -9,21 +9,18 @@ use serde_json::json;
 use crate::crash::times;
 use crate::detective::SPECIALISTS;
 use crate::lab::{Lab, causes, flash_sale};
-use crate::quester::{quest, summed_up};
+use crate::quester::quest;
 use crate::server::{Asked, Reply, Server};
 
 /// A controller with its phases, the role of each, and the entry in which each is recorded.
 struct Quest {
     controller: &'static str,
-    /// Further options.
-    more: &'static [&'static str],
     phases: &'static [(&'static str, &'static str, &'static str)],
 }
 
-const QUESTS: [Quest; 3] = [
+const QUESTS: [Quest; 2] = [
     Quest {
         controller: "treeseeker",
-        more: &[],
         phases: &[
             ("search_decompose", "planner", "decomposed"),
             ("search_steer", "planner", "steered"),
@@ -31,21 +28,12 @@ const QUESTS: [Quest; 3] = [
             ("search_progress", "evaluator", "progressed"),
         ],
     },
-    Quest { controller: "react", more: &[], phases: &[("search_react", "executor", "reacted")] },
-    // One that is shown little, so that its oldest steps become summaries.
-    Quest {
-        controller: "react",
-        more: &["--shown", "4000"],
-        phases: &[
-            ("search_react", "executor", "reacted"),
-            ("search_compact", "evaluator", "compacted"),
-        ],
-    },
+    Quest { controller: "react", phases: &[("search_react", "executor", "reacted")] },
 ];
 
 impl Quest {
-    fn options(&self) -> Vec<&'static str> {
-        [&["--controller", self.controller, "--width", "1"], self.more].concat()
+    fn options(&self) -> [&'static str; 4] {
+        ["--controller", self.controller, "--width", "1"]
     }
 
     /// The ledger of a run in which nothing goes wrong, and what was asked.
@@ -111,36 +99,6 @@ fn a_model_plays_every_role() {
             }
         }
     }
-}
-
-/// What overflows is summed up by a model: from then on the agent is shown the summary, and not the steps in it.
-#[test]
-fn the_oldest_steps_of_a_chain_are_shown_as_a_summary() {
-    let [.., it] = QUESTS;
-    let (ledger, asked) = it.undisturbed();
-    let summed: Vec<&Asked> = of(&asked, "search_compact");
-    assert!(summed.len() >= 2, "{ledger}");
-    let mut before: Vec<String> = Vec::new();
-    for summary in summed {
-        let question = summary.question();
-        assert!(question.contains("At most 1000 characters"), "a quarter: {question}");
-        // It is given the summary before, and names what that named.
-        assert_eq!(summed_up(&question), before);
-        let next = asked[summary.at + 1].question();
-        assert_eq!(asked[summary.at + 1].phase(), "search_react");
-        before = summed_up(&next);
-        assert!(!before.is_empty(), "{next}");
-        for entity in &before {
-            let shown = next.contains(&format!("<data look>\n{entity}"));
-            assert!(!shown, "{entity} is summed up and shown: {next}");
-        }
-    }
-    let lines = ledger.lines().filter(|line| line.contains("\"compacted\""));
-    assert!(lines.clone().count() >= 2 && lines.clone().all(|line| line.contains("Looked at ")));
-    // The same agent that is shown all names the same, and is never asked to sum up.
-    let [_, whole, _] = QUESTS;
-    let (_, asked) = whole.undisturbed();
-    assert!(of(&asked, "search_compact").is_empty());
 }
 
 #[test]
@@ -348,10 +306,6 @@ fn what_models_write_cannot_leave_its_place() {
                 "search_decompose" => answer["goals"][0]["question"] = json!(TRAP),
                 "search_progress" => answer["paths"][0]["progress"] = json!(TRAP),
                 "search_react" => answer["because"] = json!(TRAP),
-                "search_compact" => {
-                    let summary = answer["summary"].as_str().unwrap();
-                    answer["summary"] = json!(format!("{summary} {TRAP}"));
-                }
                 _ => {}
             }
             answer.into()
