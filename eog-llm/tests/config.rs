@@ -77,7 +77,7 @@ async fn chains_budgets_and_addresses_come_from_the_configuration() {
 #[test]
 fn errors_say_what_to_do() {
     for (text, told) in [
-        ("", "--model"),
+        ("", "set it to PROVIDER/NAME"),
         ("model = \"openai\"", "write provider/model"),
         ("model = \"opnai/gpt-4o\"", "openai"),
         ("model = \"anthropic/claude-sonnet-4-5\"", "set ANTHROPIC_API_KEY"),

@@ -149,7 +149,6 @@ fn options_of_the_comparison_that_do_not_fit_are_refused() {
     for (options, reason) in [
         (&["--generated", "circus"][..], "invalid value 'circus'"),
         (&["--generated", "chains", "--seeds", "0"], "invalid value '0'"),
-        (&["--generated", "chains", "--ablations"], "cannot be used with"),
         (&["--generated", "chains", "--suite", "x"], "cannot be used with"),
         (&["--simulated", "x"], "--architecture"),
         (&["--snapshot", "x"], "--truths"),
