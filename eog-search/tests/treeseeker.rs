@@ -5,13 +5,12 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{ENTITIES, World, seeds, wide};
-use eog_core::{EntityId, Input, LocalContext, Machine as _, Output, Usage};
+use eog_core::{EntityId, Machine as _};
 use eog_search::planted::{PlantedFault, plant};
 use eog_search::{
-    Action, Answer, Approach, By, End, Goal, GoalProgress, Move, MoveKind, NodeId, Phase, Progress,
-    PrunedBy, RefusedPart, Role, SearchBody, SearchConfig, SearchController, Steering, Taken, Try,
+    By, End, MoveKind, NodeId, Phase, PrunedBy, RefusedPart, SearchBody, SearchConfig,
+    SearchController, Taken, Try,
 };
-use eog_testkit::entity;
 
 /// A path of the model. Its steps are entities; those before `mark` led to progress.
 #[derive(Clone, Debug, Default)]
@@ -337,28 +336,24 @@ fn steered(search: &SearchController) -> impl Iterator<Item = &eog_search::Steer
     })
 }
 
-/// Of all rounds, so many had each kind of decision; lots never finish.
+/// Of rounds in which somebody was asked, so many had each kind of decision.
 #[test]
 fn each_decision_is_in_a_twentieth_of_the_rounds() {
     for random in [None, Some(7)] {
         let (mut rounds, mut kinds) = (0_u32, BTreeMap::<String, u32>::new());
         for seed in 0..seeds(40) {
-            // Who would finish at once would never go back.
-            let world = World { failing: 0, finishing: 10, patient: 14, ..World::new(seed) };
+            let world = World { failing: 0, ..World::new(seed) };
             let search = world.run(config().with_random(random), seed);
             for steered in steered(&search) {
                 rounds += 1;
                 let done: BTreeSet<String> =
                     steered.taken.iter().map(|it| it.kind.to_string()).collect();
-                let finished = steered.finished.then(|| "finished".to_owned());
-                let done = done.into_iter().chain(finished);
-                done.for_each(|kind| *kinds.entry(kind).or_default() += 1);
+                done.into_iter().for_each(|kind| *kinds.entry(kind).or_default() += 1);
             }
         }
         println!("of {rounds} rounds, {random:?}: {kinds:?}");
-        let asked = random.is_none().then(|| "finished".to_owned());
-        for kind in MoveKind::ALL.iter().map(ToString::to_string).chain(asked) {
-            let times = kinds.get(&kind).copied().unwrap_or(0);
+        for kind in MoveKind::ALL {
+            let times = kinds.get(&kind.to_string()).copied().unwrap_or(0);
             assert!(times * 20 >= rounds, "{kind} in {times} of {rounds}");
         }
     }
@@ -489,90 +484,6 @@ fn lots_are_fair() {
     // Four standard deviations of a fair coin.
     let off = f64::from(exploits) - f64::from(both) / 2.0;
     assert!(both >= 300 && off.abs() < 2.0 * f64::from(both).sqrt(), "{exploits} of {both}");
-}
-
-/// Five goals of five paths, each of which makes a step in each of 30 rounds: as much as can be asked.
-#[test]
-fn all_that_may_be_asked_is_asked() {
-    let name = |path: u32, round: u32| entity(&format!("e{path}-{round}"));
-    let all: Vec<String> = (0..25)
-        .flat_map(|path| (0..30).map(move |round| format!("e{path}-{round} calls far")))
-        .collect();
-    let alert = eog_testkit::alert("e0-0", "Slow", "10:05");
-    let case = eog_testkit::case(eog_testkit::topology(&all.join("; ")), [alert]);
-    let mut search = SearchController::open(config(), case);
-    let way = |path: u32| Approach {
-        start: name(path, 0),
-        approach: format!("way {path}"),
-        success: "an origin".to_owned(),
-    };
-    let (mut asked, mut round) = (BTreeMap::<&str, u32>::new(), 0);
-    loop {
-        let (ticket, ask) = match search.poll() {
-            Output::Append(entry) => {
-                search.handle(Input::Appended(entry.seq)).expect("in order");
-                continue;
-            }
-            Output::Ask { ticket, question } => (ticket, question),
-            Output::Done(_) => break,
-            Output::Idle => panic!("each question is answered at once"),
-        };
-        *asked.entry(ask.role.name()).or_default() += 1;
-        let answer = match &ask.role {
-            Role::Context(request) => Answer::Context(LocalContext {
-                findings: vec![eog_testkit::finding(request.entity.as_str()).at("10:02").into()],
-                ..LocalContext::default()
-            }),
-            Role::Decide(packet) => Answer::Decision(eog_testkit::healthy(packet)),
-            Role::Decompose(_) => Answer::Goals(
-                (0..5)
-                    .map(|goal| Goal {
-                        about: name(goal * 5, 0),
-                        question: "what is it?".to_owned(),
-                        needs: Vec::new(),
-                        paths: (0..5).map(|path| way(goal * 5 + path)).collect(),
-                    })
-                    .collect(),
-            ),
-            Role::Steer(ask) => {
-                round += 1;
-                let all = |goal: &u32| Move {
-                    goal: *goal,
-                    kind: MoveKind::Explore,
-                    signals: Vec::new(),
-                    paths: (1..=5).map(|path| NodeId::root().child(*goal).child(path)).collect(),
-                };
-                Answer::Steering(Steering {
-                    finished: false,
-                    moves: ask.active.iter().map(all).collect(),
-                })
-            }
-            Role::Step(ask) => {
-                let [goal, path] = ask.path.path.ordinals() else { panic!("a path") };
-                let next = name((goal - 1) * 5 + path - 1, round - 1);
-                Answer::Action(Some(Action::look(next, "further")))
-            }
-            // Every eighth round is progress, so that no path has to go back.
-            Role::Progress(ask) => Answer::Progress(Progress {
-                goals: ask
-                    .goals
-                    .iter()
-                    .map(|goal| GoalProgress {
-                        goal: goal.goal,
-                        ratio: u16::try_from(round / 8 * 100).expect("small"),
-                        summary: "further".to_owned(),
-                    })
-                    .collect(),
-                ..Progress::default()
-            }),
-            other => panic!("nobody is asked to {}", other.name()),
-        };
-        search.handle(Input::Answer(ticket, answer, Usage::default())).expect("it was asked");
-    }
-    assert_eq!(search.end(), Some(End::Rounds));
-    let roles: u32 =
-        ["decompose", "steer", "step", "progress"].map(|role| asked[role]).iter().sum();
-    assert_eq!((roles, asked["decide"]), (811, 750), "{asked:?}");
 }
 
 /// What is wrong with what was kept: memory at a path that is not its own, values that no finding holds.
