@@ -255,7 +255,7 @@ fn a_snapshot_that_may_not_fit_is_refused_unless_allowed() {
     recording.write();
     let refused = open_within(&recording, 1).unwrap_err();
     let SnapshotError::TooLarge { needed, allowed: 1, .. } = refused else { panic!("{refused}") };
-    assert!(refused.to_string().contains("--max-memory"), "{refused}");
+    assert!(refused.to_string().contains("max_memory"), "{refused}");
     let refused = open_within(&recording, needed - 1).unwrap_err();
     assert!(matches!(refused, SnapshotError::TooLarge { .. }), "{refused}");
     assert!(open_within(&recording, needed).is_ok());
@@ -302,7 +302,7 @@ fn reading_stops_when_the_records_need_more_than_the_files_let_expect() {
     let SnapshotError::TooLarge { needed, .. } = refused else { panic!("{refused}") };
     let stopped = open_within(&recording, needed).unwrap_err();
     assert!(matches!(stopped, SnapshotError::OutOfMemory { .. }), "{stopped}");
-    assert!(stopped.to_string().contains("--max-memory"), "{stopped}");
+    assert!(stopped.to_string().contains("max_memory"), "{stopped}");
     assert!(open_within(&recording, 100 * needed).is_ok());
 }
 
