@@ -26,7 +26,7 @@ use crate::reader::{Start, read};
 use crate::server::{Reply, Server};
 
 /// All recordings together, in bytes.
-const MOST_BYTES: u64 = 2 << 20;
+const MOST_BYTES: u64 = 4 << 20;
 
 /// What a recording leads to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
