@@ -113,7 +113,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             let slow = Slow { log_normal, asked: AtomicU64::new(0) };
             // Each round has five values and a reward.
             let rounds = u32::try_from(EVALUATIONS / 6)?;
-            let config = SearchConfig::lats().with_rounds(rounds).with_accept(1000);
+            let config = SearchConfig::lats().with_rounds(rounds).with_accept(1000)?;
             let config = config.with_width(NonZeroU32::new(width).unwrap_or(NonZeroU32::MIN));
             let begun = Instant::now();
             let engine = Engine::<_, SearchBody>::with_responder(&slow);

@@ -161,10 +161,17 @@ async fn the_linear_loop_keeps_the_promises_of_every_machine() {
 fn search_configs() -> Vec<SearchConfig> {
     let wide = std::num::NonZeroU32::new(3).expect("not zero");
     let usual = Profile::ALL.map(Profile::config);
-    let narrow = Profile::ALL.map(|profile| profile.config().with_depth(2).with_rounds(3));
-    let hard = Profile::ALL.map(|profile| profile.config().with_accept(1000).with_branch(1));
+    // As far as a profile has the setting.
+    type Changed = Result<SearchConfig, eog_search::Incoherent>;
+    let where_used = |config: SearchConfig, change: fn(SearchConfig) -> Changed| {
+        change(config.clone()).unwrap_or(config)
+    };
+    let strict = |profile: Profile| where_used(profile.config(), |it| it.with_accept(1000));
+    let narrow = Profile::ALL
+        .map(|profile| where_used(profile.config(), |it| it.with_depth(2)).with_rounds(3));
+    let hard = Profile::ALL.map(|profile| where_used(strict(profile), |it| it.with_branch(1)));
     let short = Profile::ALL.map(|profile| profile.config().with_budget(Budget::hops(2)));
-    let parallel = Profile::ALL.map(|profile| profile.config().with_accept(1000).with_width(wide));
+    let parallel = Profile::ALL.map(|profile| strict(profile).with_width(wide));
     [usual, narrow, hard, short, parallel].concat()
 }
 

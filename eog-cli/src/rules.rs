@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use eog::controller::Concurrency;
 use eog::{Budget, Config, LinearConfig};
-use eog_search::SearchConfig;
+use eog_search::{Profile as SearchProfile, SearchConfig, Setting};
 use eog_session::controllers::{AnyLedger, AnySettings, Changes, ControllerName};
 
 use crate::args::{Fork, Judging, Profile, Search, Start};
@@ -19,7 +19,12 @@ pub(crate) fn settings(
     let budget = Budget::hops(start.budget);
     if let Some(profile) = start.controller.profile() {
         let other_profile = !matches!(start.profile, Profile::Default);
-        let mut idle = vec![("--profile", other_profile), ("--no-messages", start.no_messages)];
+        let wide = width.is_some_and(|width| width.get() > 1);
+        let mut idle = vec![
+            ("--profile", other_profile),
+            ("--no-messages", start.no_messages),
+            ("--width", wide && profile == SearchProfile::React),
+        ];
         idle.extend(unused(&start.search, profile));
         refuse(start.controller, &idle)?;
         let mut config = profile.config().with_policy(policy).with_budget(budget);
@@ -88,6 +93,7 @@ pub(crate) fn changes(
                 ("--profile", arguments.profile.is_some()),
                 ("--no-messages", arguments.no_messages),
                 ("--messages", arguments.messages),
+                ("--width", arguments.width.is_some() && profile == SearchProfile::React),
             ];
             idle.extend(unused(&arguments.search, profile));
             refuse(profile.into(), &idle)?;
@@ -130,27 +136,31 @@ fn searching(mut config: SearchConfig, search: &Search) -> Result<SearchConfig, 
         config = config.with_siblings(false).map_err(unfit)?;
     }
     if let Some(shown) = shown {
-        config = config.with_shown(shown.get());
+        config = config.with_shown(shown.get()).map_err(unfit)?;
     }
     if let Some(textual) = textual {
-        config = config.with_random(textual.seed(lot_seed));
+        if lot_seed.is_some() && textual.seed(lot_seed).is_none() {
+            let reason = "--lot-seed has no effect with --textual signals; omit one of them";
+            return Err(CliError::Usage(reason.to_owned()));
+        }
+        config = config.with_random(textual.seed(lot_seed)).map_err(unfit)?;
     }
     if no_rescore {
-        config = config.with_rescore(false);
+        config = config.with_rescore(false).map_err(unfit)?;
     }
     if let Some(rounds) = rounds {
         config = config.with_rounds(rounds.get());
     }
     if let Some(depth) = depth {
-        config = config.with_depth(depth.get());
+        config = config.with_depth(depth.get()).map_err(unfit)?;
     }
     if let Some(branch) = branch {
-        config = config.with_branch(branch.get());
+        config = config.with_branch(branch.get()).map_err(unfit)?;
     }
-    Ok(match accept {
-        Some(accept) => config.with_accept(accept),
-        None => config,
-    })
+    if let Some(accept) = accept {
+        config = config.with_accept(accept).map_err(unfit)?;
+    }
+    Ok(config)
 }
 
 /// The options of tree searches, and whether each is given.
@@ -172,24 +182,20 @@ fn given(search: &Search) -> [(&'static str, bool); 10] {
 }
 
 /// Those that this profile does not use.
-fn unused(search: &Search, profile: eog_search::Profile) -> Vec<(&'static str, bool)> {
-    let uses_branch = profile.config().branch().is_some();
-    let rescores = profile.config().rescores().is_some();
-    let by_goals = profile.config().is_random().is_some();
-    let is_chain = profile == eog_search::Profile::React;
-    let backs_up = profile.config().backup() != eog_search::Backup::None;
-    let has_siblings = profile.config().shows_siblings().is_some();
-    let is_idle = |name: &str| match name {
-        "--branch" => !uses_branch,
-        "--no-rescore" => !rescores,
-        "--backup" => !backs_up,
-        "--no-siblings" => !has_siblings,
-        "--shown" => !is_chain,
-        "--depth" => by_goals || is_chain,
-        "--accept" => is_chain,
-        "--textual" | "--lot-seed" => !by_goals,
-        _ => false,
+fn unused(search: &Search, profile: SearchProfile) -> Vec<(&'static str, bool)> {
+    let config = profile.config();
+    let setting = |name: &str| match name {
+        "--depth" => Some(Setting::Depth),
+        "--branch" => Some(Setting::Branch),
+        "--accept" => Some(Setting::Accept),
+        "--no-rescore" => Some(Setting::Rescore),
+        "--backup" => Some(Setting::Backup),
+        "--no-siblings" => Some(Setting::Siblings),
+        "--shown" => Some(Setting::Shown),
+        "--textual" | "--lot-seed" => Some(Setting::Random),
+        _ => None,
     };
+    let is_idle = |name: &str| setting(name).is_some_and(|setting| !config.uses(setting));
     given(search).into_iter().filter(|(name, _)| is_idle(name)).collect()
 }
 

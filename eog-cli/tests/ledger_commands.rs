@@ -330,3 +330,65 @@ fn a_tree_is_shown_of_tree_searches_alone_and_other_commands_say_why_not() {
         assert!(error.contains(why), "{error}");
     }
 }
+
+/// An option that a controller does not use is refused, never ignored.
+#[test]
+fn options_without_effect_are_refused() {
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/flash-sale");
+    let options: [&[&str]; 9] = [
+        &["--depth", "3"],
+        &["--branch", "3"],
+        &["--accept", "900"],
+        &["--no-rescore"],
+        &["--backup", "mean"],
+        &["--no-siblings"],
+        &["--shown", "4000"],
+        &["--textual", "random"],
+        &["--width", "2"],
+    ];
+    let used: [(&str, &[&str]); 6] = [
+        ("lats", &["--depth", "--branch", "--accept", "--backup", "--width"]),
+        ("bfs", &["--depth", "--accept", "--width"]),
+        ("beam", &["--depth", "--branch", "--accept", "--width"]),
+        (
+            "hypotheses",
+            &[
+                "--depth",
+                "--branch",
+                "--accept",
+                "--no-rescore",
+                "--backup",
+                "--no-siblings",
+                "--width",
+            ],
+        ),
+        ("treeseeker", &["--branch", "--accept", "--textual", "--width"]),
+        ("react", &["--shown"]),
+    ];
+    for (controller, used) in used {
+        let idle = options.iter().filter(|option| !used.contains(&option[0]));
+        for option in idle {
+            let arguments =
+                [&["investigate", bundle, "--controller", controller], *option].concat();
+            let arguments: Vec<&std::ffi::OsStr> =
+                arguments.iter().map(std::ffi::OsStr::new).collect();
+            let (code, _, error) = said(&arguments);
+            let why = format!("{} has no effect with the controller {controller}", option[0]);
+            assert_eq!(code, Some(2), "{arguments:?}: {error}");
+            assert!(error.contains(&why), "{error}");
+        }
+        // What it uses, all at once.
+        let taken = options.iter().filter(|option| used.contains(&option[0]));
+        let taken: Vec<&str> = taken.flat_map(|option| option.iter().copied()).collect();
+        let arguments = [&["investigate", bundle, "--controller", controller], &taken[..]].concat();
+        let arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(std::ffi::OsStr::new).collect();
+        let (code, _, error) = said(&arguments);
+        assert_ne!(code, Some(2), "{arguments:?}: {error}");
+    }
+    let seeds = ["--textual", "signals", "--lot-seed", "3"];
+    let arguments = [&["investigate", bundle, "--controller", "treeseeker"], &seeds[..]].concat();
+    let arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(std::ffi::OsStr::new).collect();
+    let (code, _, error) = said(&arguments);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("--lot-seed has no effect with --textual signals"), "{error}");
+}

@@ -73,7 +73,8 @@ fn case() -> Case {
 }
 
 fn config() -> SearchConfig {
-    let lats = SearchConfig::lats().with_branch(CHILDREN).with_depth(DEPTH);
+    let lats = SearchConfig::lats().with_branch(CHILDREN).and_then(|lats| lats.with_depth(DEPTH));
+    let lats = lats.expect("LATS has both");
     let stop = Stop { accept: 1000, rounds: std::num::NonZeroU32::MAX };
     let (selection, expansion, evaluation) =
         (lats.selection(), lats.expansion(), lats.evaluation());

@@ -61,7 +61,7 @@ pub use chain::{
 };
 pub use config::{
     Backup, Evaluation, Expansion, Exploration, Incoherent, Lanes, MostAsked, Profile, Pruning,
-    SearchConfig, Selection, Stop,
+    SearchConfig, Selection, Setting, Stop,
 };
 pub use controller::SearchController;
 pub use id::{InvalidPlace, NodeId, Place};

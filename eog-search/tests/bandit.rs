@@ -15,7 +15,8 @@ const ROUNDS: u32 = 2_000;
 fn share_of_the_best(seed: u64) -> f64 {
     let world = World { failing: 0, ..World::new(0) };
     // Rewards of −1 and +1 are 0 and 1000; nothing is accepted, so that all rounds are made.
-    let config = SearchConfig::lats().with_rounds(ROUNDS).with_branch(10).with_depth(20);
+    let config = SearchConfig::lats().with_rounds(ROUNDS).with_branch(10);
+    let config = config.and_then(|it| it.with_depth(20)).expect("LATS has both");
     let config = SearchConfig::new(
         config.selection(),
         config.expansion(),

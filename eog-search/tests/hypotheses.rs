@@ -106,14 +106,16 @@ impl Shape {
     fn config(self) -> SearchConfig {
         SearchConfig::hypotheses()
             .with_rounds(self.rounds)
-            .with_branch(u32::try_from(self.children).expect("small"))
-            .with_depth(u32::try_from(self.depth).expect("small"))
-            .with_accept(self.accept)
-            .with_rescore(self.rescore)
-            .with_backup(if self.mean { Backup::Mean } else { Backup::Max })
-            .expect("hypotheses have both")
-            .with_exploration(Exploration::Fixed((self.c * 4_294_967_296.0) as u64))
             .with_width(wide(1))
+            .with_branch(u32::try_from(self.children).expect("small"))
+            .and_then(|it| it.with_depth(u32::try_from(self.depth).expect("small")))
+            .and_then(|it| it.with_accept(self.accept))
+            .and_then(|it| it.with_rescore(self.rescore))
+            .and_then(|it| it.with_backup(if self.mean { Backup::Mean } else { Backup::Max }))
+            .and_then(|it| {
+                it.with_exploration(Exploration::Fixed((self.c * 4_294_967_296.0) as u64))
+            })
+            .expect("hypotheses have all of these")
     }
 
     /// The tree that the world gives, and the end; nothing where two bounds are too close to call.
@@ -421,7 +423,8 @@ fn siblings_are_shown_unless_they_are_not() {
     for seed in 0..seeds(20) {
         for shown in [true, false] {
             let world = World { failing: 0, highest: 999, ..World::new(seed) };
-            let config = USUAL.config().with_accept(1000).with_siblings(shown).expect("hypotheses");
+            let config = USUAL.config().with_accept(1000);
+            let config = config.and_then(|it| it.with_siblings(shown)).expect("hypotheses");
             let mut search = SearchController::open(config, world.case());
             world.drive_and(&mut search, seed, |ask| {
                 if let eog_search::Role::Hypothesize(ask) = &ask.role {

@@ -167,6 +167,10 @@ fn one_round() -> SearchConfig {
     SearchConfig::hypotheses().with_rounds(1)
 }
 
+fn keeping_scores() -> SearchConfig {
+    SearchConfig::hypotheses().with_rescore(false).expect("hypotheses")
+}
+
 /// Whether the message came after ten calls and no sooner, and nothing after fifteen.
 fn keeps_the_limits(asked: &[LaneAsk], lanes: &[&Investigated]) -> bool {
     let calls = |ask: &LaneAsk| ask.turns.iter().filter(|turn| turn.is_call()).count();
@@ -263,7 +267,7 @@ fn a_leader_can_fall() {
     let hypotheses = SearchConfig::hypotheses;
     assert_eq!(best(hypotheses(), 1), Some(("1".to_owned(), 700)));
     assert_eq!(best(hypotheses(), 2), Some(("2".to_owned(), 600)));
-    assert_eq!(best(hypotheses().with_rescore(false), 2), Some(("1".to_owned(), 700)));
+    assert_eq!(best(keeping_scores(), 2), Some(("1".to_owned(), 700)));
     let _planted = plant(PlantedFault::KeepsScores);
     assert_eq!(best(hypotheses(), 2), Some(("1".to_owned(), 700)), "the fault is seen");
 }
@@ -540,7 +544,7 @@ fn by_rules_an_origin_rises_when_others_join_it_to_an_alert() {
     assert_eq!(conclusion.frontier[0].origins, [entity("c")]);
     let (verdict, _) = search.weighed(&"1".parse().expect("a node")).expect("a score");
     assert_eq!(verdict.key_evidence.len(), 3, "what specialists recorded");
-    let first = run(SearchConfig::hypotheses().with_rescore(false));
+    let first = run(keeping_scores());
     assert_eq!(first.weighed(&"1".parse().expect("a node")).map(|it| it.0.score), Some(600));
 }
 
@@ -555,7 +559,7 @@ fn by_rules_an_origin_falls_when_another_explains_it() {
     let seed = |name| Seed { entity: entity(name), reason: "a hunch".to_owned() };
     case.seeds = ["a", "b"].map(seed).to_vec();
     let responder = SearchResponder::new(Everything, policy_fn(judge));
-    let config = SearchConfig::hypotheses().with_accept(1000).with_rounds(2);
+    let config = SearchConfig::hypotheses().with_accept(1000).expect("a score").with_rounds(2);
     let mut search = SearchController::open(config, case);
     drive(&mut search, &responder).expect("it follows");
     let score = |id: &str| search.weighed(&id.parse().expect("a node")).map(|it| it.0.score);

@@ -246,7 +246,8 @@ impl Entries for SearchController {
 }
 
 fn config(rounds: u32) -> SearchConfig {
-    SearchConfig::lats().with_rounds(rounds).with_depth(4).with_branch(3)
+    let config = SearchConfig::lats().with_rounds(rounds).with_depth(4);
+    config.and_then(|it| it.with_branch(3)).expect("LATS has both")
 }
 
 /// Whether a search is that of the model.

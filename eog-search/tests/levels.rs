@@ -124,7 +124,7 @@ fn model(world: &World, beam: Option<usize>, most: usize, depth: usize, plans: u
 
 fn configs() -> [(SearchConfig, Option<usize>); 2] {
     let usual = [(SearchConfig::bfs(), None), (SearchConfig::beam(), Some(3))];
-    usual.map(|(config, beam)| (config.with_depth(5).with_rounds(12), beam))
+    usual.map(|(config, beam)| (config.with_depth(5).expect("planned").with_rounds(12), beam))
 }
 
 fn agrees(seed: u64) -> Result<(), String> {

@@ -156,7 +156,7 @@ fn told(search: &SearchController) -> Told {
 /// The chain of a seed, with all of its steps shown.
 fn whole(seed: u64) -> (World, u32, SearchConfig) {
     let rounds = 1 + u32::try_from(seed % 30).expect("small");
-    let config = SearchConfig::react().with_rounds(rounds).with_shown(u32::MAX);
+    let config = SearchConfig::react().with_rounds(rounds).with_shown(u32::MAX).expect("a chain");
     (World::new(seed), rounds, config)
 }
 
@@ -195,7 +195,7 @@ fn a_chain_keeps_its_bounds() {
     let mut most_acts = 0;
     for seed in 0..seeds(60) {
         let world = World { failing: 0, ..World::new(seed) };
-        let config = SearchConfig::react().with_shown(6_000);
+        let config = SearchConfig::react().with_shown(6_000).expect("a chain");
         let most = config.most_asked();
         let search = world.run(config, seed);
         let (mut acts, mut looks, mut calls, mut summaries) = (0, 0, 0, 0);
@@ -219,7 +219,8 @@ fn a_chain_keeps_its_bounds() {
 /// How often the chain of a seed forgot something, and what was wrong with what it was shown.
 fn forgets(seed: u64) -> (u32, Vec<&'static str>) {
     let world = World::new(seed);
-    let mut search = SearchController::open(SearchConfig::react().with_shown(6_000), world.case());
+    let config = SearchConfig::react().with_shown(6_000).expect("a chain");
+    let mut search = SearchController::open(config, world.case());
     let (mut last, mut summarised, mut wrong) = (0, 0, Vec::new());
     world.drive_and(&mut search, seed, |ask| {
         let Role::React(ask) = &ask.role else { return };
@@ -339,7 +340,7 @@ fn golden_ledgers_are_derived_again() {
         let (lines, conclusion) = (path("jsonl"), path("conclusion.json"));
         if std::env::var_os("EOG_UPDATE_GOLDEN").is_some() && !lines.exists() {
             let world = World { failing: 0, ..World::new(seed) };
-            let search = world.run(SearchConfig::react().with_shown(shown), 0);
+            let search = world.run(SearchConfig::react().with_shown(shown).expect("a chain"), 0);
             let told = serde_json::to_string_pretty(&search.conclusion()).expect("it is JSON");
             std::fs::write(&lines, search.ledger().to_json_lines()).expect("it can be written");
             std::fs::write(&conclusion, told + "\n").expect("it can be written");

@@ -8,10 +8,14 @@ use eog_core::{Input, Machine, Output};
 use eog_search::{End, Profile, SearchConfig, SearchController};
 
 fn configs() -> Vec<SearchConfig> {
-    let small = |profile: Profile| profile.config().with_rounds(6).with_depth(4);
+    let small = |profile: Profile| {
+        let config = profile.config().with_rounds(6);
+        // Goals and chains have no depth.
+        config.clone().with_depth(4).unwrap_or(config)
+    };
     let of = |width: u32| Profile::ALL.map(|profile| small(profile).with_width(wide(width)));
     let mut all = [of(1), of(4)].concat();
-    all.push(SearchConfig::treeseeker().with_rounds(6).with_random(Some(3)));
+    all.push(SearchConfig::treeseeker().with_rounds(6).with_random(Some(3)).expect("goals"));
     all
 }
 

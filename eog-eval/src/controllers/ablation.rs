@@ -7,7 +7,7 @@ use eog_search::{Backup, Exploration, Profile, SQRT_2, SearchConfig};
 use serde::Serialize;
 
 use super::scene::{Outcome, Scene};
-use super::search::searched;
+use super::search::{searched, unfit};
 use crate::error::EvalError;
 
 /// One choice of a tree search.
@@ -95,26 +95,26 @@ impl Ablation {
         let fixed = |c| SearchConfig::hypotheses().with_exploration(Exploration::Fixed(c));
         let config = match self {
             Self::LatsExploration => Ok(SearchConfig::lats()),
-            Self::LatsNoExploration => Ok(lats(Exploration::Fixed(0))),
-            Self::LatsDoubleExploration => Ok(lats(Exploration::Fixed(2 * SQRT_2))),
-            Self::LatsAdaptive => Ok(lats(Exploration::ADAPTIVE)),
+            Self::LatsNoExploration => lats(Exploration::Fixed(0)),
+            Self::LatsDoubleExploration => lats(Exploration::Fixed(2 * SQRT_2)),
+            Self::LatsAdaptive => lats(Exploration::ADAPTIVE),
             Self::LatsMax => SearchConfig::lats().with_backup(Backup::Max),
             Self::LatsWide => Ok(SearchConfig::lats().with_width(wide(8))),
-            Self::BeamOne => Ok(SearchConfig::beam().with_branch(1)),
+            Self::BeamOne => SearchConfig::beam().with_branch(1),
             Self::BeamThree => Ok(SearchConfig::beam()),
-            Self::BeamFive => Ok(SearchConfig::beam().with_branch(5)),
+            Self::BeamFive => SearchConfig::beam().with_branch(5),
             Self::Hypotheses => Ok(SearchConfig::hypotheses()),
-            Self::HypothesesNoRescore => Ok(SearchConfig::hypotheses().with_rescore(false)),
+            Self::HypothesesNoRescore => SearchConfig::hypotheses().with_rescore(false),
             Self::HypothesesMean => SearchConfig::hypotheses().with_backup(Backup::Mean),
             Self::HypothesesNoSiblings => SearchConfig::hypotheses().with_siblings(false),
-            Self::HypothesesNoExploration => Ok(fixed(0)),
-            Self::HypothesesMoreExploration => Ok(fixed(1 << 32)),
-            Self::HypothesesMore => Ok(SearchConfig::hypotheses().with_rounds(24).with_depth(8)),
+            Self::HypothesesNoExploration => fixed(0),
+            Self::HypothesesMoreExploration => fixed(1 << 32),
+            Self::HypothesesMore => SearchConfig::hypotheses().with_rounds(24).with_depth(8),
             Self::HypothesesNarrow => Ok(SearchConfig::hypotheses().with_width(wide(1))),
             Self::React => Ok(SearchConfig::react()),
-            Self::ReactForgets => Ok(SearchConfig::react().with_shown(4_000)),
+            Self::ReactForgets => SearchConfig::react().with_shown(4_000),
         };
-        config.map_err(|error| EvalError::Setting { reason: error.to_string() })
+        config.map_err(|error| unfit(&error))
     }
 
     pub(super) fn investigate(self, scene: &Scene<'_>) -> Result<Outcome, EvalError> {

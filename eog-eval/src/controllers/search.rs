@@ -3,7 +3,7 @@
 use std::fmt;
 
 use eog::Budget;
-use eog_search::{Profile, SearchConfig};
+use eog_search::{Incoherent, Profile, SearchConfig};
 use serde::Serialize;
 
 use super::scene::{Outcome, Scene};
@@ -55,11 +55,19 @@ impl TreeSearch {
     }
 
     pub(super) fn investigate(self, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
-        let by_lot = self == Self::TreeSeekerByLot;
-        let seed = by_lot.then(|| scene.stream("moves").bits());
-        let config = self.profile().config().with_random(seed);
+        let config = self.profile().config();
+        let config = match self {
+            Self::TreeSeekerByLot => config
+                .with_random(Some(scene.stream("moves").bits()))
+                .map_err(|error| unfit(&error))?,
+            _ => config,
+        };
         searched(config, scene)
     }
+}
+
+pub(super) fn unfit(error: &Incoherent) -> EvalError {
+    EvalError::Setting { reason: error.to_string() }
 }
 
 /// A search with these settings, within the budget of the scene.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use eog::{Budget, Config, LinearConfig};
-use eog_search::SearchConfig;
+use eog_search::{Incoherent, SearchConfig};
 use eog_session::controllers::{AnySettings, ControllerName};
 use serde::{Serialize, Serializer};
 
@@ -48,7 +48,11 @@ impl Contender {
                 None => Config::default().into(),
             },
             Self::NoMessages => Config { broadcast: false, ..Config::default() }.into(),
-            Self::ByLot => SearchConfig::treeseeker().with_random(Some(0)).into(),
+            Self::ByLot => {
+                let config = SearchConfig::treeseeker().with_random(Some(0));
+                let unfit = |error: Incoherent| EvalError::Setting { reason: error.to_string() };
+                config.map_err(unfit)?.into()
+            }
             Self::Changed(ablation) => ablation.config()?.into(),
         })
     }

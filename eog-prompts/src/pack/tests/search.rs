@@ -106,7 +106,7 @@ fn investigate(told: &Arc<Mutex<Given>>) {
 
 /// A search by goals, and a chain whose agent also does what is refused, calls tools and forgets.
 fn go_on(told: &Arc<Mutex<Given>>) {
-    let configs = [SearchConfig::treeseeker(), SearchConfig::react().with_shown(1_500)];
+    let configs = [SearchConfig::treeseeker(), SearchConfig::react().with_shown(1_500).unwrap()];
     for config in configs {
         let world = SearchResponder::new(evidence(), policy_fn(judge));
         let world = world.with_roles(Telling(Arc::clone(told)));
