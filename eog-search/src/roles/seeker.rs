@@ -334,8 +334,12 @@ pub(super) fn progress(scores: &PolicyScores, ask: &ProgressAsk) -> Progress {
         .filter(|path| path.recent.is_empty())
         .map(|path| &path.approach.start)
         .collect();
+    // A goal that this answer completes wants no further path.
+    let is_reached = |goal: &GoalView| {
+        progress.goals.iter().any(|it| it.goal == goal.goal && it.ratio >= ask.accept)
+    };
     let mut further: Vec<(NodeId, Action)> = Vec::new();
-    for goal in ask.goals.iter().filter(|goal| goal.status == Status::Open) {
+    for goal in ask.goals.iter().filter(|it| it.status == Status::Open && !is_reached(it)) {
         let closed = goal.paths.iter();
         for path in closed.filter(|path| path.status == Status::Closed && !path.rewritten) {
             let mut without: BTreeSet<&EntityId> = taken.clone();
