@@ -41,11 +41,16 @@ pub(crate) struct World {
     pub(crate) finishing: u64,
     /// Not before so many entities were looked at.
     pub(crate) patient: usize,
+    /// Whether no goal ever comes closer by as much as progress takes.
+    pub(crate) barren: bool,
+    /// So many of ten entities look like an origin.
+    pub(crate) origins: u64,
 }
 
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { seed, highest: 880, failing: 40, full: false, finishing: 1, patient: 0 }
+        let (finishing, patient, barren, origins) = (1, 0, false, 1);
+        Self { seed, highest: 880, failing: 40, full: false, finishing, patient, barren, origins }
     }
 
     /// A number below a limit.
@@ -73,7 +78,7 @@ impl World {
     /// Whether a look fails, and whether it finds an origin.
     pub(crate) fn look(&self, entity: &EntityId) -> Option<bool> {
         let about = std::slice::from_ref(entity);
-        (!self.fails("look", about)).then(|| self.draw("label", about, 10) == 0)
+        (!self.fails("look", about)).then(|| self.draw("label", about, 10) < self.origins)
     }
 
     /// What is proposed after a path: perhaps what is there already.
@@ -388,7 +393,8 @@ impl World {
     /// How far a goal is, by how far it was and how much was seen.
     pub(crate) fn ratio(&self, goal: u32, before: u16, seen: usize) -> u16 {
         let rise = self.draw(&format!("rise of {goal} from {before} by {seen}"), &[], 8);
-        let rise = [0, 0, 0, 10, 49, 50, 60, 90][usize::try_from(rise).expect("small")];
+        let rise: u16 = [0, 0, 0, 10, 49, 50, 60, 90][usize::try_from(rise).expect("small")];
+        let rise = if self.barren { rise.min(49) } else { rise };
         before.saturating_add(rise).min(1000)
     }
 

@@ -1,7 +1,9 @@
 //! Goals with alternative paths against a naive model; what may and must go back; bounds; draws by lot.
 
+mod bounds;
 #[path = "../common/mod.rs"]
 mod common;
+mod decisions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
