@@ -7,8 +7,20 @@ use crate::reader::{Start, between, block, read, word};
 use crate::searcher::{Look, looks};
 use crate::server::{Asked, Reply};
 
+/// What it makes of the oldest steps of a chain.
+pub(crate) const SUMMED_UP: &str = "Some entities were looked at.";
+
 /// Answers the questions of a search by goals and of a chain, and judges entities as [`read`] does.
 pub(crate) fn quest(asked: &Asked) -> Reply {
+    quest_from(asked, Start::Change)
+}
+
+/// The same on the longer way, which begins where the alerts are.
+pub(crate) fn quest_from_alerts(asked: &Asked) -> Reply {
+    quest_from(asked, Start::Alerts)
+}
+
+fn quest_from(asked: &Asked, start: Start) -> Reply {
     let question = asked.question();
     match asked.phase() {
         "search_decompose" => decompose(&question),
@@ -16,8 +28,8 @@ pub(crate) fn quest(asked: &Asked) -> Reply {
         "search_step" => step(&question),
         "search_progress" => progress(&question),
         "search_react" => react(&question),
-        "search_compact" => json!({ "summary": "Some entities were looked at." }),
-        _ => return read(asked, Start::Change),
+        "search_compact" => json!({ "summary": SUMMED_UP }),
+        _ => return read(asked, start),
     }
     .into()
 }
