@@ -119,6 +119,10 @@ fn killed_at_any_time_tree_searches_end_with_the_same_journal_and_no_repeated_ca
     kill_and_resume::<SearchBody>(&["beam"], ALERTS, 1);
     // Three hypotheses at first, and none below what is healthy.
     kill_and_resume::<SearchBody>(&["hypotheses"], 3, 3);
+}
+
+#[test]
+fn killed_at_any_time_goals_and_chains_end_with_the_same_journal_and_no_repeated_call() {
     // Three goals with an alert each, and a fourth, which has five paths at most, for the rest.
     kill_and_resume::<SearchBody>(&["treeseeker"], 8, 5);
     kill_and_resume::<SearchBody>(&["react"], ALERTS, 1);
