@@ -342,7 +342,7 @@ fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if error.is::<TlsError>() || inner.is_some_and(|inner| inner.is::<TlsError>()) {
+        if error.is::<TlsError>() || matches!(inner, Some(inner) if inner.is::<TlsError>()) {
             return true;
         }
         next = error.source();

@@ -43,9 +43,18 @@ fn alerts_are_investigated_once_and_told_once_though_whoever_takes_them_in_or_wo
         let file = config.to_str().unwrap();
         Served::start(&lab, &["--on-call", file, "--state", state, "--nats-silence", "3"])
     };
+    // What was on its way when somebody was killed may arrive twice, with the same id: it is one message.
     let told = || -> Vec<Value> {
-        let told = receiver.of("team");
-        told.iter().map(|one| serde_json::from_str(&one.body).unwrap()).collect()
+        let mut all: Vec<Value> = Vec::new();
+        for one in receiver.of("team") {
+            let message: Value = serde_json::from_str(&one.body).unwrap();
+            assert_eq!(one.header("webhook-id"), message["id"]);
+            match all.iter().find(|other| other["id"] == message["id"]) {
+                Some(first) => assert_eq!(first["event"], message["event"]),
+                None => all.push(message),
+            }
+        }
+        all
     };
 
     // One takes an alert in, hands it to the workers, and dies.
@@ -102,8 +111,4 @@ fn alerts_are_investigated_once_and_told_once_though_whoever_takes_them_in_or_wo
     }
     let all = until(|| Some(told()).filter(|all| all.len() > 3));
     assert_eq!((all.len(), &all[3]["event"]), (4, &"resolved".into()), "{all:#?}");
-    let ids: BTreeSet<&str> = all.iter().map(|one| one["id"].as_str().unwrap()).collect();
-    assert_eq!(ids.len(), 4, "no id stands for two messages");
-    let headers = receiver.of("team");
-    assert!(headers.iter().all(|one| ids.contains(one.header("webhook-id"))));
 }
