@@ -122,6 +122,10 @@ fn about_clusters(error: &eog_nats::NatsError) -> &'static str {
             "; give --nats-creds, --nats-nkey-file, --nats-user or --nats-token-file, or set the \
              variables that their help names"
         }
+        NatsError::Tls { .. } => {
+            "; --nats-ca names the certificates to trust, --nats-cert and --nats-key are those of this \
+             client"
+        }
         NatsError::Unreachable { .. } => "; is the address right, and does a server run there?",
         _ => "",
     }
@@ -245,7 +249,8 @@ impl CliError {
                 eog_nats::NatsError::BadName { .. } => Exit::BadUsage,
                 eog_nats::NatsError::NoSuch { .. }
                 | eog_nats::NatsError::Exists { .. }
-                | eog_nats::NatsError::Access { .. } => Exit::BadInput,
+                | eog_nats::NatsError::Access { .. }
+                | eog_nats::NatsError::Tls { .. } => Exit::BadInput,
                 _ => Exit::Failed,
             },
             Self::Write { .. }

@@ -9,6 +9,7 @@ mod error;
 mod eval;
 mod files;
 mod fork;
+mod front;
 mod html;
 mod init;
 mod interrupt;

@@ -1,19 +1,17 @@
 //! `eog mcp serve` and `eog serve`: agents and browsers as the users of eog.
 
-use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog_live::Live;
 use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token, Toolset};
 use eog_oncall::OnCall;
 use eog_report::clean::clean_line;
-use tokio_util::sync::CancellationToken;
 
 use crate::args::{ListedTools, Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
+use crate::front::Front;
 use crate::interrupt::interrupted;
 use crate::investigate::choose;
 
@@ -49,7 +47,6 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
         return Err(CliError::Usage(reason.to_owned()));
     }
     let on_call = serve.on_call.as_deref().map(eog_oncall::Config::read).transpose()?;
-    let to_do = on_call.as_ref().map(eog_oncall::Config::to_do);
     let chosen = choose(&serve.judging)?;
     let limits = serve.calls.limits(serve.policy_timeout);
     let chosen = Arc::new(chosen.with_limits(limits));
@@ -59,7 +56,11 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
         settings.roots.push(OnCall::captures(state)?);
     }
     let server = Server::open(settings, chosen)?;
-    let on_call = on_call.map(|config| OnCall::open(config, server.clone(), state)).transpose()?;
+    let on_call = on_call.map(|config| {
+        let to_do = config.to_do();
+        OnCall::open(config, server.clone(), state).map(|on_call| (on_call, to_do))
+    });
+    let on_call = on_call.transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -68,32 +69,10 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
         match http {
             None => server.stdio(interrupted()).await,
             Some((address, settings)) => {
-                let listener = tokio::net::TcpListener::bind(address).await;
-                let listener = listener.map_err(|error| no_socket(address, &error))?;
-                let at = listener.local_addr()?;
-                let said = format!(
-                    "eog: serving MCP at http://{at}/mcp\neog: the investigations are at http://{at}/\n"
-                );
-                // At once, since whoever started it may read no more than the first line.
-                let _ = std::io::stderr().write_all(said.as_bytes());
-                match on_call {
-                    Some(on_call) => {
-                        eprintln!(
-                            "eog: on call: Alertmanager sends to http://{at}/alerts; {}",
-                            to_do.unwrap_or_default()
-                        );
-                        for address in on_call.receives_at() {
-                            eprintln!("eog: receiving OTLP at {address}, HTTP and gRPC");
-                        }
-                        at_work(&server, listener, settings, &on_call).await
-                    }
-                    None => {
-                        let live = Live::new(server.clone());
-                        let mut settings = eog_live::settings(settings, &live);
-                        settings.open_routes = eog_oncall::health(|| Ok(()));
-                        server.http(listener, settings, until_interrupted(&live)).await
-                    }
-                }
+                let front = Front { address, settings, on_call };
+                let mcp =
+                    async |listener, settings, ended| server.http(listener, settings, ended).await;
+                front.serve(server.clone(), mcp).await
             }
         }
     });
@@ -104,36 +83,6 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
     Ok(Exit::Diagnosed)
 }
 
-async fn until_interrupted(live: &Live) {
-    interrupted().await;
-    live.end();
-}
-
-/// Serves, and works on alerts beside it.
-async fn at_work(
-    server: &Server,
-    listener: tokio::net::TcpListener,
-    settings: HttpSettings,
-    on_call: &OnCall,
-) -> Result<(), ServeError> {
-    let live = Live::new(on_call.host());
-    let mut settings = eog_live::settings(settings, &live);
-    settings.routes = settings.routes.merge(on_call.routes());
-    settings.open_routes = on_call.open_routes();
-    let stop = CancellationToken::new();
-    let (worker, ends) = (on_call.clone(), stop.clone());
-    let work = tokio::spawn(async move { worker.run(ends).await });
-    let ended = async {
-        until_interrupted(&live).await;
-        // No run begins any more; those that are under way are cut off by the server's end.
-        stop.cancel();
-    };
-    let served = server.http(listener, settings, ended).await;
-    stop.cancel();
-    let _ = tokio::time::timeout(LAST, work).await;
-    served
-}
-
 /// What a server lacks that others can reach, with the options that give it.
 fn other_machines(said: &str) -> String {
     said.replace(
@@ -141,25 +90,6 @@ fn other_machines(said: &str) -> String {
         "in the environment variable EOG_MCP_TOKEN or in a file (--token-file)",
     )
     .replace("(HttpSettings::hosts)", "(--allow-host)")
-}
-
-/// Why nothing can be served at an address.
-pub(crate) fn no_socket(address: SocketAddr, error: &std::io::Error) -> ServeError {
-    use std::io::ErrorKind;
-    let (port, kind) = (address.port(), error.kind());
-    let why = match kind {
-        ErrorKind::AddrInUse => {
-            format!("another program uses port {port}; stop it, or choose another with --http")
-        }
-        ErrorKind::PermissionDenied => {
-            format!("port {port} is not allowed; choose one above 1023 with --http")
-        }
-        ErrorKind::AddrNotAvailable => {
-            "this machine has no such address; name another with --http".to_owned()
-        }
-        _ => error.to_string(),
-    };
-    ServeError::Socket(std::io::Error::new(kind, format!("at {address}: {why}")))
 }
 
 impl From<eog_oncall::OpenError> for CliError {

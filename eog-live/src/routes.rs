@@ -14,6 +14,7 @@ use axum::routing::{get, post};
 use eog::EntityId;
 use eog_evidence::{mask_text, shorten};
 use eog_mcp::server::HttpSettings;
+use eog_page::Row;
 use eog_session::source::{Verdict, Word};
 use eog_session::watched::Watched;
 use serde::Deserialize;
@@ -38,6 +39,8 @@ pub struct Live(Arc<Shared>);
 
 pub(crate) struct Shared {
     host: Box<dyn Host>,
+    /// What else is listed, first.
+    waiting: Box<dyn Fn() -> Vec<Row> + Send + Sync>,
     readers: Arc<Readers>,
     pages: Semaphore,
     stop: CancellationToken,
@@ -53,8 +56,17 @@ pub fn settings(mut settings: HttpSettings, live: &Live) -> HttpSettings {
 impl Live {
     /// The pages of this host.
     pub fn new(host: impl Host) -> Self {
+        Self::listing(host, Vec::new)
+    }
+
+    /// The pages of this host, with further rows at the head of the list: what waits for its investigation.
+    pub fn listing(
+        host: impl Host,
+        waiting: impl Fn() -> Vec<Row> + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(Shared {
             host: Box::new(host),
+            waiting: Box::new(waiting),
             readers: Arc::new(Readers::new(MAX_READERS)),
             pages: Semaphore::new(MAX_PAGES),
             stop: CancellationToken::new(),
@@ -82,7 +94,12 @@ impl Live {
 type Shown = State<Arc<Shared>>;
 
 async fn list(State(live): Shown) -> Response {
-    html(aside(move || eog_page::list(&live.host.rows())).await)
+    let rows = move || {
+        let mut rows = (live.waiting)();
+        rows.extend(live.host.rows());
+        eog_page::list(&rows)
+    };
+    html(aside(rows).await)
 }
 
 async fn page(State(live): Shown, Path(id): Path<String>) -> Response {

@@ -1,12 +1,15 @@
 //! A connection to a cluster.
 
+use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use async_nats::ConnectErrorKind;
 use async_nats::jetstream::{self, ErrorCode};
+use async_nats::rustls::Error as TlsError;
 use eog::Budget;
 use tokio::runtime::Runtime;
 
@@ -328,7 +331,21 @@ fn not_connected(options: &Options, error: &async_nats::ConnectError) -> NatsErr
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
             NatsError::Unauthorized { url, reason }
         }
-        ConnectErrorKind::Tls => NatsError::Access { what: format!("TLS with {url}"), reason },
+        ConnectErrorKind::Tls => NatsError::Tls { url, reason },
+        _ if is_of_tls(error) => NatsError::Tls { url, reason },
         _ => NatsError::Unreachable { url, reason },
     }
+}
+
+/// Whether TLS is behind an error: the client says of a handshake that fails what it says of any broken connection.
+fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if error.is::<TlsError>() || matches!(inner, Some(inner) if inner.is::<TlsError>()) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }

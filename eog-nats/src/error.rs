@@ -30,7 +30,15 @@ pub enum NatsError {
         /// What the client says.
         reason: String,
     },
-    /// TLS, or a file that it or the login needs, cannot be used.
+    /// TLS with the server does not come about.
+    #[error("no TLS with NATS at {url}: {reason}")]
+    Tls {
+        /// The addresses, without secrets.
+        url: String,
+        /// What the client says.
+        reason: String,
+    },
+    /// A file that TLS or the login needs cannot be used.
     #[error("cannot use {what}: {reason}")]
     Access {
         /// The option or the file.

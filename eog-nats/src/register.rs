@@ -36,7 +36,7 @@ pub struct Registered {
     pub state: Bytes,
 }
 
-/// Something that was said to an investigation.
+/// Something that was said to an investigation, or of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Saying {
@@ -123,6 +123,31 @@ impl Register {
     /// [`NatsError`].
     pub fn state(&self, id: &InvestigationId) -> Result<Option<Bytes>, NatsError> {
         Ok(self.last(Sheet::State, id)?.map(|found| found.bytes))
+    }
+
+    /// How an investigation stands, and since which place in the register; nothing before a worker had it.
+    ///
+    /// # Errors
+    /// [`NatsError`].
+    pub fn standing(&self, id: &InvestigationId) -> Result<Option<Saying>, NatsError> {
+        self.last(Sheet::State, id)
+    }
+
+    /// Says how an investigation stands, unless that was said anew since this place; 0 stands for never. Whether it
+    /// was free to say so: an attempt whose answer was lost may say no, though it was stored.
+    ///
+    /// # Errors
+    /// [`NatsError`].
+    pub fn set_state_after(
+        &self,
+        id: &InvestigationId,
+        place: u64,
+        state: &[u8],
+    ) -> Result<bool, NatsError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, place.to_string());
+        let state = Bytes::copy_from_slice(state);
+        Ok(self.publish(Sheet::State, id, headers, &state)?.is_some())
     }
 
     /// Says how an investigation stands.

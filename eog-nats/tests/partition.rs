@@ -186,8 +186,8 @@ fn leader(options: &Options) -> u32 {
     named.trim_start_matches('n').parse().unwrap()
 }
 
-/// A server before 2.10 was seen to miss a message after the network had healed, which had been read before. It
-/// is found then, and never hidden.
+/// A server before 2.10 was seen to keep a message of its own in place of an acknowledged one when it had led while
+/// it was cut off, for any client (docs/many-machines.md). It is found then, and never hidden.
 fn may_lose() -> bool {
     let said = Command::new("nats-server").arg("--version").output().unwrap();
     // `nats-server: v2.9.10`

@@ -1,5 +1,5 @@
 //! What all workers share, on a real cluster of three nodes, which `.ci/nats` starts: the memory of decisions,
-//! and what may be spent.
+//! what may be spent, and how investigations stand.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests may")]
 
@@ -15,7 +15,7 @@ use std::time::Duration;
 use async_nats::jetstream::{self, kv};
 use eog::purse::{Purse, PurseError};
 use eog::{Budget, BudgetKind, Decision, DecisionMemory, Label, Remembering, Usage};
-use eog_nats::{Cluster, NatsError, Options, SharedPurse};
+use eog_nats::{Cluster, NatsError, Options, Register, SharedPurse};
 use eog_testkit::{Recorder, ask, healthy, packet, policy_fn};
 
 use support::{cluster, id};
@@ -388,4 +388,22 @@ fn an_account_that_was_removed_allows_nothing() {
     with_bucket(&options, "spending", async |_, store| store.delete("all").await.unwrap());
     let error = purse.begin(usage(10)).unwrap_err().to_string();
     assert!(error.contains("it has no header Eog-After"), "{error}");
+}
+
+#[test]
+fn how_one_stands_is_not_said_over_what_was_said_meanwhile() {
+    let Some((cluster, _)) = cluster() else { return };
+    let register = Register::prepare(&cluster, 3).unwrap();
+    let run = id("run");
+    assert_eq!(register.standing(&run).unwrap(), None);
+    assert!(register.set_state_after(&run, 0, b"waits").unwrap());
+    assert!(!register.set_state_after(&run, 0, b"waits again").unwrap());
+    let before = register.standing(&run).unwrap().unwrap();
+    assert_eq!(&before.bytes[..], b"waits");
+    // A worker is faster.
+    register.set_state(&run, b"ended").unwrap();
+    assert!(!register.set_state_after(&run, before.sequence, b"goes on").unwrap());
+    assert_eq!(register.state(&run).unwrap().as_deref(), Some(&b"ended"[..]));
+    let before = register.standing(&run).unwrap().unwrap();
+    assert!(register.set_state_after(&run, before.sequence, b"goes on").unwrap());
 }

@@ -6,7 +6,8 @@ use eog_evidence::{mask_named, mask_text, shorten};
 use eog_sources::SentAlert;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
+
+use crate::own::Own;
 
 /// The version of the webhook's body.
 const VERSION: &str = "4";
@@ -102,11 +103,11 @@ impl Alert {
 }
 
 impl Notification {
-    /// Reads the body of a request.
+    /// Reads the body of a request. What held a secret is told apart by digests of this service.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, String> {
+    pub(crate) fn read(body: &[u8], own: &Own) -> Result<Self, String> {
         let body: Body = serde_json::from_slice(body)
             .map_err(|error| format!("not a body of Alertmanager's webhook: {error}"))?;
         if body.version != VERSION {
@@ -123,52 +124,47 @@ impl Notification {
             ));
         }
         Ok(Self {
-            key: key(&body.group_key),
-            labels: labels(body.group_labels),
-            alerts: body.alerts.into_iter().map(alert).collect(),
+            key: key(&body.group_key, own),
+            labels: labels(&body.group_labels),
+            alerts: body.alerts.into_iter().map(|given| alert(given, own)).collect(),
             truncated: body.truncated_alerts,
         })
     }
 }
 
 /// What a group is called without its secrets, still apart from others that differ in those alone.
-fn key(given: &str) -> String {
+fn key(given: &str, own: &Own) -> String {
     let masked = mask_text(given);
-    let apart = if masked == given { String::new() } else { format!(" #{}", digest(given)) };
+    let apart = if masked == given { String::new() } else { format!(" #{}", own.digest(given)) };
     shorten(&masked, 2_000) + &apart
 }
 
-/// A short digest, which gives nothing away.
-fn digest(text: &str) -> String {
-    let hash = Sha256::digest(text.as_bytes());
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn alert(given: Given) -> (String, Alert) {
+fn alert(given: Given, own: &Own) -> (String, Alert) {
     let mut fingerprint = shorten(&mask_text(&given.fingerprint), 64);
+    let labels = labels(&given.labels);
+    let holds_secret = given.labels.iter().any(|(name, value)| mask_named(name, value) != *value);
     if fingerprint.is_empty() {
         // Older senders have none; equal labels are the same alert.
-        fingerprint = digest(&serde_json::to_string(&given.labels).unwrap_or_default());
+        fingerprint = own.digest(&serde_json::to_string(&given.labels).unwrap_or_default());
+    } else if holds_secret {
+        // It is a hash of all labels, by which a secret could be tried.
+        fingerprint = own.digest(&fingerprint);
     }
     let ends_at = (given.status == Status::Resolved)
         .then(|| given.ends_at.unwrap_or(given.starts_at).max(given.starts_at));
     let texts = given.annotations.into_iter().take(MAX_NAMES);
     let annotations =
         texts.map(|(name, text)| (shorten(&name, MAX_NAME), shorten(&mask_text(&text), MAX_TEXT)));
-    let alert = Alert {
-        labels: labels(given.labels),
-        annotations: annotations.collect(),
-        starts_at: given.starts_at,
-        ends_at,
-    };
+    let alert =
+        Alert { labels, annotations: annotations.collect(), starts_at: given.starts_at, ends_at };
     (fingerprint, alert)
 }
 
-fn labels(given: BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let all = given.into_iter().take(MAX_NAMES);
+fn labels(given: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let all = given.iter().take(MAX_NAMES);
     all.map(|(name, value)| {
-        let value = shorten(&mask_named(&name, &value), MAX_LABEL);
-        (shorten(&name, MAX_NAME), value)
+        let value = shorten(&mask_named(name, value), MAX_LABEL);
+        (shorten(name, MAX_NAME), value)
     })
     .collect()
 }
@@ -190,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_request_is_read_bounded_and_masked() {
-        let read = Notification::read(REAL.as_bytes()).unwrap();
+        let read = Notification::read(REAL.as_bytes(), &Own::fixed()).unwrap();
         assert_eq!((read.alerts.len(), read.truncated), (2, 3));
         let (fingerprint, first) = &read.alerts[0];
         assert_eq!((fingerprint.as_str(), first.is_firing()), ("a1", true));
@@ -200,17 +196,26 @@ mod tests {
 
     #[test]
     fn keys_and_labels_that_tell_alerts_apart_hold_no_secret() {
-        let of = |secret: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let (here, elsewhere) = (Own::of(folder.path()).unwrap(), Own::fixed());
+        let by = |own: &Own, secret: &str| {
             let text = REAL.replace("{job=\\\"web\\\"}", &format!("password={secret}"));
             let text = text.replace("\"fingerprint\":\"a1\"", "\"fingerprint\":\"\"");
             let text = text.replace("\"job\":\"web\"}", &format!("\"password\":\"{secret}\"}}"));
-            Notification::read(text.as_bytes()).unwrap()
+            Notification::read(text.as_bytes(), own).unwrap()
         };
+        let of = |secret: &str| by(&here, secret);
         let (one, other) = (of("hunter2"), of("hunter3"));
+        assert_eq!((&one.key, &one.alerts), (&of("hunter2").key, &of("hunter2").alerts));
+        // What tells them apart cannot be tried by who has not the key: Alertmanager's own hash neither.
+        let foreign = by(&elsewhere, "hunter2");
+        assert!(one.key != foreign.key && one.alerts[0].0 != foreign.alerts[0].0);
+        assert!(one.alerts[1].0 != "b2" && one.alerts[1].0 != foreign.alerts[1].0);
         assert!(one.key.starts_with("{}:password=[masked] #"), "{}", one.key);
         assert!(one.key != other.key && one.alerts[0].0 != other.alerts[0].0);
         assert!(!format!("{one:?}").contains("hunter"), "{one:?}");
-        assert_eq!(Notification::read(REAL.as_bytes()).unwrap().key, "{}:{job=\"web\"}");
+        let plain = Notification::read(REAL.as_bytes(), &here).unwrap();
+        assert_eq!((plain.key.as_str(), plain.alerts[1].0.as_str()), ("{}:{job=\"web\"}", "b2"));
     }
 
     #[test]
@@ -220,7 +225,8 @@ mod tests {
             ("2026-01-01T10:00:00.5Z", "yesterday", "line 4"),
             ("\"groupKey\"", "\"other\"", "groupKey"),
         ] {
-            let error = Notification::read(REAL.replace(from, to).as_bytes()).unwrap_err();
+            let error = Notification::read(REAL.replace(from, to).as_bytes(), &Own::fixed());
+            let error = error.unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::Config;
 use crate::alert::Notification;
 use crate::incident::{Incident, Pace};
+use crate::own::Own;
 use crate::template::{Body, Form};
 
 /// Alerts that an incident of these checks keeps.
@@ -18,7 +19,7 @@ const MOST: usize = 8;
 /// # Panics
 /// When neither is so.
 pub fn webhook(bytes: &[u8]) {
-    let Ok(sent) = Notification::read(bytes) else { return };
+    let Ok(sent) = Notification::read(bytes, &Own::fixed()) else { return };
     let second = SignedDuration::from_secs(1);
     let pace = Pace { settle: second, pause: second, quiet: second };
     for now in [Timestamp::UNIX_EPOCH, Timestamp::MAX] {

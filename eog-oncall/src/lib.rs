@@ -26,12 +26,12 @@ mod desk;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;
-mod host;
 pub mod incident;
 mod investigations;
 mod message;
 mod metrics;
 mod outbox;
+mod own;
 mod refusals;
 mod retention;
 mod routes;
@@ -42,7 +42,6 @@ mod template;
 
 pub use config::{Config, ConfigError};
 pub use health::health;
-pub use host::OnCallHost;
 pub use investigations::Investigations;
 pub use message::{AlertView, CandidateView, Cause, Event, IncidentView, Message, ResultView};
 pub use service::{OnCall, OpenError};

@@ -26,8 +26,10 @@ const MAX_LINE: usize = 400;
 pub struct Message {
     /// 1. A further version is another number; fields may be added to this one.
     pub version: u32,
-    /// The id of the message. One that is delivered twice has the same.
+    /// The id of the message, which no other message of any service has. One that is delivered twice has the same.
     pub id: String,
+    /// What tells this service from others: each state folder has its own. The ids of incidents are unique within it.
+    pub service: String,
     /// What happened.
     pub event: Event,
     /// The incident.
@@ -144,10 +146,16 @@ pub struct CandidateView {
 }
 
 impl Message {
-    pub(crate) fn new(incident: &Incident, event: Event, result: Option<ResultView>) -> Self {
+    pub(crate) fn new(
+        incident: &Incident,
+        event: Event,
+        result: Option<ResultView>,
+        service: String,
+    ) -> Self {
         Self {
             version: VERSION,
-            id: format!("{}.{}", incident.id(), incident.told + 1),
+            id: format!("{}.{}.{service}", incident.id(), incident.told + 1),
+            service,
             event,
             incident: IncidentView::of(incident),
             result,
@@ -198,8 +206,15 @@ impl Message {
             notes: vec![text()],
             is_unfinished: true,
         };
-        let id = "in-000001.1".to_owned();
-        Self { version: VERSION, id, event, incident, result: Some(result), problem: Some(text()) }
+        Self {
+            version: VERSION,
+            id: "in-000001.1.0123abcd".to_owned(),
+            service: "0123abcd".to_owned(),
+            event,
+            incident,
+            result: Some(result),
+            problem: Some(text()),
+        }
     }
 }
 

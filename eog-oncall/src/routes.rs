@@ -56,8 +56,8 @@ async fn take_in(served: &Shared, headers: &HeaderMap, body: &[u8]) -> Result<()
         let reason = "send application/json, as Alertmanager does";
         return Err(("refused", StatusCode::UNSUPPORTED_MEDIA_TYPE, reason.to_owned()));
     }
-    let request =
-        Notification::read(body).map_err(|reason| ("refused", StatusCode::BAD_REQUEST, reason))?;
+    let request = Notification::read(body, &served.own)
+        .map_err(|reason| ("refused", StatusCode::BAD_REQUEST, reason))?;
     // Alertmanager tries again after 5xx, and not after 4xx.
     served.desk.receive(request, Timestamp::now()).await.map_err(|refused| match refused {
         Refused::Full(reason) => ("full", StatusCode::SERVICE_UNAVAILABLE, reason),

@@ -65,7 +65,7 @@ fn close(shared: &Shared, now: Timestamp) {
     for mut incident in shared.desk.over(now) {
         if incident.told > 0 {
             incident.problem = None;
-            let message = Message::new(&incident, Event::Resolved, None);
+            let message = shared.message(&incident, Event::Resolved, None);
             if shared.outbox.put(&message, now).is_err() {
                 continue;
             }
@@ -182,7 +182,7 @@ fn tell(shared: &Shared, number: u64, outcome: &Outcome, seconds: f64, now: Time
     let event = if incident.investigation.is_some() { Event::Updated } else { Event::Diagnosed };
     incident.problem = None;
     // The message first: after a crash in between, the same one is made again, under the same id.
-    put_message(shared, &Message::new(&incident, event, Some(result)), now);
+    put_message(shared, &shared.message(&incident, event, Some(result)), now);
     shared.desk.change(number, |it| {
         it.told += 1;
         it.end(outcome.id.clone(), confidence, causes, now);
@@ -195,6 +195,12 @@ fn tell(shared: &Shared, number: u64, outcome: &Outcome, seconds: f64, now: Time
     }
 }
 
+impl Shared {
+    fn message(&self, incident: &Incident, event: Event, result: Option<ResultView>) -> Message {
+        Message::new(incident, event, result, self.own.name())
+    }
+}
+
 /// The folder of a capture.
 fn capture_of(shared: &Shared, number: u64, run: u32) -> PathBuf {
     shared.captures.join(format!("{}-{run}", id(number)))
@@ -202,7 +208,7 @@ fn capture_of(shared: &Shared, number: u64, run: u32) -> PathBuf {
 
 fn put(shared: &Shared, number: u64, event: Event, result: Option<ResultView>, now: Timestamp) {
     let Some(incident) = shared.desk.one(&id(number)) else { return };
-    put_message(shared, &Message::new(&incident, event, result), now);
+    put_message(shared, &shared.message(&incident, event, result), now);
     shared.desk.change(number, |it| it.told += 1);
 }
 

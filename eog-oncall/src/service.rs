@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use eog::durable::{self, RealDisk};
+use eog_page::Row;
 use eog_sources::{Received, Receiver, SourceConfig};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -14,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{Config, Keep};
 use crate::desk::Desk;
 use crate::health::health;
-use crate::host::OnCallHost;
 use crate::investigations::Investigations;
 use crate::metrics::Metrics;
 use crate::outbox::Outbox;
+use crate::own::Own;
 use crate::refusals::Refusals;
 use crate::{routes, runner};
 
@@ -41,6 +42,7 @@ pub(crate) struct Shared {
     pub(crate) keep: Keep,
     pub(crate) page_url: Option<String>,
     pub(crate) refusals: Refusals,
+    pub(crate) own: Own,
     /// Held as long as the service works: another one would deliver the same.
     _lock: File,
 }
@@ -88,6 +90,7 @@ impl OnCall {
         durable::create_folders(&RealDisk, &folder).map_err(unusable)?;
         let lock = File::create(folder.join("lock")).map_err(unusable)?;
         lock.try_lock().map_err(|_| OpenError::Taken(folder.clone()))?;
+        let own = Own::of(&folder).map_err(OpenError::State)?;
         let metrics = Arc::new(Metrics::new());
         let desk = Desk::open(&folder, &config, metrics.clone()).map_err(OpenError::State)?;
         let Config { source, settings, at_once, keep, page_url, webhooks, .. } = config;
@@ -112,6 +115,7 @@ impl OnCall {
             keep,
             page_url,
             refusals: Refusals::default(),
+            own,
             _lock: lock,
         };
         Ok(Self(Arc::new(shared)))
@@ -123,9 +127,18 @@ impl OnCall {
         receiver.as_ref().map(Receiver::addresses).unwrap_or_default()
     }
 
-    /// The pages.
-    pub fn host(&self) -> OnCallHost {
-        OnCallHost { server: self.0.server.clone(), desk: self.0.desk.clone() }
+    /// The incidents that have no investigation yet, newest first, for the list of the pages.
+    pub fn rows(&self) -> Vec<Row> {
+        let without = self.0.desk.rows().into_iter().filter(|(.., of)| of.is_none());
+        let row = |(id, name, stage, _): (String, _, &str, _)| Row {
+            path: format!("/incidents/{id}"),
+            id,
+            name,
+            status: stage.to_owned(),
+            confidence: String::new(),
+            origins: Vec::new(),
+        };
+        without.map(row).collect()
     }
 
     /// What is served behind the checks of the server: alerts in, incidents.

@@ -58,17 +58,16 @@ pub(super) fn go_on(
     order: &Order,
 ) -> Result<(), CliError> {
     let register = &reached.register;
-    let state = || -> Result<_, CliError> { Ok(register.state(id)?.unwrap_or_default()) };
-    let before = state()?;
+    let before = register.standing(id)?;
     if reached.queue.submit(id, &order.written()?)?
-        && let Ok(Some(ended)) = State::read(&before)
+        && let Some(before) = before
+        && let Ok(Some(ended)) = State::read(&before.bytes)
         && ended.status.has_ended()
-        // A worker may have it by now, and have said so.
-        && state()? == before
     {
         let note = "it goes on with what was said".to_owned();
         let waiting = State::new(Status::Waiting, &ended.worker, ended.attempts, note);
-        register.set_state(id, &waiting.written()?)?;
+        // A worker may have it by now, and have said so, or even have ended it: what it said counts.
+        register.set_state_after(id, before.sequence, &waiting.written()?)?;
     }
     Ok(())
 }

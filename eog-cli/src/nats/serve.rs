@@ -1,11 +1,9 @@
 //! `eog serve --nats`: pages, MCP and webhooks over the investigations of a cluster, whoever runs them.
 
-use std::io::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use eog::BoxFuture;
-use eog_live::Live;
 use eog_mcp::server::{
     Fate, Order as Alerted, OrderError, Outcome, ServeError, serve_handler, settings_of,
 };
@@ -14,7 +12,6 @@ use eog_oncall::{Investigations, OnCall};
 use eog_session::run::Start;
 use eog_session::source::{FolderHandle, OpenError, Words, open_from};
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use super::agents::Agents;
 use super::host::ClusterHost;
@@ -25,8 +22,8 @@ use super::state::{State, Status};
 use super::submit::{Ready, named};
 use crate::args::Serve;
 use crate::error::{CliError, Exit};
-use crate::interrupt::interrupted;
-use crate::mcp::{LAST, http, no_socket};
+use crate::front::Front;
+use crate::mcp::{LAST, http};
 
 /// Most bytes of a packed capture.
 const MAX_INCIDENT: u64 = 256_000_000;
@@ -46,49 +43,19 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
     let agents = Agents::new(host.clone(), &serve.roots)?;
     let on_call = match config {
         None => None,
-        Some(config) => Some(OnCall::open(config, host.clone(), serve.state()?)?),
+        Some(config) => {
+            let to_do = config.to_do();
+            Some((OnCall::open(config, host.clone(), serve.state()?)?, to_do))
+        }
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(CliError::Runtime)?;
-    let served = runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind(address).await;
-        let listener = listener.map_err(|error| no_socket(address, &error))?;
-        let at = listener.local_addr()?;
-        let said = format!(
-            "eog: serving MCP at http://{at}/mcp\neog: the investigations are at http://{at}/\n"
-        );
-        // At once, since whoever started it may read no more than the first line.
-        let _ = std::io::stderr().write_all(said.as_bytes());
-        let live = match &on_call {
-            Some(on_call) => Live::new(on_call.host()),
-            None => Live::new(host),
-        };
-        let mut settings = eog_live::settings(settings, &live);
-        settings.open_routes = eog_oncall::health(|| Ok(()));
-        let stop = CancellationToken::new();
-        let work = on_call.map(|on_call| {
-            settings.routes = std::mem::take(&mut settings.routes).merge(on_call.routes());
-            settings.open_routes = on_call.open_routes();
-            for address in on_call.receives_at() {
-                eprintln!("eog: receiving OTLP at {address}, HTTP and gRPC");
-            }
-            let ends = stop.clone();
-            tokio::spawn(async move { on_call.run(ends).await })
-        });
-        let ended = async {
-            interrupted().await;
-            live.end();
-            stop.cancel();
-        };
-        let served = serve_handler(agents, listener, settings, ended).await;
-        stop.cancel();
-        if let Some(work) = work {
-            let _ = tokio::time::timeout(LAST, work).await;
-        }
-        served
-    });
+    let front = Front { address, settings, on_call };
+    let served = runtime.block_on(front.serve(host, async |listener, settings, ended| {
+        serve_handler(agents, listener, settings, ended).await
+    }));
     runtime.shutdown_timeout(LAST);
     eog::processes::end_all();
     served.map_err(|error: ServeError| CliError::from(error))?;
@@ -191,7 +158,8 @@ impl ClusterHost {
                 let there = Order::read(&order)?;
                 if there.incident != wanted || there.settings != rules {
                     return Err(CliError::Usage(format!(
-                        "{id} is an investigation of another incident, or by other rules; submit it by                          another name with eog submit --id"
+                        "{id} is an investigation of another incident, or by other rules; submit it by \
+                         another name with eog submit --id"
                     )));
                 }
                 if register.state(&id)?.is_none() {

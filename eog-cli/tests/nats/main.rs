@@ -4,11 +4,16 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod access;
 mod drill;
 mod errors;
 mod killed;
 mod lab;
 mod nodes;
+mod on_call;
+#[path = "../on_call_lab/mod.rs"]
+#[expect(dead_code, reason = "not every test needs all of it")]
+mod on_call_lab;
 #[path = "../llm/reader.rs"]
 #[expect(dead_code, reason = "not every test needs all of it")]
 mod reader;

@@ -11,13 +11,13 @@ use crate::lab::{Lab, Running, flash_sale, until};
 use crate::said::Model;
 
 /// `eog serve`, and where it is.
-struct Served {
+pub(crate) struct Served {
     _process: Running,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Served {
-    fn start(lab: &Lab, arguments: &[&str]) -> Self {
+    pub(crate) fn start(lab: &Lab, arguments: &[&str]) -> Self {
         let fixed = ["serve", "--nats", &lab.url, "--http", "127.0.0.1:0"];
         let mut command = lab.eog(&[&fixed, arguments].concat());
         let mut process = Running::start(command.stderr(Stdio::piped()));
@@ -42,12 +42,12 @@ impl Served {
         answer
     }
 
-    fn get(&self, path: &str) -> String {
+    pub(crate) fn get(&self, path: &str) -> String {
         let host = &self.address;
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
     }
 
-    fn post(&self, path: &str, headers: &str, body: &str) -> String {
+    pub(crate) fn post(&self, path: &str, headers: &str, body: &str) -> String {
         let (host, length) = (&self.address, body.len());
         self.ask(&format!(
             "POST {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\

@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use eog_mcp::server::HttpSettings;
 use eog_mcp::server::axum::Router;
+use eog_mcp::server::axum::body::Body;
 use eog_mcp::server::axum::routing::get;
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
 
 use crate::http::{post, read_until, send, serve_with};
-use crate::support::{Held, Place, open, serve};
+use crate::support::{Held, Place, open, serve, until};
 
 fn hello() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -145,8 +148,15 @@ async fn an_answer_that_nobody_reads_gives_its_connection_up() {
     read_until(&mut next, "small").await;
 }
 
+/// Reads an answer to its end. One that was cut may end with an error.
+async fn read_all(mut stream: TcpStream) -> usize {
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes).await;
+    bytes.len()
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn of_answers_that_nobody_reads_the_oldest_give_way() {
+async fn answers_that_nobody_reads_give_way_to_those_that_are_read() {
     const LARGE: usize = 16 << 20;
     let (place, held) = (Place::new(), Held::free());
     let server = place.server(&held);
@@ -156,20 +166,110 @@ async fn of_answers_that_nobody_reads_the_oldest_give_way() {
     let (address, _stop, _serving) = serve_with(&server, settings).await;
     let ask = format!("GET /large HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     let mut unread = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..2 {
         let mut stream = send(address, &ask).await;
         read_until(&mut stream, "200 OK").await;
         unread.push(stream);
     }
-    let mut read = Vec::new();
-    for mut stream in unread {
-        let mut bytes = Vec::new();
-        // One that was cut may end with an error.
-        let _ = stream.read_to_end(&mut bytes).await;
-        // Some of it came with the head.
-        read.push(bytes.len() > LARGE - 8192);
+    // Some of it came with the head.
+    let is_whole = |bytes: usize| bytes > LARGE - 8192;
+    let mut third = send(address, &ask).await;
+    read_until(&mut third, "200 OK").await;
+    assert!(is_whole(read_all(third).await));
+    let mut left = 0;
+    for stream in unread {
+        left += usize::from(is_whole(read_all(stream).await));
     }
-    assert_eq!(read, [false, true, true], "the first was cut, the others are whole");
+    assert_eq!(left, 1, "one was cut, since there was room for two");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_in_parts_does_not_cut_itself() {
+    const PART: usize = 64 << 10;
+    const PARTS: usize = 256;
+    let (place, held) = (Place::new(), Held::free());
+    let server = place.server(&held);
+    let mut settings = HttpSettings::default();
+    // Less than what a connection is handed out before it is sent.
+    settings.max_unread_bytes = PART + PART / 2;
+    let parts = async || {
+        let part = |_| Ok::<_, std::convert::Infallible>("x".repeat(PART));
+        Body::from_stream(futures_util::stream::iter(0..PARTS).map(part))
+    };
+    settings.routes = Router::new().route("/parts", get(parts));
+    let (address, _stop, _serving) = serve_with(&server, settings).await;
+    let ask = format!("GET /parts HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let mut stream = send(address, &ask).await;
+    // Several parts wait by then.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    read_until(&mut stream, "200 OK").await;
+    assert!(read_all(stream).await > PART * PARTS - 8192);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_who_reads_is_kept_though_answers_that_nobody_reads_came_later() {
+    const LARGE: usize = 16 << 20;
+    let (place, held) = (Place::new(), Held::free());
+    let server = place.server(&held);
+    let mut settings = HttpSettings::default();
+    settings.max_unread_bytes = 5 * LARGE / 2;
+    let endless = async || {
+        let part = || Ok::<_, std::convert::Infallible>("x".repeat(64 << 10));
+        Body::from_stream(futures_util::stream::repeat_with(part))
+    };
+    settings.routes = Router::new()
+        .route("/endless", get(endless))
+        .route("/large", get(async || "x".repeat(LARGE)));
+    let (address, _stop, _serving) = serve_with(&server, settings).await;
+    let ask = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let mut read = send(address, &ask("/endless")).await;
+    read_until(&mut read, "200 OK").await;
+    let taken = Arc::new(AtomicUsize::new(0));
+    let reading = tokio::spawn({
+        let taken = taken.clone();
+        async move {
+            let mut some = vec![0; 1 << 20];
+            while let Ok(count @ 1..) = read.read(&mut some).await {
+                taken.fetch_add(count, Ordering::Relaxed);
+            }
+        }
+    });
+    let mut unread = Vec::new();
+    for _ in 0..8 {
+        let mut stream = send(address, &ask("/large")).await;
+        read_until(&mut stream, "200 OK").await;
+        unread.push(stream);
+    }
+    // More than what may be on its way.
+    let wanted = taken.load(Ordering::Relaxed) + (32 << 20);
+    until(|| taken.load(Ordering::Relaxed) > wanted).await;
+    reading.abort();
+    let mut cut = 0;
+    for mut stream in unread {
+        let mut left = LARGE - 8192;
+        let mut some = vec![0; 1 << 20];
+        while left > 0
+            && let Ok(count @ 1..) = stream.read(&mut some).await
+        {
+            left = left.saturating_sub(count);
+        }
+        cut += usize::from(left > 0);
+    }
+    assert!(cut >= 6, "{cut} of 8 were cut, though there was room for two");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_without_an_answer_breaks_nothing_off() {
+    let (place, held) = (Place::new(), Held::free());
+    let server = place.server(&held);
+    let mut settings = HttpSettings::default();
+    settings.grace = Duration::from_millis(50);
+    let (address, _stop, _serving) = serve_with(&server, settings).await;
+    // It tells the server last that it is ready, and has nothing open then.
+    let session = begin(address).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    read_until(&mut post(address, &session, &list).await, "list_investigations").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

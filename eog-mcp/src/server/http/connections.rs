@@ -19,6 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_io_timeout::TimeoutStream;
+use tokio_util::io::InspectWriter;
 use tokio_util::sync::CancellationToken;
 
 use super::settings::HttpSettings;
@@ -53,17 +54,17 @@ impl Connections {
             };
             let cut = all.cut.child_token();
             let answer = TowerToHyperService::new(routes.clone());
-            let (counted, slow) = (unread.clone(), cut.clone());
+            let reader = unread.reader(cut.clone());
+            let takes = reader.clone();
             let answer = service_fn(move |request: Request<Incoming>| {
-                let (answer, counted, slow) = (answer.call(request), counted.clone(), slow.clone());
+                let (answer, reader) = (answer.call(request), reader.clone());
                 async move {
                     let answer = answer.await?;
-                    Ok::<_, std::convert::Infallible>(
-                        answer.map(|body: Body| counted.count(body, &slow)),
-                    )
+                    Ok::<_, std::convert::Infallible>(answer.map(|body: Body| reader.count(body)))
                 }
             });
-            let mut stream = TimeoutStream::new(stream);
+            let mut stream =
+                TimeoutStream::new(InspectWriter::new(stream, move |_: &[u8]| takes.takes()));
             // Counted only while there is something to send.
             stream.set_write_timeout(Some(settings.write_time));
             let stream = TokioIo::new(Box::pin(stream));

@@ -9,6 +9,7 @@ mod connections;
 mod endpoint;
 mod gate;
 mod recency;
+mod seen;
 mod settings;
 mod sign_in;
 mod token;

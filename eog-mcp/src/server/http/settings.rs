@@ -58,8 +58,10 @@ pub struct HttpSettings {
     pub body_time: Duration,
     /// How long a client may leave an answer unread before its connection is cut.
     pub write_time: Duration,
-    /// Most bytes of answers that wait for their readers, of all connections together. Beyond it, the
-    /// connections of the slowest readers are cut. One answer may be longer by itself.
+    /// Most bytes of answers that wait for their readers, of all connections together. Beyond it, other
+    /// connections are cut to make room for an answer: first those that have taken nothing for a second or more, the
+    /// longest silence first. Only where there is none, because more than this came within a second, those for whom
+    /// most waits. No answer cuts its own connection: one that is longer by itself, in one part or in several, is sent.
     pub max_unread_bytes: usize,
     /// Most requests of one session that are under way at once.
     pub max_open: usize,

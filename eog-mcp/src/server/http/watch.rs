@@ -5,20 +5,18 @@
 //! while without anybody listening.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
-use hyper::body::{Frame, SizeHint};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
+
+use super::seen::{Look, seen};
 
 pub(super) const SESSION: &str = "mcp-session-id";
 
@@ -182,7 +180,7 @@ impl Exchange {
         if self.watch.is_none() && self.stream.is_none() {
             return answer;
         }
-        answer.map(|body| Body::new(Followed { body, exchange: self }))
+        answer.map(|body| seen(body, self))
     }
 }
 
@@ -194,32 +192,8 @@ impl Drop for Exchange {
     }
 }
 
-/// A body that tells when it was sent to its end.
-struct Followed {
-    body: Body,
-    exchange: Exchange,
-}
-
-impl HttpBody for Followed {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(context);
-        if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
-            self.exchange.is_over = true;
-        }
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+impl Look for Exchange {
+    fn end(&mut self) {
+        self.is_over = true;
     }
 }

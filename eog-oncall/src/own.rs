@@ -1,0 +1,116 @@
+//! What belongs to a state folder alone: a random key, made when the folder is first used.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use eog::durable::{self, RealDisk};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+/// Bytes of the key: a block of the hash.
+const KEY: usize = 64;
+
+/// The key of a state folder, and what is made of it.
+pub(crate) struct Own {
+    key: [u8; KEY],
+}
+
+/// Without the key.
+impl fmt::Debug for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Own")
+    }
+}
+
+impl Own {
+    /// The key in a folder, which is made where there is none.
+    ///
+    /// # Errors
+    /// Why it cannot be read or made, with the file.
+    pub(crate) fn of(folder: &Path) -> Result<Self, String> {
+        let path = folder.join("key");
+        let unusable = |reason: String| format!("{}: {reason}", path.display());
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::read(&text).ok_or_else(|| {
+                unusable("not a key of this program; remove it to have a new one made".to_owned())
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut key = [0; KEY];
+                getrandom::fill(&mut key).map_err(|error| unusable(error.to_string()))?;
+                let own = Self { key };
+                let text = own.key.map(|byte| format!("{byte:02x}")).concat();
+                durable::replace(&RealDisk, &path, &path.with_extension("tmp"), &[text.as_bytes()])
+                    .map_err(|error| unusable(error.to_string()))?;
+                Ok(own)
+            }
+            Err(error) => Err(unusable(error.to_string())),
+        }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim_end();
+        if text.len() != 2 * KEY || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut key = [0; KEY];
+        for (byte, digits) in key.iter_mut().zip(text.as_bytes().chunks(2)) {
+            *byte = u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
+        }
+        Some(Self { key })
+    }
+
+    /// What tells this service from others, in 8 digits.
+    pub(crate) fn name(&self) -> String {
+        self.code("name", "", 4)
+    }
+
+    /// 16 digits that tell a text from others. Without the key nobody can try which text it was, however few
+    /// there may be.
+    pub(crate) fn digest(&self, text: &str) -> String {
+        self.code("text", text, 8)
+    }
+
+    /// So many bytes of a code of a text, for one purpose.
+    fn code(&self, purpose: &str, text: &str, bytes: usize) -> String {
+        let mut code = Hmac::<Sha256>::new(&self.key.into());
+        for part in [purpose, "\0", text] {
+            code.update(part.as_bytes());
+        }
+        let code = code.finalize().into_bytes();
+        code.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// One that is the same wherever it is used.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn fixed() -> Self {
+        Self { key: [7; KEY] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stays_with_its_folder_and_differs_from_others() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let of = |folder: &tempfile::TempDir| {
+            let own = Own::of(folder.path()).unwrap();
+            (own.name(), own.digest("text"))
+        };
+        assert_eq!(of(&one), of(&one));
+        assert_ne!(of(&one).0, of(&other).0);
+        assert_ne!(of(&one).1, of(&other).1);
+        assert_eq!((of(&one).0.len(), of(&one).1.len()), (8, 16));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = one.path().join("key").metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o77, 0, "others may not read it");
+        }
+        std::fs::write(one.path().join("key"), "no key").unwrap();
+        let error = Own::of(one.path()).unwrap_err();
+        assert!(error.contains("key: not a key of this program; remove it"), "{error}");
+    }
+}
