@@ -58,23 +58,30 @@ pub(super) fn form(toolset: Toolset, kind: Kind, mut result: CallToolResult) -> 
     result
 }
 
-/// A context without what says nothing: members that are null, and lists of the context itself that are
-/// empty. Whoever reads it as a context gets the same one, since these are what is taken by default.
+/// A context without what says nothing: members that are null, lists of the context itself that are empty, and the `.0` of
+/// whole numbers. Whoever reads it as a context gets the same one.
 fn lean(context: &mut Value) {
     if let Value::Object(members) = context {
         let says = |value: &Value| value.as_array().is_none_or(|list| !list.is_empty());
         members.retain(|name, value| name == "findings" || says(value));
     }
-    without_nulls(context);
+    shorter(context);
 }
 
-fn without_nulls(value: &mut Value) {
+fn shorter(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.retain(|_, value| !value.is_null());
-            members.values_mut().for_each(without_nulls);
+            members.values_mut().for_each(shorter);
         }
-        Value::Array(list) => list.iter_mut().for_each(without_nulls),
+        Value::Array(list) => list.iter_mut().for_each(shorter),
+        Value::Number(number) => {
+            // Below 2^53 every whole number is exact; zero below zero is no whole number of JSON.
+            let whole = number.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < 9e15);
+            if let Some(whole) = whole.filter(|it| *it != 0.0 || it.is_sign_positive()) {
+                *value = Value::from(whole as i64);
+            }
+        }
         _ => {}
     }
 }
@@ -150,6 +157,7 @@ mod tests {
         let found = LocalContext {
             findings: vec![
                 slow.clone().with_quantity(9.0, None, "ms").into(),
+                slow.clone().with_quantity(-0.0, Some(0.25), "ms").into(),
                 slow.with_change("spec", None, Some("2".into())).into(),
             ],
             coverage: Some(Coverage::default()),
@@ -160,6 +168,7 @@ mod tests {
             lean(&mut leaner);
             let text = leaner.to_string();
             assert!(!text.contains("null") && !text.contains("mentions"), "{text}");
+            assert!(!text.contains("9.0"), "{text}");
             assert_eq!(serde_json::from_str::<LocalContext>(&text).unwrap(), context);
         }
     }

@@ -159,8 +159,8 @@ fn lines_are_told_by_what_they_say() {
     assert_eq!(
         told["rows"],
         json!([
-            {"pattern": "served #", "lines": 10, "percent": 76.923, "severity": "info"},
-            {"pattern": "lost #", "lines": 3, "percent": 23.077, "severity": "error"}
+            {"pattern": "served <*>", "lines": 10, "percent": 76.923, "severity": "info"},
+            {"pattern": "lost <*>", "lines": 3, "percent": 23.077, "severity": "error"}
         ])
     );
     let of = |arguments: Value| asked("log_analysis", arguments).unwrap()["lines"].clone();
@@ -203,7 +203,7 @@ fn what_a_bundle_cannot_tell_is_refused_with_what_it_can() {
         (
             "metric_analysis",
             json!({"metrics": "p96"}),
-            "there is no metric \"p96\"; did you mean p95?",
+            "there is no metric \"p96\"; the metrics are p95, wait",
         ),
         ("metric_analysis", json!({"group_by": "pod"}), "there is no column \"pod\"; "),
         ("log_analysis", json!({"severity": "loud"}), "there is no severity \"loud\"; "),
