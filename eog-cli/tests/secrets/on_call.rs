@@ -154,7 +154,7 @@ fn send(port: u16, all: &[Planted], now: u64) {
         resource: resource(place, one),
         scope_metrics: vec![ScopeMetrics {
             metrics: vec![Metric {
-                name: format!("{}.client.utilization", one.text),
+                name: format!("{}\nx.client.utilization", one.text),
                 description: one.text.clone(),
                 data: Some(metric::Data::Gauge(Gauge {
                     data_points: vec![NumberDataPoint {
