@@ -50,7 +50,7 @@ impl LogLine {
 
 /// The log lines of one entity, grouped by level, signal, peer and masked message.
 ///
-/// Messages are grouped as a [`Miner`](crate::Miner) groups them, with `#` for what varies.
+/// Messages are grouped as a [`Miner`](crate::Miner) groups them, with [`HOLE`](crate::HOLE) for what varies.
 ///
 /// ```
 /// use eog_core::{EntityId, Window};
@@ -84,7 +84,7 @@ pub struct LogPatterns {
 /// Lines of one entity that say the same, of one level, signal and peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogPattern {
-    /// What they say, with `#` for what varies.
+    /// What they say, with [`HOLE`](crate::HOLE) for what varies.
     pub pattern: String,
     /// `error`, `warning`, `info`, `debug`, or `no level`.
     pub level: &'static str,
