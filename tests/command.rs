@@ -202,6 +202,26 @@ async fn an_answer_counts_when_its_program_has_ended() {
     panic!("{} is still there", left.display());
 }
 
+/// What it said until then is told, though a process that it left behind holds its standard error open.
+#[tokio::test]
+async fn a_standard_error_that_stays_open_is_not_waited_for() {
+    let left = "sleep 600 > /dev/null < /dev/null & echo $! > \"$1/left\"";
+    for (rest, told) in [
+        (format!("echo '{HEALTHY}'"), None),
+        ("echo 'no model today' >&2; exit 3".to_owned(), Some("exit status: 3: no model today")),
+    ] {
+        let script = Script::new(&format!("{left}\n{rest}"));
+        let (policy, question) = (script.policy(), question());
+        let answer = tokio::time::timeout(Duration::from_secs(60), policy.decide(&question)).await;
+        match (answer.expect("nobody waits for what it left"), told) {
+            (Ok(answer), None) => assert_eq!(answer.decision.label, Label::Healthy),
+            (Err(failure), Some(told)) => assert!(failure.message.contains(told), "{failure}"),
+            (other, _) => panic!("{rest}: {other:?}"),
+        }
+        assert_gone(script.wrote("left").trim()).await;
+    }
+}
+
 #[tokio::test]
 async fn a_missing_program_is_named() {
     let policy = CommandPolicy::new("/nowhere/no-such-policy");
@@ -279,7 +299,10 @@ async fn assert_gone(pid: &str) {
 fn is_alive(pid: &str) -> bool {
     let mut probe = Command::new("/bin/sh");
     probe.arg("-c").arg(format!("kill -0 {pid} 2>/dev/null"));
-    probe.status().expect("there is a shell").success()
+    let is_there = probe.status().expect("there is a shell").success();
+    // A killed one may be a zombie until its parent collects it.
+    let stat = fs::read_to_string(PathBuf::from("/proc").join(pid).join("stat"));
+    is_there && !stat.is_ok_and(|stat| stat.contains(") Z "))
 }
 
 #[tokio::test]

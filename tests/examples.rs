@@ -44,10 +44,10 @@ async fn a_custom_policy_revises_itself() {
 async fn a_custom_context_bears_a_source_that_fails() {
     let report = custom_context::investigate().await.expect("it runs");
     let expected = "\
-belt: Symptom: belt suffers from filler
-capper: Symptom: capper suffers from belt
-filler: Origin: filler its own evidence explains the incident
-scale: Defer: not evaluated: no context could be had
+belt: symptom: belt suffers from filler
+capper: symptom: capper suffers from belt
+filler: origin: filler its own evidence explains the incident
+scale: defer: not evaluated: no context could be had
 origins: [\"filler\"]
 ";
     assert_eq!(report, expected);
@@ -55,5 +55,5 @@ origins: [\"filler\"]
 
 #[test]
 fn a_policy_can_be_asked_alone() {
-    assert_eq!(unit_test_policy::show().expect("it answers"), "api: Symptom (1 claims)\n");
+    assert_eq!(unit_test_policy::show().expect("it answers"), "api: symptom (1 claims)\n");
 }

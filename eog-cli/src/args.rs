@@ -113,7 +113,7 @@ pub(crate) enum Command {
     /// Equal questions get equal answers in all runs. Only the order of the seeds and of the active set,
     /// the width and the speed of answers are varied.
     Stress(Box<Stress>),
-    /// Query a snapshot: its alerts, events, changes, objects, graph or telemetry.
+    /// Query a snapshot or bundle: its alerts, events, changes, objects, graph or telemetry.
     ///
     /// Without NAME, lists the tools. `eog tool NAME --help` explains one.
     Tool(Box<Tool>),

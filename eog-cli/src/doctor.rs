@@ -7,7 +7,7 @@ use eog_report::clean::clean;
 use eog_session::judge::{self, By, PolicyChoice, Settings, variables};
 
 use crate::args::Doctor;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, told_idle};
 use crate::files;
 
 /// Says what is configured and what is missing. Makes no calls.
@@ -38,10 +38,10 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
     lines.good("finalize", who(settings.finalize));
     match judge::pack(settings.prompts.as_deref()) {
         Ok(pack) => lines.good("prompts", pack.name()),
-        Err(error) => lines.add(Mark::Wrong, "prompts", &error.to_string()),
+        Err(error) => lines.add(Mark::Wrong, "prompts", &CliError::from(error).to_string()),
     }
-    if let Some(reason) = settings.idle_options(&arguments.judging.options()) {
-        lines.add(Mark::Wrong, "options", &reason);
+    if let Some(idle) = settings.idle_options(&arguments.judging.options()) {
+        lines.add(Mark::Wrong, "options", &told_idle(&idle));
     } else if settings.asks_models() {
         lines.checks(settings.llm.check(&variables));
     } else {

@@ -9,7 +9,7 @@ use eog::side::{RecordError, SideError};
 use eog_eval::EvalError;
 use eog_evidence::StartError;
 use eog_report::clean::{clean, clean_line};
-use eog_session::judge::JudgeError;
+use eog_session::judge::{IdleOptions, JudgeError};
 use eog_session::run::{RecordsError, RunError, Unbegun};
 use eog_session::source::{OpenError, Opened};
 use eog_session::travel::ReadError;
@@ -39,11 +39,11 @@ pub(crate) enum Exit {
 pub(crate) enum CliError {
     #[error("{}: {reason}", path.display())]
     Input { path: PathBuf, reason: String },
-    #[error("{error}{hint}", error = .0, hint = about_memory(.0))]
+    #[error("{error}{hint}", error = .0, hint = about_reading(.0))]
     Open(OpenError),
     #[error("{0}")]
     Capture(eog_sources::CaptureError),
-    #[error("{0}")]
+    #[error("{error}{hint}", error = .0, hint = about_results(.0))]
     Ledger(ReadError),
     #[error("{0}")]
     Records(RecordsError),
@@ -67,7 +67,7 @@ pub(crate) enum CliError {
     Memory(#[from] MemoryError),
     #[error("{0}")]
     Tool(#[from] ToolError),
-    #[error("{0}")]
+    #[error("{0}; `eog init on-call` writes such a file")]
     OnCall(#[from] eog_oncall::ConfigError),
     #[error("{0}")]
     Usage(String),
@@ -100,13 +100,62 @@ fn about_ledgers(error: &JournalError) -> &'static str {
     }
 }
 
-/// Where the limit is that a snapshot does not keep.
-fn about_memory(error: &OpenError) -> &'static str {
+/// The option or the command that helps where a source cannot be opened.
+fn about_reading(error: &OpenError) -> &'static str {
+    use eog_evidence::BundleError::NeedsMemory;
     use eog_sre::SnapshotError::{OutOfMemory, TooLarge};
     match error {
-        OpenError::Snapshot(TooLarge { .. } | OutOfMemory { .. }) => " (--max-memory)",
+        OpenError::Snapshot(TooLarge { .. } | OutOfMemory { .. })
+        | OpenError::Bundle(NeedsMemory { .. }) => " (--max-memory)",
+        OpenError::Unusable { .. } => ": leave out --strict",
+        OpenError::Absent { path } if path.extension().is_some_and(|it| it == "toml") => {
+            " (`eog init source` writes one)"
+        }
         _ => "",
     }
+}
+
+/// Which options write what holds a ledger.
+fn about_results(error: &ReadError) -> &'static str {
+    match error {
+        ReadError::NoLedgerInside { .. } | ReadError::Absent { .. } => {
+            " (--out writes such a folder, --journal the file)"
+        }
+        _ => "",
+    }
+}
+
+/// A field of the settings as the option that sets it.
+fn as_option(field: &str) -> String {
+    format!("--{}", field.replace('_', "-"))
+}
+
+/// Why there is nobody who judges, in the words of the command line.
+fn about_judges(error: &JudgeError) -> String {
+    use eog_prompts::PackError;
+    match error {
+        JudgeError::Option { option: "policy", reason } => {
+            format!("--policy: {reason} (--policy-arg)")
+        }
+        JudgeError::Option { option, reason } => format!("{}: {reason}", as_option(option)),
+        JudgeError::Idle(idle) => told_idle(idle),
+        JudgeError::Prompts(PackError::UnknownPack { name, known }) => format!(
+            "--prompts {name}: there is neither a folder nor a pack of that name; the packs are \
+             {known}, and `eog prompt export {name}` creates such a folder"
+        ),
+        JudgeError::Prompts(PackError::Unreadable { path, .. }) if !path.exists() => format!(
+            "--prompts {}: there is no such folder; `eog prompt export FOLDER` creates one",
+            path.display()
+        ),
+        JudgeError::Prompts(error) => format!("--prompts: {error}"),
+        JudgeError::Models(error) => format!("{error}; `eog doctor` checks the configuration"),
+        error => error.to_string(),
+    }
+}
+
+/// Which options have no effect.
+pub(crate) fn told_idle(idle: &IdleOptions) -> String {
+    idle.words(as_option)
 }
 
 /// What to do about a cluster.
@@ -142,7 +191,7 @@ impl From<JudgeError> for CliError {
             JudgeError::Settings { path, reason } => Self::Input { path, reason },
             JudgeError::Unusable(reason) => Self::NotRecorded(reason),
             JudgeError::Identity(error) => Self::Memory(error),
-            error => Self::Usage(error.to_string()),
+            error => Self::Usage(about_judges(&error)),
         }
     }
 }
@@ -230,6 +279,7 @@ impl CliError {
 
     pub(crate) fn exit(&self) -> Exit {
         match self {
+            Self::Eval(EvalError::Stopped) => Exit::Interrupted,
             Self::Input { .. }
             | Self::Open(_)
             | Self::Capture(_)

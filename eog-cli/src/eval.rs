@@ -12,6 +12,7 @@ use eog_eval::{Calibration, EvalError, generated, itbench, logs, petshop, suite}
 use eog_report::clean::{clean, clean_line, escape_json};
 use eog_session::controllers::ControllerName;
 use eog_simulate::Scenario;
+use eog_sre::Stop;
 use serde::Serialize;
 
 use crate::args::{
@@ -19,6 +20,7 @@ use crate::args::{
 };
 use crate::error::{CliError, Exit};
 use crate::files;
+use crate::interrupt::is_interrupted;
 use crate::progress::Progress;
 use crate::reasoning::ModelJudge;
 use crate::rules;
@@ -77,6 +79,9 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             drop(progress);
             keep_calibration(arguments, report.calibration.as_ref())?;
             let exit = tell(arguments, &report, &report.to_csv())?;
+            if report.not_scored > 0 {
+                return Ok(interrupted(report.not_scored, "truths"));
+            }
             Ok(if is_whole { exit } else { Exit::BadInput })
         }
         Evaluated::Logs { dir } => {
@@ -107,6 +112,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 knock_out: *knock_out,
                 ablations: *ablations,
                 out: out.clone(),
+                stop: Some(Stop::when(is_interrupted)),
             };
             let report = generated::evaluate(world, seeds, &options, &mut told)?;
             drop(progress);
@@ -196,7 +202,16 @@ fn tell_suite(arguments: &Eval, report: &suite::SuiteReport) -> Result<Exit, Cli
     note(arguments, &report.notes());
     keep_calibration(arguments, report.calibration.as_ref())?;
     let exit = tell(arguments, report, &report.to_csv())?;
+    if report.not_scored > 0 {
+        return Ok(interrupted(report.not_scored, "cases"));
+    }
     Ok(if report.unusable.is_empty() { exit } else { Exit::BadInput })
+}
+
+/// Says that what is told is not all.
+fn interrupted(left: usize, what: &str) -> Exit {
+    eprintln!("eog: interrupted: the scores are those of what was done, {left} {what} are missing");
+    Exit::Interrupted
 }
 
 /// Writes the calibration table beside the table of cases, as `FILE.calibration.csv`.
@@ -220,7 +235,8 @@ fn settings_of_simulated(simulated: &OfSimulated) -> Result<simulated::Settings,
         ablations.retain(|ablation| *ablation != Ablation::Messages);
     }
     let (size, harmless) = (*size, harmless.into());
-    Ok(simulated::Settings { seeds, size, harmless, ablations, settings })
+    let stop = Some(Stop::when(is_interrupted));
+    Ok(simulated::Settings { seeds, size, harmless, ablations, settings, stop })
 }
 
 /// How a suite is evaluated.
@@ -232,7 +248,8 @@ fn suite_options(runs: &Runs, by: &EvalBy) -> Result<suite::Options, CliError> {
         )));
     }
     let settings = rules::of(by.controller, &by.search)?;
-    Ok(suite::Options { settings, out: runs.out.clone(), ..suite::Options::runs(runs.count) })
+    let stop = Some(Stop::when(is_interrupted));
+    Ok(suite::Options { settings, out: runs.out.clone(), stop, ..suite::Options::runs(runs.count) })
 }
 
 fn settings(simulated: &Controllers) -> Settings {

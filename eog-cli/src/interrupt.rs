@@ -30,6 +30,12 @@ pub(crate) fn interrupted() -> impl Future<Output = ()> + Send + 'static {
     }
 }
 
+/// Whether somebody wants the program to end, for work that looks up now and then. Signals are heard from the
+/// first call on.
+pub(crate) fn is_interrupted() -> bool {
+    *wanted().borrow()
+}
+
 /// Until this is dropped, a signal ends the program at once, with the progress cleared.
 pub(crate) struct EndsAtOnce(());
 
@@ -165,12 +171,34 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_while_files_are_read_ends_the_program() {
-        use std::io::{BufRead, BufReader, Read};
+    #[ignore = "run by the last test, in a process of its own"]
+    fn reads_while_nobody_reads_what_it_says() {
+        let _ends = EndsAtOnce::with(ProgressBar::hidden());
+        // Fills standard error, and holds its lock from then on.
+        std::thread::spawn(|| {
+            let mut full = std::io::stderr().lock();
+            let block = [b'x'; 4096];
+            let mut written = 0_usize;
+            while std::io::Write::write_all(&mut full, &block).is_ok() {
+                written += block.len();
+                // More than this no pipe holds here, so the next one blocks.
+                if written == 64 * 1024 - block.len() {
+                    println!("reading");
+                }
+            }
+        });
+        loop {
+            std::thread::park();
+        }
+    }
+
+    /// This program with one of the tests above, once that reads.
+    fn reading(test: &str) -> std::process::Child {
+        use std::io::{BufRead, BufReader};
         use std::process::{Command, Stdio};
 
         let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--ignored", "--exact", "--nocapture", "interrupt::tests::reads_without_end"])
+            .args(["--ignored", "--exact", "--nocapture", &format!("interrupt::tests::{test}")])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -178,8 +206,36 @@ mod tests {
         let printed = BufReader::new(child.stdout.take().expect("piped"));
         let reads = |line: std::io::Result<String>| line.is_ok_and(|it| it.contains("reading"));
         assert!(printed.lines().any(reads), "it never reads");
-        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        child
+    }
+
+    fn interrupt(child: &std::process::Child) {
+        let id = child.id().to_string();
+        let sent = std::process::Command::new("kill").args(["-INT", &id]).status();
         assert!(sent.expect("kill is there").success());
+    }
+
+    #[test]
+    fn one_signal_ends_the_program_though_nobody_reads_its_last_words() {
+        let mut child = reading("reads_while_nobody_reads_what_it_says");
+        interrupt(&child);
+        // Patience for a busy machine, not a measure.
+        let ended = (0..1200).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            child.try_wait().expect("it is ours")
+        });
+        if ended.is_none() {
+            let _ = child.kill();
+        }
+        assert_eq!(ended.and_then(|status| status.code()), Some(130));
+    }
+
+    #[test]
+    fn a_signal_while_files_are_read_ends_the_program() {
+        use std::io::Read;
+
+        let mut child = reading("reads_without_end");
+        interrupt(&child);
         assert_eq!(child.wait().expect("it ends").code(), Some(130));
         let mut said = String::new();
         child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");

@@ -9,7 +9,8 @@ use eog_report::clean::clean_line;
 use eog_session::controllers::AnySettings;
 use eog_session::run::Start;
 use eog_session::source::{
-    self, Capturing, Kind, OfLive, OfSnapshot, OpenError, Opened, ReadOptions, Source as _,
+    self, Capturing, Kind, OfBundle, OfLive, OfSnapshot, OpenError, Opened, ReadOptions,
+    Source as _,
 };
 use eog_sre::{CacheAt, Stop};
 
@@ -136,6 +137,21 @@ pub(crate) fn start(
     Start::of(source, settings, window).map_err(|error| CliError::start(source, error))
 }
 
+/// Reads the folder of a bundle, for its tools.
+pub(crate) fn bundle(
+    progress: &Progress,
+    path: &Path,
+    architecture: Option<&Path>,
+    reading: &Reading,
+) -> Result<OfBundle, CliError> {
+    progress.say(&format!("reading {}", path.display()));
+    let bundle = OfBundle::open(path, &read_options(architecture, reading, Some(progress)))?;
+    if reading.strict {
+        Opened::new(path, bundle.clone()).all_usable()?;
+    }
+    Ok(bundle)
+}
+
 /// Reads the folder of a snapshot, for its tools.
 pub(crate) fn snapshot(
     progress: &Progress,
@@ -144,12 +160,6 @@ pub(crate) fn snapshot(
     reading: &Reading,
 ) -> Result<OfSnapshot, CliError> {
     progress.say(&format!("reading {}", path.display()));
-    if path.join("bundle.json").is_file() {
-        return Err(CliError::Input {
-            path: path.to_owned(),
-            reason: "this is a bundle; of the tools only get_context_contract reads bundles, the others read Kubernetes snapshots (docs/tools.md)".to_owned(),
-        });
-    }
     let snapshot = OfSnapshot::open(path, &read_options(architecture, reading, Some(progress)))?;
     if reading.strict {
         Opened::new(path, snapshot.clone()).all_usable()?;

@@ -212,3 +212,35 @@ fn a_simulation_that_needs_more_than_was_asked_for_says_so() {
     let (code, said) = simulated(folder.path(), &["--size", "10MB"]);
     assert_eq!((code, said.as_str()), (Some(0), ""));
 }
+
+/// Scores that took hours are not lost by a signal.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_evaluation_tells_what_it_has_scored() {
+    use std::process::Stdio;
+
+    let folder = tempfile::tempdir().unwrap();
+    let ledgers = folder.path().join("ledgers");
+    let child = eog()
+        .args(["eval", "generated", "pipeline", "--seeds", "10000", "--out"])
+        .arg(&ledgers)
+        .env("TMPDIR", folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let kept = || std::fs::read_dir(&ledgers).map_or(0, Iterator::count);
+    while kept() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let (told, said) = (String::from_utf8(output.stdout).unwrap(), output.stderr);
+    let said = String::from_utf8(said).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(told.contains("evidence") && told.contains("more cases are not scored"), "{told}");
+    assert!(said.contains("interrupted"), "{said}");
+    // Nor is a temporary folder left behind.
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

@@ -92,14 +92,14 @@ fn an_explanation_names_what_the_label_hangs_on() {
     let path = folder.path().to_str().unwrap();
     let (code, text, _) = run(&["explain", path, "frontend"]);
     assert_eq!(code, 0);
-    for part in ["frontend: Origin", "WHAT IT DEPENDS ON", "without chg-", "it would be Defer"] {
+    for part in ["frontend: origin", "WHAT IT DEPENDS ON", "without chg-", "it would be defer"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     let (_, text, _) = run(&["explain", path, "database"]);
     // What convinced it is what the message claims, not the label of its sender.
     for heard in [
-        "entry 2: heard that processor is Symptom: database → processor\n",
-        "entry 4: heard that processor is Symptom: processor → database, gateway → processor\n",
+        "entry 2: heard that processor is symptom: database → processor\n",
+        "entry 4: heard that processor is symptom: processor → database, gateway → processor\n",
     ] {
         assert!(text.contains(heard), "{heard}\n{text}");
     }
@@ -140,7 +140,7 @@ fn why_an_entity_was_not_judged_is_explained() {
             &whole,
             "search",
             "Never reached: it is not a seed, and no decision blamed or proposed it. \
-                            Neighbours that were evaluated: gateway (Symptom).",
+                            Neighbours that were evaluated: gateway (symptom).",
         ),
         (
             &short,
@@ -205,7 +205,7 @@ fn tree_searches_find_the_cause_of_the_flash_sale_and_show_their_tree() {
         let (code, tree, _) = said(&["tree".as_ref(), out.as_os_str()]);
         assert_eq!(code, Some(0));
         assert!(tree.starts_with(controller), "{tree}");
-        assert!(tree.contains("1.1.1 database Origin, score 500"), "{tree}");
+        assert!(tree.contains("1.1.1 database origin, score 500"), "{tree}");
         assert!(tree.contains("exhausted: nothing is left to expand"), "{tree}");
         let (code, report, _) = said(&["replay".as_ref(), out.as_os_str()]);
         assert_eq!(code, Some(0), "{report}");
@@ -231,7 +231,7 @@ fn hypotheses_are_investigated_by_specialists_and_every_command_reads_their_ledg
         text
     };
     let tree = told(&["tree".as_ref(), ledger]);
-    assert!(tree.contains("1.1.1 database Origin, score 500, 2 findings"), "{tree}");
+    assert!(tree.contains("1.1.1 database origin, score 500, 2 findings"), "{tree}");
     assert!(tree.contains("6 rounds; all rounds were made; best 1.1.1 with 500"), "{tree}");
     let report = told(&["replay".as_ref(), ledger]);
     assert!(report.contains("ROOT CAUSE (likely)\n  database"), "{report}");

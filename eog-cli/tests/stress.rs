@@ -53,8 +53,8 @@ fn the_pair_is_written_and_told_apart_by_the_other_commands() {
         "the order matters: ",
         "delays alone: not tried",
         "THE SMALLEST DIFFERENCE FOUND",
-        "ENTITIES THAT DIFFER\n  database\n    baseline:  Symptom, last evaluated in entry 6, ",
-        "\n  frontend\n    baseline:  not evaluated\n    differing: Origin",
+        "ENTITIES THAT DIFFER\n  database\n    baseline:  symptom, last evaluated in entry 6, ",
+        "\n  frontend\n    baseline:  not evaluated\n    differing: origin",
         "A budget ended a run that is shown: try a larger --budget first.",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -63,7 +63,7 @@ fn the_pair_is_written_and_told_apart_by_the_other_commands() {
     let offered: Vec<&str> =
         text.lines().filter_map(|line| line.strip_prefix("    eog ")).collect();
     assert_eq!(offered.len(), 3, "{text}");
-    let expected = ["they diverge at entry 6", "database: Symptom", "database: Origin"];
+    let expected = ["they diverge at entry 6", "database: symptom", "database: origin"];
     for (command, said) in offered.iter().zip(expected) {
         let output = eog().args(command.split(' ')).output().unwrap();
         assert!(output.status.success(), "{command}");
@@ -173,7 +173,7 @@ esac"#;
         for part in [
             "two seeds are swapped: a (position 1) and b (position 2)\n",
             "Do not rely on either result",
-            "b\n    baseline:  Healthy, last evaluated in entry 5, with messages from a (Origin)\n",
+            "b\n    baseline:  healthy, last evaluated in entry 5, with messages from a (origin)\n",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }

@@ -162,12 +162,42 @@ fn what_rows_are_grouped_by_is_shown_even_without_values() {
 }
 
 #[test]
-fn of_a_bundle_evidence_alone_can_be_asked() {
+fn bundles_are_asked_what_they_record() {
     let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
-    let other = tool(&bundle, "event_analysis", &[]);
-    assert_eq!(other.status.code(), Some(4));
-    let errors = text(&other.stderr);
-    assert!(errors.contains("only get_context_contract reads bundles"), "{errors}");
+    let rows = |name: &str, flags: &[&str]| -> Value {
+        let output = tool(&bundle, name, flags);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let killed = rows("event_analysis", &["--group-by", "entity,reason"]);
+    assert_eq!(
+        killed["rows"],
+        json!([{"entity": "database", "reason": "OutOfMemory", "count": 2}])
+    );
+    let sale = rows("k8s_spec_change_analysis", &["--filter", "signal=demand"]);
+    assert_eq!(sale["rows"][0]["path"], "campaigns.spring-sale.active", "{sale}");
+    assert_eq!(rows("alert_summary", &[])["rows"][0]["alert"], "HttpErrorRate");
+    let sent = rows("metric_analysis", &["--metrics", "requests", "--entity", "database"]);
+    assert_eq!(sent["rows"][0]["peer"], "processor", "{sent}");
+    assert_eq!(sent["total"], 1);
+    let lines = rows("log_analysis", &["--severity", "error"]);
+    assert_eq!(lines["lines"], 12, "{lines}");
+    let around = rows("topology_analysis", &["--entity", "gateway", "--mode", "callers"]);
+    assert_eq!(around["callers"]["rows"][0]["entity"], "frontend", "{around}");
+    assert_eq!(rows("build_topology", &["--counts-only"])["relations"][0]["name"], "calls");
+    let shifted = rows("get_metric_anomalies", &["--sort", "onset"]);
+    let onsets = shifted["rows"].as_array().unwrap();
+    assert!(onsets.iter().any(|row| row["metric"] == "error_ratio"), "{shifted}");
+
+    for (name, flags, said) in [
+        ("get_trace_error_tree", &[][..], "goes with a snapshot, and this is a bundle"),
+        ("metric_analysis", &["--derive", "a = requests"][..], "derive goes with a snapshot"),
+        ("event_analysis", &["--filter", "reson=x"][..], "did you mean reason?"),
+    ] {
+        let output = tool(&bundle, name, flags);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(text(&output.stderr).contains(said), "{name}: {}", text(&output.stderr));
+    }
 
     let asked = tool(&bundle, "get_context_contract", &["--entity", "database"]);
     assert_eq!(asked.status.code(), Some(0), "{}", text(&asked.stderr));
@@ -177,12 +207,9 @@ fn of_a_bundle_evidence_alone_can_be_asked() {
     assert!(!findings.is_empty());
 
     let wrong = [
-        (
-            &["--entity", "databse"][..],
-            "there is no entity \"databse\" in the topology; near: database",
-        ),
-        (&[][..], "entity is missing"),
-        (&["--entity", "database", "--page", "0"][..], "page is not a number from 1 on"),
+        (&["--entity", "databse"][..], "there is no entity \"databse\"; did you mean database?"),
+        (&[][..], "entity: is missing"),
+        (&["--entity", "database", "--page", "0"][..], "page: is not a number from 1 on"),
         (&["--entity", "database", "--max-tokens", "9"][..], "max_tokens goes with a snapshot"),
     ];
     for (flags, expected) in wrong {

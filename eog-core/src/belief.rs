@@ -27,10 +27,10 @@ pub enum Label {
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Healthy => "Healthy",
-            Self::Symptom => "Symptom",
-            Self::Origin => "Origin",
-            Self::Defer => "Defer",
+            Self::Healthy => "healthy",
+            Self::Symptom => "symptom",
+            Self::Origin => "origin",
+            Self::Defer => "defer",
         })
     }
 }
@@ -38,12 +38,13 @@ impl fmt::Display for Label {
 impl std::str::FromStr for Label {
     type Err = UnknownLabel;
 
-    /// Reads a label as it is printed, in upper or lower case.
+    /// Reads a label as it is printed and stored, in upper or lower case.
     ///
     /// ```
     /// use eog_core::Label;
-    /// assert_eq!(Label::Origin.to_string().parse(), Ok(Label::Origin));
-    /// assert_eq!("defer".parse(), Ok(Label::Defer));
+    /// assert_eq!(Label::Origin.to_string(), "origin");
+    /// assert_eq!("origin".parse(), Ok(Label::Origin));
+    /// assert_eq!("Defer".parse(), Ok(Label::Defer));
     /// assert!("cause".parse::<Label>().is_err());
     /// ```
     fn from_str(text: &str) -> Result<Self, UnknownLabel> {
@@ -55,7 +56,7 @@ impl std::str::FromStr for Label {
 
 /// Text that is no [`Label`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no label; there are Origin, Symptom, Healthy and Defer")]
+#[error("{0:?} is no label; there are origin, symptom, healthy and defer")]
 pub struct UnknownLabel(String);
 
 /// "`cause` explains `effect`, because `condition`, seen as `observed`."

@@ -39,6 +39,9 @@ pub enum EvalError {
         /// Which one, why, and what would be valid.
         reason: String,
     },
+    /// It was stopped before anything was scored.
+    #[error("stopped before the first case was scored")]
+    Stopped,
     /// A case could not be investigated.
     #[error("{case}: {reason}")]
     Case {

@@ -9,6 +9,7 @@ use eog::Config;
 use eog_session::controllers::AnySettings;
 use eog_simulate::Scenario;
 use eog_simulate::snapshot::{Harmless, simulate};
+use eog_sre::Stop;
 use serde::Serialize;
 
 use crate::calibration::{Calibration, Outcome};
@@ -107,6 +108,8 @@ pub struct SimulatedReport {
     pub runs: Option<RunsReport>,
     /// How much each word is worth; nothing when nothing could be investigated.
     pub calibration: Option<Calibration>,
+    /// Truths that were left, since the evaluation was stopped.
+    pub not_scored: usize,
 }
 
 /// How truths are simulated and investigated.
@@ -122,6 +125,8 @@ pub struct Settings {
     pub ablations: Vec<Ablation>,
     /// Which controller investigates, with every choice of it.
     pub settings: AnySettings,
+    /// When to leave it at the truths that are done: asked before each incident.
+    pub stop: Option<Stop>,
 }
 
 /// Simulates every truth with every seed, investigates each snapshot, also without what each of the
@@ -137,11 +142,19 @@ pub fn evaluate(
     settings: &Settings,
     mut told: impl FnMut(&SimulatedCase),
 ) -> Result<SimulatedReport, EvalError> {
-    let Settings { seeds, size, harmless, ablations, settings } = settings;
+    let Settings { seeds, size, harmless, ablations, settings, stop } = settings;
+    let is_stopped = || stop.as_ref().is_some_and(Stop::is_wanted);
     let mut cases = Vec::new();
-    for scenario in scenarios {
+    let mut not_scored = 0;
+    for (at, scenario) in scenarios.iter().enumerate() {
         let truth = GroundTruth::of(scenario)?;
         for seed in seeds.clone() {
+            if is_stopped() {
+                // A truth counts with all its seeds or not at all.
+                cases.retain(|case: &SimulatedCase| case.scenario != scenario.name);
+                not_scored = scenarios.len() - at;
+                break;
+            }
             let folder = tempfile::tempdir()
                 .map_err(|error| EvalError::file(&std::env::temp_dir(), error))?;
             let dir = folder.path().join("snapshot");
@@ -164,6 +177,12 @@ pub fn evaluate(
                 cases.push(case);
             }
         }
+        if not_scored > 0 {
+            break;
+        }
+    }
+    if cases.is_empty() && not_scored > 0 {
+        return Err(EvalError::Stopped);
     }
     let mut runs: BTreeMap<String, Vec<Option<OutputScore>>> = BTreeMap::new();
     for case in cases.iter().filter(|case| case.ablation == Ablation::Whole) {
@@ -176,7 +195,7 @@ pub fn evaluate(
         cases.filter_map(|case| Some(case.scored.as_ref()?.outcome)).collect()
     };
     let calibration = Calibration::of(&outcomes(Ablation::Whole), &outcomes(Ablation::Causes));
-    Ok(SimulatedReport { runs: evaluate_runs(&runs, k), calibration, cases })
+    Ok(SimulatedReport { runs: evaluate_runs(&runs, k), calibration, cases, not_scored })
 }
 
 /// Investigates a snapshot without one of its parts, which is put back afterwards.

@@ -1,7 +1,12 @@
 //! Incidents of made-up systems: equal seeds, equal bytes; what a knock-out takes out.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use eog_eval::EvalError;
 use eog_eval::generated::{Kind, evaluate, incident};
 use eog_eval::suite::Options;
+use eog_sre::Stop;
 
 const KINDS: [Kind; 2] = [Kind::Services, Kind::Pipeline];
 
@@ -41,4 +46,22 @@ fn ledgers_are_kept_and_causes_taken_out() {
     assert!(report.cases.iter().all(|case| case.knocked_out.is_some()), "{report}");
     assert_eq!(std::fs::read_dir(dir.path().join("ledgers")).unwrap().count(), 6);
     assert!(report.calibration.unwrap().knocked_out.is_some());
+}
+
+#[test]
+fn what_was_scored_stands_when_it_is_stopped() {
+    let stopped_after = |cases: usize| {
+        let done = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&done);
+        let stop = Stop::when(move || seen.load(Ordering::Relaxed) >= cases);
+        let options = Options { stop: Some(stop), ..Options::runs(1) };
+        evaluate(Kind::Pipeline, 1..=9, &options, &mut |at, _, _| {
+            // The one that is told of is still to come.
+            done.store(at + 1, Ordering::Relaxed);
+        })
+    };
+    let report = stopped_after(2).unwrap();
+    assert_eq!((report.cases.len(), report.not_scored), (2, 7), "{report}");
+    assert!(report.to_string().contains("stopped: 7 more cases are not scored"), "{report}");
+    assert!(matches!(stopped_after(0), Err(EvalError::Stopped)));
 }

@@ -15,7 +15,7 @@ const SIZE: u64 = 1_000_000;
 fn settings(seeds: u64, ablations: &[Ablation]) -> Settings {
     let (harmless, ablations) = (Harmless::default(), ablations.to_vec());
     let settings = eog::Config::default().into();
-    Settings { seeds: 1..=seeds, size: SIZE, harmless, ablations, settings }
+    Settings { seeds: 1..=seeds, size: SIZE, harmless, ablations, settings, stop: None }
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl LogLine {
 
 /// The log lines of one entity, grouped by level, signal, peer and masked message.
 ///
-/// Messages are grouped as a [`Miner`](crate::Miner) groups them, with `#` for what varies.
+/// Messages are grouped as a [`Miner`](crate::Miner) groups them, with [`HOLE`](crate::HOLE) for what varies.
 ///
 /// ```
 /// use eog_core::{EntityId, Window};
@@ -81,6 +81,23 @@ pub struct LogPatterns {
     ordinary: Book,
 }
 
+/// Lines of one entity that say the same, of one level, signal and peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPattern {
+    /// What they say, with [`HOLE`](crate::HOLE) for what varies.
+    pub pattern: String,
+    /// `error`, `warning`, `info`, `debug`, or `no level`.
+    pub level: &'static str,
+    /// What they speak of.
+    pub signal: Signal,
+    /// Another entity that they name.
+    pub peer: Option<Peer>,
+    /// The message of the earliest of them. Untrusted text.
+    pub example: String,
+    /// When they were written, in order.
+    pub times: Vec<Timestamp>,
+}
+
 /// When lines were recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinesRecorded<'a> {
@@ -107,6 +124,26 @@ impl LogPatterns {
     pub(crate) fn settle(&mut self) {
         self.severe.settle();
         self.ordinary.settle();
+    }
+
+    /// The entity that wrote them.
+    pub fn entity(&self) -> &EntityId {
+        &self.entity
+    }
+
+    /// What its lines say: errors and warnings first, each kind by level and text.
+    pub fn patterns(&self) -> Vec<LogPattern> {
+        let books = [self.severe.mined(), self.ordinary.mined()];
+        let each = books.iter().flat_map(|book| book.iter());
+        let told = each.map(|(key, pattern)| LogPattern {
+            pattern: key.pattern.clone(),
+            level: key.level.name(),
+            signal: key.signal,
+            peer: key.peer.clone().map(|(entity, role)| Peer { entity, role }),
+            example: pattern.sample.1.clone(),
+            times: pattern.times.clone(),
+        });
+        told.collect()
     }
 
     /// How many lines were not kept because there were more than [`MAX_LOG_PATTERNS`] patterns.

@@ -155,7 +155,7 @@ pub fn find_shift(points: &[(Timestamp, f64)], unit: &str, periods: &Periods) ->
 
 /// The shift of a series, as [`find_shift`] tells it. Where requests or failures are counted, the counts must also
 /// differ by more than the chance of counting ([`rates_differ`]): of what comes seldom, two in a row are no shift.
-pub(crate) fn shift_of(series: &Series, periods: &Periods) -> Option<Shift> {
+pub fn shift_of(series: &Series, periods: &Periods) -> Option<Shift> {
     let shift = find_shift(&series.points, &series.unit, periods)?;
     if !is_counted(series) {
         return Some(shift);

@@ -123,8 +123,10 @@ impl Shared {
             });
         }
         if !self.watched.status().takes_words {
-            return Err("this controller takes in nothing; begin anew with --cause or --not-cause"
-                .to_owned());
+            return Err(
+                "this controller takes in nothing while it runs; begin anew with what you know"
+                    .to_owned(),
+            );
         }
         let _turn = self.keeping.lock().await;
         let words = Words::from([(entity.clone(), word.clone())]);

@@ -177,10 +177,7 @@ impl Config {
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
         let place = file.display().to_string();
         let wrong = |reason: String| ConfigError { place: place.clone(), reason };
-        let text = text_of(file).map_err(|reason| match file.exists() {
-            true => wrong(reason),
-            false => wrong(format!("{reason}; `eog init on-call` writes one")),
-        })?;
+        let text = text_of(file).map_err(wrong)?;
         let read: File =
             toml::from_str(&text).map_err(|error| wrong(error.to_string().trim().to_owned()))?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();

@@ -194,7 +194,7 @@ impl Report {
             }
         };
         list("last evaluation failed", stale);
-        list("changed too often, so set to Defer", damped);
+        list("changed too often, so set to defer", damped);
         list("unread messages", unread);
         notes.extend(self.refusals());
         notes.extend(bootstrap.ignored.iter().map(|ignored| format!("left out: {ignored}")));

@@ -169,7 +169,7 @@ pub fn refusal(refusal: &Refusal) -> Option<String> {
     let edge = |edge: &ClaimEdge| format!("{} explains {}", edge.cause, edge.effect);
     Some(match refusal {
         Refusal::OriginWithoutLocalEvidence => {
-            "labelled Origin without citing evidence of its own; recorded as Defer".to_owned()
+            "labelled origin without citing evidence of its own; recorded as defer".to_owned()
         }
         Refusal::TextCut => "a text longer than 2,000 characters was truncated".to_owned(),
         Refusal::UnknownEvidence(id) => format!("evidence {id} is unknown; ignored"),
@@ -269,7 +269,7 @@ mod tests {
             (None, "own failure: it stopped", "own failure: it stopped"),
         ] {
             let by = if rule.is_some() { " " } else { ": " };
-            assert_eq!(told(rule, summary), format!("db: judged Symptom{by}{words}"));
+            assert_eq!(told(rule, summary), format!("db: judged symptom{by}{words}"));
         }
     }
 

@@ -2,7 +2,11 @@
 
 use crate::{MASK, Masker, StreamMasker};
 
-/// Masking is bounded and done once, also in pieces; a secret that has a name never survives.
+/// Stands for a secret.
+const CANARY: &str = "cAnArY4711x";
+
+/// Masking is bounded and done once, also in pieces; a secret that has a name never survives, nor does a private block,
+/// whatever stands before them.
 ///
 /// # Panics
 /// When that does not hold.
@@ -22,8 +26,13 @@ pub fn mask(bytes: &[u8]) {
     let once = masker.mask_value(path, value);
     assert!(once.len() <= (Masker::MAX_GROWTH * value.len()).max(MASK.len()));
     assert_eq!(masker.mask_value(path, &once), once, "a value masked twice");
-    let named = format!("{text}\npassword=cAnArY4711x\n");
-    assert!(!masker.mask(&named).contains("cAnArY4711x"), "a named secret survived");
+    let named = format!("{text}\npassword={CANARY}\n");
+    assert!(!masker.mask(&named).contains(CANARY), "a named secret survived");
+    let public = format!("-----BEGIN CERTIFICATE-----\n{named}-----END CERTIFICATE-----\n");
+    assert!(!masker.mask(&public).contains(CANARY), "it survived in a block that is public");
+    let private =
+        format!("{text}\n-----BEGIN PRIVATE KEY-----\n{CANARY}\n-----END PRIVATE KEY-----\n");
+    assert!(!masker.mask(&private).contains(CANARY), "a private block survived");
 }
 
 #[cfg(test)]

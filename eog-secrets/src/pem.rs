@@ -7,6 +7,9 @@ use memchr::memmem;
 /// How blocks begin.
 pub(crate) const BEGIN: &[u8] = b"-----BEGIN ";
 
+/// How they end.
+const END: &[u8] = b"-----END ";
+
 /// Longest label of a block.
 const MAX_LABEL: usize = 100;
 
@@ -20,7 +23,8 @@ pub(crate) struct Block {
 }
 
 /// The block that begins at this place. Without an end it reaches to the end of the text when it is
-/// private, since what follows may be the key; otherwise to the end of its label.
+/// private, since what follows may be the key; otherwise to the end of its label. So does a public one that holds
+/// anything but lines of base64, which are what is not searched.
 pub(crate) fn at(text: &[u8], start: usize) -> Option<Block> {
     let label_start = start + BEGIN.len();
     let after = text.get(label_start..)?;
@@ -33,10 +37,16 @@ pub(crate) fn at(text: &[u8], start: usize) -> Option<Block> {
         // No block: what stands behind is searched like any other text.
         return None;
     }
-    // What follows a private block without an end is masked, and not searched again.
-    let farthest = if private { after.len() } else { after.len().min(MAX_PUBLIC) };
-    let block = after.get(..farthest)?;
-    let end = memmem::find(block, b"-----END ").map(|end| {
+    let end = match (private, dashes) {
+        // What follows a private block without an end is masked, and not searched again.
+        (true, _) => memmem::find(after, END),
+        (false, Some(dashes)) => {
+            let body = dashes + 5;
+            lines(after.get(body..after.len().min(MAX_PUBLIC))?).map(|length| body + length)
+        }
+        (false, None) => None,
+    };
+    let end = end.map(|end| {
         let tail = after.get(end + 9..).unwrap_or_default();
         let tail = tail.get(..tail.len().min(MAX_LABEL)).unwrap_or_default();
         end + 9 + memmem::find(tail, b"-----").map_or(0, |dashes| dashes + 5)
@@ -45,9 +55,84 @@ pub(crate) fn at(text: &[u8], start: usize) -> Option<Block> {
     Some(Block { range: start..label_start + end.unwrap_or(open_end), private })
 }
 
+/// The length of the lines of base64 before the end of a block, if there is nothing else. All lines but the last are of
+/// one length (RFC 7468, section 2). Line ends may be escaped, as in JSON.
+fn lines(body: &[u8]) -> Option<usize> {
+    let (mut at, mut first, mut is_last) = (0, None, false);
+    loop {
+        let rest = body.get(at..)?;
+        let gap = gap(rest);
+        at += gap;
+        let rest = body.get(at..)?;
+        if rest.starts_with(END) {
+            return Some(at);
+        }
+        let word =
+            rest.iter().take_while(|b| b.is_ascii_alphanumeric() || b"+/".contains(b)).count();
+        let padding = rest.get(word..)?.iter().take(2).take_while(|b| **b == b'=').count();
+        let length = word + padding;
+        if gap == 0 || word == 0 || is_last {
+            return None;
+        }
+        let whole = *first.get_or_insert(length);
+        is_last = length < whole || padding > 0;
+        if length > whole {
+            return None;
+        }
+        at += length;
+    }
+}
+
+/// The length of line ends, with the spaces around them. Spaces alone are none.
+fn gap(text: &[u8]) -> usize {
+    let (mut length, mut ends) = (0, false);
+    loop {
+        let rest = text.get(length..).unwrap_or_default();
+        let slashes = rest.iter().take_while(|b| **b == b'\\').count();
+        let after = rest.get(slashes).copied();
+        let step = match (slashes, after) {
+            (0, Some(b'\n' | b'\r')) => 1,
+            (0, Some(b' ' | b'\t')) => {
+                length += 1;
+                continue;
+            }
+            (1.., Some(b'n' | b'r')) => slashes + 1,
+            _ => return if ends { length } else { 0 },
+        };
+        ends = true;
+        length += step;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_hides_in_a_public_block() {
+        let cert = |body: &str| {
+            format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n")
+        };
+        let masker = crate::Masker::new();
+        let line = "MIIDBTCCAe2gAwIBAgIIZq8rT1xWv5Kp3vN7yLkB9x7Qp2LmZ4vT8wAb12CdEf34";
+        for public in [
+            cert(line),
+            cert(&format!("{line}\n{line}\nZq8rT1xWv5Kp3vN7yLkB9x7Qp2LmZ4vT8wAb12CdEg==")),
+            cert(line).replace('\n', "\\n"),
+            cert(line).replace('\n', "\r\n    "),
+        ] {
+            assert_eq!(masker.mask(&public), public, "{public}");
+        }
+        for hidden in ["password=hunter2", "password: hunter2", "x\n\npassword=hunter2\ny"] {
+            let masked = masker.mask(&cert(hidden)).into_owned();
+            assert!(!masked.contains("hunter2") && masked.contains("[masked]"), "{masked}");
+        }
+        // A key behind a certificate that was cut.
+        let cut = format!(
+            "-----BEGIN CERTIFICATE-----\n{line}\n-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"
+        );
+        assert!(masker.mask(&cut).ends_with("[masked]"), "{}", masker.mask(&cut));
+    }
 
     #[test]
     fn what_only_begins_like_a_block_hides_nothing() {

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::pem;
 use crate::random::{Letters, decoded, is_hex, is_random};
 
 /// Shortest word that is looked at.
@@ -85,14 +84,8 @@ fn key_at(text: &[u8], word: &Range<usize>, inner: impl Fn(&[u8]) -> bool) -> Op
     let run_start = word.start + name_length(run);
     let run = text.get(run_start..word.end)?;
     if let Some(plain) = (run.len() >= SHORTEST).then(|| decoded(run)).flatten() {
-        let block = memchr::memmem::find(&plain, pem::BEGIN);
-        let private = block.and_then(|at| pem::at(&plain, at)).is_some_and(|block| block.private);
-        let secret = private || (block.is_none() && inner(&plain));
-        if secret {
-            return Some(run_start..word.end);
-        }
-        // What decodes to plain text is readable, and holds none.
-        return None;
+        // What decodes to plain text is readable: it holds a secret, or is none.
+        return inner(&plain).then_some(run_start..word.end);
     }
     let key = run.len() >= SHORTEST_KEY && is_random(run) && !is_path(run);
     key.then(|| run_start..lines_end(text, word.end))

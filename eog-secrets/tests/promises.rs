@@ -102,6 +102,23 @@ proptest! {
         let text = format!("{before}\npassword={canary}\n");
         prop_assert!(!Masker::new().mask(&text).contains(&canary));
     }
+
+    /// Private blocks are masked whole; of public ones only lines of base64 are passed over.
+    #[test]
+    fn no_canary_survives_in_a_block(
+        before in text(),
+        inside in text(),
+        canary in "[a-z]{4}[0-9]{4}[A-Z]{4}",
+    ) {
+        let public = format!(
+            "{before}-----BEGIN CERTIFICATE-----\n{inside}\npassword={canary}\n-----END CERTIFICATE-----"
+        );
+        prop_assert!(!Masker::new().mask(&public).contains(&canary));
+        let private = format!(
+            "{before}\n-----BEGIN PRIVATE KEY-----\n{canary}\n-----END PRIVATE KEY-----\n{inside}"
+        );
+        prop_assert!(!Masker::new().mask(&private).contains(&canary));
+    }
 }
 
 /// Text that was made to be slow takes time in proportion to its length: sixteen times the text, not

@@ -22,7 +22,7 @@ use crate::controllers::AnyFinished;
 use crate::listener::Listener;
 
 pub use chosen::{Chosen, Unarmed, no_program, one_model, pack, variables};
-pub use error::{JudgeError, OpeningError};
+pub use error::{IdleOptions, JudgeError, OpeningError};
 pub use settings::{By, Options, PolicyChoice, Settings, parse_policy};
 
 /// Who judges the runs of a session: makes one [`Judge`] for each run.

@@ -19,14 +19,31 @@ use crate::report::CaptureReport;
 /// Alerts about the alerting itself.
 const NOISE: [&str; 2] = ["InfoInhibitor", "Watchdog"];
 
-/// Writes the files of a bundle. What has no name that an entity can have is counted.
+/// Records that a bundle cannot have, by what they are.
+#[derive(Default)]
+struct Lost(BTreeMap<&'static str, usize>);
+
+impl Lost {
+    fn one(&mut self, what: &'static str) {
+        *self.0.entry(what).or_default() += 1;
+    }
+
+    fn told(self) -> Option<String> {
+        let each = self.0.into_iter().map(|(what, count)| format!("{count} {what}"));
+        let each: Vec<String> = each.collect();
+        let why = "whose name no entity can have, or whose time lies past the year 9999";
+        (!each.is_empty()).then(|| format!("records {why}: {}", each.join(", ")))
+    }
+}
+
+/// Writes the files of a bundle. What has no name that an entity can have, or no time, is counted.
 pub(crate) fn write(
     config: &SourceConfig,
     report: &CaptureReport,
     all: Piece,
     out: &Path,
 ) -> Result<Vec<String>, CaptureError> {
-    let mut left = Vec::new();
+    let (mut left, mut lost) = (Vec::new(), Lost::default());
     let mut writer = BundleWriter::new(Manifest::new(report.name.clone()));
     writer.manifest.window = report.window;
     let mut ignored: BTreeSet<String> = NOISE.iter().map(|name| (*name).to_owned()).collect();
@@ -36,15 +53,20 @@ pub(crate) fn write(
     for edge in &config.topology.edges {
         edges.insert((edge.source.clone(), edge.target.clone(), edge.relation.clone()));
     }
-    let (spans, calls) = spans(&all.spans);
-    let links = all.links.iter().filter_map(|link| {
-        let (source, target) = (id(&link.source)?, id(&link.target)?);
-        Some((source, target, link.relation.clone(), link.effects))
-    });
+    let (spans, calls) = spans(&all.spans, &mut lost);
+    let mut links = Vec::new();
+    for link in &all.links {
+        match (id(&link.source), id(&link.target)) {
+            (Some(source), Some(target)) => {
+                links.push((source, target, link.relation.clone(), link.effects));
+            }
+            _ => lost.one("edges"),
+        }
+    }
     let calls = calls.into_iter().map(|(source, target)| {
         (source, target, "calls".to_owned(), EffectDirection::TargetToSource)
     });
-    for (source, target, relation, effects) in links.chain(calls) {
+    for (source, target, relation, effects) in links.into_iter().chain(calls) {
         if source != target && edges.insert((source.clone(), target.clone(), relation.clone())) {
             writer.manifest.topology.edges.push(ManifestEdge { source, target, relation, effects });
         }
@@ -58,7 +80,10 @@ pub(crate) fn write(
         match alert.who.as_ref().and_then(id) {
             Some(entity) => {
                 entities.insert(entity.clone());
-                writer.alerts.extend(anomaly(alert, entity));
+                match anomaly(alert, entity) {
+                    Some(anomaly) => writer.alerts.push(anomaly),
+                    None => lost.one("alerts"),
+                }
             }
             None if ignored.contains(&alert.name) => {}
             None => {
@@ -72,7 +97,10 @@ pub(crate) fn write(
     }
     writer.alerts.sort_by(|a, b| (a.onset, &a.name, &a.entity).cmp(&(b.onset, &b.name, &b.entity)));
     for change in all.changes {
-        let (Some(time), Some(entity)) = (at(change.at), id(&change.who)) else { continue };
+        let (Some(time), Some(entity)) = (at(change.at), id(&change.who)) else {
+            lost.one("changes");
+            continue;
+        };
         let value = |value: Option<String>| value.map(|text| mask_named(&change.path, &text));
         entities.insert(entity.clone());
         writer.changes.push(ChangeRecord {
@@ -87,7 +115,10 @@ pub(crate) fn write(
     }
     writer.changes.sort_by(|a, b| (a.time, &a.entity, &a.path).cmp(&(b.time, &b.entity, &b.path)));
     for event in all.events {
-        let (Some(time), Some(entity)) = (at(event.at), id(&event.who)) else { continue };
+        let (Some(time), Some(entity)) = (at(event.at), id(&event.who)) else {
+            lost.one("events");
+            continue;
+        };
         entities.insert(entity.clone());
         writer.events.push(EventRecord {
             time,
@@ -99,16 +130,20 @@ pub(crate) fn write(
         });
     }
     for series in all.series {
-        let Some(entity) = id(&series.who) else { continue };
-        let peer = match series.peer {
-            Some((who, role)) => match id(&who) {
-                Some(entity) => Some(Peer { entity, role }),
-                None => continue,
-            },
-            None => None,
+        let peer = series.peer.map(|(who, role)| Some(Peer { entity: id(&who)?, role }));
+        let (Some(entity), false) = (id(&series.who), peer == Some(None)) else {
+            lost.one("series");
+            continue;
         };
+        let peer = peer.flatten();
         entities.insert(entity.clone());
-        let points = series.points.into_iter().filter_map(|(time, value)| Some((at(time)?, value)));
+        let points = series.points.into_iter().filter_map(|(time, value)| {
+            let time = at(time);
+            if time.is_none() {
+                lost.one("points");
+            }
+            Some((time?, value))
+        });
         writer.metrics.push(Series {
             entity,
             kind: EvidenceKind::Metric,
@@ -124,6 +159,7 @@ pub(crate) fn write(
     for line in all.lines {
         let (Ok(time), Some(entity)) = (Timestamp::from_nanosecond(line.at.into()), id(&line.who))
         else {
+            lost.one("log lines");
             continue;
         };
         entities.insert(entity.clone());
@@ -143,6 +179,7 @@ pub(crate) fn write(
         path: error.file.clone(),
         reason: error.reason.clone(),
     })?;
+    left.extend(lost.told());
     Ok(left)
 }
 
@@ -176,7 +213,7 @@ fn anomaly(alert: &Alert, entity: EntityId) -> Option<Anomaly> {
 }
 
 /// Spans with who is at their other end, and who calls whom.
-fn spans(spans: &[Span]) -> (Vec<SpanRecord>, BTreeSet<(EntityId, EntityId)>) {
+fn spans(spans: &[Span], lost: &mut Lost) -> (Vec<SpanRecord>, BTreeSet<(EntityId, EntityId)>) {
     let whose: BTreeMap<(&str, &str), &Who> =
         spans.iter().map(|span| ((&*span.trace, &*span.id), &span.who)).collect();
     let mut served: BTreeMap<(&str, &str), &Who> = BTreeMap::new();
@@ -186,7 +223,12 @@ fn spans(spans: &[Span]) -> (Vec<SpanRecord>, BTreeSet<(EntityId, EntityId)>) {
     let mut calls = BTreeSet::new();
     let mut records = Vec::new();
     for span in spans {
-        let Some(entity) = id(&span.who) else { continue };
+        let (Some(entity), Ok(time)) =
+            (id(&span.who), Timestamp::from_nanosecond(span.start.into()))
+        else {
+            lost.one("spans");
+            continue;
+        };
         let asked = matches!(span.kind.as_str(), "Client" | "Producer");
         let other = match asked {
             true => served.get(&(&*span.trace, &*span.id)).copied(),
@@ -206,7 +248,6 @@ fn spans(spans: &[Span]) -> (Vec<SpanRecord>, BTreeSet<(EntityId, EntityId)>) {
                 _ => (peer.clone(), entity.clone()),
             });
         }
-        let Ok(time) = Timestamp::from_nanosecond(span.start.into()) else { continue };
         let duration_ms = span.nanoseconds as f64 / 1e6;
         let has_ids = !span.trace.is_empty() && !span.id.is_empty();
         records.push(SpanRecord {
@@ -224,4 +265,85 @@ fn spans(spans: &[Span]) -> (Vec<SpanRecord>, BTreeSet<(EntityId, EntityId)>) {
         });
     }
     (records, calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use eog_core::Window;
+    use eog_core::evidence::Signal;
+
+    use super::*;
+    use crate::piece::{Change, Happened, Line, Link, Measured, Run};
+
+    /// Times of records are whole numbers, which reach further than a calendar does.
+    #[test]
+    fn what_a_bundle_cannot_have_is_counted() {
+        let (who, nobody) = (Who::service("cart"), Who::service("\u{1}"));
+        let event = |at, who: &Who| Happened {
+            at,
+            who: who.clone(),
+            reason: "Killed".to_owned(),
+            signal: Signal::Availability,
+            message: String::new(),
+        };
+        let change = Change {
+            at: i64::MAX,
+            who: who.clone(),
+            signal: Signal::Configuration,
+            path: "image".to_owned(),
+            old: None,
+            new: None,
+            description: String::new(),
+        };
+        let run = Run { active_at: i64::MAX, first: 0, last: 0 };
+        let series = |who: &Who| Measured {
+            who: who.clone(),
+            peer: None,
+            metric: "p95".to_owned(),
+            signal: Signal::Latency,
+            unit: "ms".to_owned(),
+            points: vec![(0, 1.0), (i64::MAX, 2.0), (i64::MIN, 3.0)],
+        };
+        let all = Piece {
+            events: vec![event(0, &who), event(i64::MAX, &who), event(0, &nobody)],
+            changes: vec![change],
+            alerts: vec![Alert {
+                name: "Slow".to_owned(),
+                labels: BTreeMap::new(),
+                who: Some(who.clone()),
+                description: String::new(),
+                runs: vec![run],
+            }],
+            series: vec![series(&who), series(&nobody)],
+            links: vec![Link {
+                source: who.clone(),
+                target: nobody.clone(),
+                relation: "calls".to_owned(),
+                effects: EffectDirection::TargetToSource,
+            }],
+            lines: vec![Line {
+                at: 0,
+                who: nobody,
+                level: String::new(),
+                text: "x".to_owned(),
+                trace: String::new(),
+                resource: BTreeMap::new(),
+            }],
+            ..Piece::default()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let minute = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+        let captured = Window::new(minute(0), minute(1)).unwrap();
+        let report = CaptureReport::new("night", None, captured);
+        let left = write(&SourceConfig::default(), &report, all, folder.path()).unwrap();
+        assert_eq!(
+            left,
+            [
+                "records whose name no entity can have, or whose time lies past the year 9999: 1 alerts, \
+              1 changes, 1 edges, 2 events, 1 log lines, 2 points, 1 series"
+            ]
+        );
+        let written = eog_evidence::Bundle::read(folder.path()).unwrap();
+        assert_eq!((written.events().count(), written.series().count()), (1, 1));
+    }
 }

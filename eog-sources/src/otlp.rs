@@ -124,7 +124,7 @@ impl<'a> Otlp<'a> {
             let addresses: Vec<String> =
                 self.config.listen.iter().map(ToString::to_string).collect();
             let addresses = addresses.join(", ");
-            lines.push(format!("receives OTLP at {addresses} while eog serve --on-call runs"));
+            lines.push(format!("receives OTLP at {addresses} while the on-call service runs"));
         }
         if self.config.files.is_empty() {
             return Ok(lines);
@@ -166,7 +166,7 @@ impl<'a> Otlp<'a> {
             Some(received) => {
                 Ok(received.piece(period, self.config.max_spans, self.config.max_logs))
             }
-            None => Err(AskError::NotAsked("eog serve --on-call alone receives")),
+            None => Err(AskError::NotAsked("the on-call service alone receives")),
         }
     }
 
@@ -401,7 +401,7 @@ fn log(given: &GivenLog, who: &crate::piece::Who, resource: &Attributes) -> Opti
     Some(Line {
         at,
         who: who.clone(),
-        level: eog_evidence::shorten(level, 40),
+        level: eog_evidence::shorten(&eog_evidence::mask_text(level), 40),
         text: text(&any(&given.body)),
         trace: id(&given.trace_id),
         resource: resource.clone(),

@@ -36,8 +36,8 @@ pub trait Concluded: Asserted {
 /// let case = seeded(topology("S1 calls S2"), ["S1"]);
 /// let run = run(Config::default(), case, &MemoryContext::default(), &policy_fn(healthy));
 /// assert_that(&run).evaluated(["S1"]).ends_with_label("S1", Label::Origin);
-/// // S1 should end as Origin, but is Healthy
-/// // #1 S1 visit 1 (Seed #0): Healthy "S1 operates normally" | …
+/// // S1 should end as origin, but is healthy
+/// // #1 S1 visit 1 (Seed #0): healthy "S1 operates normally" | …
 /// ```
 #[must_use = "call an assertion on it"]
 pub fn assert_that<T: Asserted + ?Sized>(subject: &T) -> Assertion<'_, T> {

@@ -20,7 +20,7 @@ const MAX_TEXT: usize = 80;
 /// assert_eq!(
 ///     render(run.ledger()),
 ///     "#0 opened: 2 entities, 1 edges, 0 alerts, starts at S1\n\
-///      #1 S1 visit 1 (Seed #0): Healthy \"S1 operates normally\" | changed: first | told S2 | \
+///      #1 S1 visit 1 (Seed #0): healthy \"S1 operates normally\" | changed: first | told S2 | \
 ///      warned Uncited\n"
 /// );
 /// ```

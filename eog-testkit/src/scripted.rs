@@ -124,10 +124,10 @@ mod tests {
             .fails("a", Failure::policy("tired"))
             .says("a", [say(Label::Origin)])
             .says("b", [say(Label::Healthy), say(Label::Symptom)]);
-        assert_eq!(labels(&policy, "b", 1), ["Healthy"]);
+        assert_eq!(labels(&policy, "b", 1), ["healthy"]);
         assert_eq!(
             labels(&policy, "a", 4),
-            ["Defer", "tired", "Origin", "the script of a has 3 lines, and this is call 4"]
+            ["defer", "tired", "origin", "the script of a has 3 lines, and this is call 4"]
         );
         assert_eq!(labels(&policy, "c", 1), ["the test has no script for c"]);
         assert_eq!(policy.unused(), [(entity("b"), 1)]);
@@ -138,7 +138,7 @@ mod tests {
         let policy = ScriptedPolicy::default()
             .says("a", [say(Label::Defer), say(Label::Healthy)])
             .repeat_last();
-        assert_eq!(labels(&policy, "a", 4), ["Defer", "Healthy", "Healthy", "Healthy"]);
+        assert_eq!(labels(&policy, "a", 4), ["defer", "healthy", "healthy", "healthy"]);
         assert_eq!(labels(&policy, "b", 1), ["the test has no script for b"]);
     }
 }

@@ -210,7 +210,7 @@ mod tests {
             on("a").kind(EvidenceKind::Change).signal(Signal::Demand).says(named("both")),
             on("a").kind(EvidenceKind::Change).says(named("changed")),
             on("a").trend(Signal::Traffic, Trend::Rising).says(named("more traffic")),
-            on("a").hears("b", Label::Origin).says(named("b says Origin")),
+            on("a").hears("b", Label::Origin).says(named("b says origin")),
             on("a").hears_claim("c", "b").says(named("c explains b")),
             on("a").when("omissions", |p| !p.context.omitted.is_empty()).fails("incomplete"),
             on_any().signal(Signal::Errors).answers(|p| named(p.entity.as_str())),
@@ -224,7 +224,7 @@ mod tests {
             (a().finding(finding("a").change("x", "1", "2")), "changed"),
             (a().finding(traffic(3.0)), "more traffic"),
             (a().finding(traffic(1.0)), "none of the 8 rules of the test matches the packet of a"),
-            (a().message("b", Label::Origin, ""), "b says Origin"),
+            (a().message("b", Label::Origin, ""), "b says origin"),
             (a().message_claiming("b", Label::Symptom, claim("c", "b", [])), "c explains b"),
             (a().omitted("much"), "incomplete"),
             (a().finding(finding("a").signal(Signal::Errors)), "a"),
@@ -246,7 +246,7 @@ mod tests {
         let rule = on("a").signal(Signal::Errors).hears("b", Label::Origin);
         assert_eq!(
             format!("{rule:?}"),
-            "Rule { entity: Some(\"a\"), when: [\"signal Errors\", \"b says Origin\"] }"
+            "Rule { entity: Some(\"a\"), when: [\"signal Errors\", \"b says origin\"] }"
         );
     }
 }

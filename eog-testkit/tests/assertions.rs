@@ -82,7 +82,7 @@ fn trouble_is_seen() {
 /// One failing assertion, and what its message must hold and must not hold.
 type Failing = (&'static str, fn(&Finished), &'static [&'static str], &'static [&'static str]);
 
-const ALL_OF_S4: &str = "#3 S4 visit 1 (Claim #2): Origin";
+const ALL_OF_S4: &str = "#3 S4 visit 1 (Claim #2): origin";
 
 #[rustfmt::skip]
 const FAILING: &[Failing] = &[
@@ -93,11 +93,11 @@ const FAILING: &[Failing] = &[
     ("evaluated_times", |run| _ = assert_that(run).evaluated_times("S5", 1),
         &["S5 should be evaluated 1 times, but was 0 times", "#0 opened"], &[]),
     ("ends_with_label", |run| _ = assert_that(run).ends_with_label("S4", Label::Origin),
-        &["S4 should end as Origin, but is Symptom", ALL_OF_S4, "#6 S4 visit 2"], &["#1 S2"]),
+        &["S4 should end as origin, but is symptom", ALL_OF_S4, "#6 S4 visit 2"], &["#1 S2"]),
     ("ends_with_label of none", |run| _ = assert_that(run).ends_with_label("S5", Label::Origin),
-        &["S5 should end as Origin, but was never evaluated"], &[]),
+        &["S5 should end as origin, but was never evaluated"], &[]),
     ("revised", |run| _ = assert_that(run).revised("S4", Label::Symptom, Label::Origin),
-        &["S4 should be revised from Symptom to Origin, but its labels are [Origin, Symptom]"], &["#1 S2"]),
+        &["S4 should be revised from symptom to origin, but its labels are [origin, symptom]"], &["#1 S2"]),
     ("claims", |run| _ = assert_that(run).claims("S4", "S3"),
         &["S4 → S3 should be live, but the live claims are [S1 → S2, S2 → S3, S3 → S4]", ALL_OF_S4], &["#9 S1"]),
     ("does_not_claim", |run| _ = assert_that(run).does_not_claim("S1", "S2"),
@@ -156,10 +156,10 @@ fn an_empty_ledger_is_not_intact() {
 fn ledgers_read_as_one_line_per_entry() {
     let expected = "\
 #0 opened: 5 entities, 0 edges, 0 alerts, starts at a, b, c, d, e
-#1 a visit 1 (Seed #0): Defer \"sure\" | changed: first | refused ClaimOnItself(ClaimEdge { cause: \"a\", effect: \"a\" }), OriginWithoutLocalEvidence | warned Uncited
-#2 b visit 1 (Seed #0): Defer \"not evaluated: no decision could be had\" | failed: \"no decision: the model is away\"
-#3 c visit 1 (Seed #0): Symptom \"line one\\nline two\" | changed: first | warned Uncited, SymptomWithoutCause
-#4 d visit 1 (Seed #0): Defer \"not evaluated: no context could be had\" | failed: \"no context: store is down\"
+#1 a visit 1 (Seed #0): defer \"sure\" | changed: first | refused ClaimOnItself(ClaimEdge { cause: \"a\", effect: \"a\" }), OriginWithoutLocalEvidence | warned Uncited
+#2 b visit 1 (Seed #0): defer \"not evaluated: no decision could be had\" | failed: \"no decision: the model is away\"
+#3 c visit 1 (Seed #0): symptom \"line one\\nline two\" | changed: first | warned Uncited, SymptomWithoutCause
+#4 d visit 1 (Seed #0): defer \"not evaluated: no context could be had\" | failed: \"no context: store is down\"
 ";
     assert_eq!(render(troubled().ledger()), expected);
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, StyledStr};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, ValueHint};
 use eog::Window;
-use eog_sre::tools::{ToolInfo, tools};
+use eog_sre::tools::{BundleToolbox, ToolInfo, tools};
 use serde_json::{Map, Value};
 
 use super::Reading;
@@ -16,7 +16,7 @@ Exit codes:
   0    the answer was printed
   1    output could not be written
   2    wrong command line, or invalid arguments for the tool
-  4    the snapshot cannot be used; the message names file, place and reason";
+  4    the input cannot be used; the message names file, place and reason";
 
 const CONDITIONS: &str = "\
 Conditions (--filter can be repeated; all must hold):
@@ -37,7 +37,7 @@ pub(crate) struct Tool {
 /// A question.
 #[derive(Clone, Debug)]
 pub(crate) enum Asked {
-    /// To a tool over snapshots.
+    /// To a tool over snapshots and bundles.
     Tool(Box<Call>),
     /// What a report cites.
     Evidence(Box<Evidence>),
@@ -163,8 +163,8 @@ impl FromArgMatches for Tool {
 
 fn subcommand(tool: &'static ToolInfo) -> Command {
     let snapshot = Arg::new("snapshot")
-        .value_name("SNAPSHOT")
-        .help("Folder of the snapshot (see docs/sre.md)")
+        .value_name("PATH")
+        .help(reads(tool))
         .required(true)
         .value_hint(ValueHint::DirPath)
         .value_parser(clap::value_parser!(PathBuf));
@@ -186,7 +186,7 @@ fn subcommand(tool: &'static ToolInfo) -> Command {
     let quiet = Arg::new("quiet")
         .long("quiet")
         .short('q')
-        .help("Print no progress and no notes about the snapshot")
+        .help("Print no progress and no notes about the input")
         .action(ArgAction::SetTrue);
     let command = Command::new(tool.name)
         .about(tool.summary)
@@ -195,6 +195,17 @@ fn subcommand(tool: &'static ToolInfo) -> Command {
         .arg(snapshot);
     let command = flags(tool).into_iter().fold(command, |command, flag| command.arg(flag.arg()));
     Reading::augment_args(command.args([json, architecture])).args([format, quiet])
+}
+
+/// What a tool can be asked about.
+fn reads(tool: &ToolInfo) -> &'static str {
+    match BundleToolbox::names().any(|name| name == tool.name) {
+        true => {
+            "Folder of the snapshot (see docs/sre.md) or the bundle (docs/bundle.md; flags for what bundles \
+             do not hold are refused)"
+        }
+        false => "Folder of the snapshot (see docs/sre.md)",
+    }
 }
 
 /// What a flag takes.
@@ -390,10 +401,10 @@ fn after_help(tool: &ToolInfo) -> String {
     let examples: Vec<Map<String, Value>> =
         tool.examples.iter().filter_map(|example| serde_json::from_str(example).ok()).collect();
     for example in &examples {
-        text.push_str(&format!("  eog tool {} SNAPSHOT{}\n", tool.name, in_flags(tool, example)));
+        text.push_str(&format!("  eog tool {} PATH{}\n", tool.name, in_flags(tool, example)));
     }
     if let Some(example) = tool.examples.first() {
-        text.push_str(&format!("  eog tool {} SNAPSHOT --json '{example}'\n", tool.name));
+        text.push_str(&format!("  eog tool {} PATH --json '{example}'\n", tool.name));
     }
     if flags(tool).iter().any(|flag| flag.argument == "filters") {
         text.push_str(&format!("\n{CONDITIONS}\n"));

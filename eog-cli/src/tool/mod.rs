@@ -1,14 +1,15 @@
-//! `eog tool`: one question to a snapshot.
+//! `eog tool`: one question to a snapshot or a bundle.
 
-mod bundle;
 mod evidence;
 mod ordered;
 mod table;
 
 use std::io::Read;
+use std::path::Path;
 
 use eog_report::clean::{clean_line, escape_json};
-use eog_sre::tools::{MAX_LIMIT, Toolbox, tools};
+use eog_session::source::Source as _;
+use eog_sre::tools::{BundleToolbox, MAX_LIMIT, tools};
 use serde_json::{Map, Value};
 
 use crate::args::{Asked, Call, Evidence, Tool, ToolFormat};
@@ -42,27 +43,20 @@ pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
     }
     let groups = groups(&arguments);
     let progress = Progress::start(call.quiet);
+    let (name, arguments) = (call.tool.name, Value::Object(arguments));
     let architecture = call.architecture.as_deref();
-    let answer = if call.tool.name == bundle::TOOL && bundle::is_bundle(&call.snapshot) {
-        let opened = source::open(
-            &progress,
-            &call.snapshot,
-            architecture,
-            &call.reading,
-            source::At::default(),
-        )?;
-        let context = bundle::context(&opened, &arguments)?;
-        serde_json::to_string_pretty(&context)
-            .map_err(|error| CliError::Usage(error.to_string()))?
+    let (answer, notes) = if is_bundle(&call.snapshot) {
+        let source = source::bundle(&progress, &call.snapshot, architecture, &call.reading)?;
+        let answer = source.tools().call_text(name, arguments)?;
+        (answer, source.incident().warnings.clone())
     } else {
         let source = source::snapshot(&progress, &call.snapshot, architecture, &call.reading)?;
-        let toolbox = source.tools();
-        let answer = toolbox.call_text(call.tool.name, Value::Object(arguments))?;
-        if !call.quiet {
-            progress.bar().suspend(|| note(toolbox));
-        }
-        answer
+        let answer = source.tools().call_text(name, arguments)?;
+        (answer, source.tools().snapshot().warnings().to_vec())
     };
+    if !call.quiet {
+        progress.bar().suspend(|| note(&notes));
+    }
     drop(progress);
     let text = match call.format {
         ToolFormat::Json => escape_json(&answer) + "\n",
@@ -80,7 +74,14 @@ fn list() -> String {
         text.push_str(&format!("{:longest$}  {}\n", tool.name, tool.summary));
     }
     text.push_str(&format!("{:longest$}  {}\n", Evidence::NAME, Evidence::SUMMARY));
-    text.push_str("\n`eog tool NAME --help` explains a tool; `eog tool NAME SNAPSHOT` runs it.\n");
+    text.push_str("\n`eog tool NAME --help` explains a tool; `eog tool NAME PATH` runs it.\n");
+    let of_bundles = |name: &&str| BundleToolbox::names().any(|known| known == *name);
+    let names = tools().iter().map(|tool| tool.name);
+    let others: Vec<&str> = names.filter(|name| !of_bundles(name)).collect();
+    text.push_str(&format!(
+        "They read snapshots and bundles; {} snapshots alone.\n",
+        others.join(", ")
+    ));
     text
 }
 
@@ -133,9 +134,13 @@ fn read(file: &str) -> std::io::Result<String> {
     }
 }
 
-/// Says on standard error what the snapshot lacks.
-fn note(toolbox: &Toolbox) {
-    let warnings = toolbox.snapshot().warnings();
+/// Whether a path leads to a bundle.
+fn is_bundle(path: &Path) -> bool {
+    path.join("bundle.json").is_file()
+}
+
+/// Says on standard error what the input lacks.
+fn note(warnings: &[String]) {
     for warning in warnings.iter().take(MAX_NOTES) {
         eprintln!("eog: note: {}", clean_line(warning));
     }

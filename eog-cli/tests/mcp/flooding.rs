@@ -4,23 +4,28 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::support::Place;
 
-/// More than what the pipes and the places of requests hold.
+/// Far more than what the pipes and the places of requests hold. As many answers of `tools/list` would be 100 MB.
 const ALL: usize = 3_000;
 
-/// What a debug build may grow by, in kilobytes. 3,000 answers of `tools/list` would be 100 MB.
+/// What a debug build may grow by, in kilobytes.
 const GROWTH: u64 = 48 * 1024;
+
+/// Makes a request longer, so that a pipe holds few of them.
+const PADDING: usize = 1_000;
 
 struct Flooded {
     child: Child,
     /// How many messages were written so far.
     sent: Arc<AtomicUsize>,
+    /// Whether nothing more is to be written.
+    enough: Arc<AtomicBool>,
     writing: Option<std::thread::JoinHandle<ChildStdin>>,
     before: Option<u64>,
 }
@@ -40,7 +45,10 @@ fn memory(child: &Child) -> Option<u64> {
 }
 
 fn list(id: usize) -> String {
-    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}))
+    let padding = "x".repeat(PADDING);
+    let list = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list",
+        "params": {"_meta": {"padding": padding}}});
+    format!("{list}\n")
 }
 
 fn cancel(id: usize) -> String {
@@ -68,10 +76,14 @@ impl Flooded {
         child.stdout = Some(output.into_inner());
         let before = memory(&child);
         let sent = Arc::new(AtomicUsize::new(0));
+        let enough = Arc::new(AtomicBool::new(false));
         let writing = std::thread::spawn({
-            let sent = sent.clone();
+            let (sent, enough) = (sent.clone(), enough.clone());
             move || {
                 for at in 0..ALL {
+                    if enough.load(Ordering::Relaxed) {
+                        break;
+                    }
                     // Fails when the server has given its client up.
                     if input.write_all(text(at).as_bytes()).is_err() {
                         break;
@@ -81,7 +93,7 @@ impl Flooded {
                 input
             }
         });
-        Self { child, sent, writing: Some(writing), before }
+        Self { child, sent, enough, writing: Some(writing), before }
     }
 
     /// Waits until no more is taken in, and gives how much was.
@@ -99,8 +111,10 @@ impl Flooded {
         assert!(now < before + GROWTH, "{before} kB became {now} kB");
     }
 
-    /// Reads everything; the client leaves when it has written everything.
+    /// Reads everything. What is not sent by now is not sent at all: it would prove nothing more. Then the client
+    /// leaves.
     fn answers(mut self) -> Vec<Value> {
+        self.enough.store(true, Ordering::Relaxed);
         let output = self.child.stdout.take().unwrap();
         let reading = std::thread::spawn(move || {
             let lines = BufReader::new(output).lines().map_while(Result::ok);

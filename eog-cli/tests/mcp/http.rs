@@ -121,12 +121,17 @@ fn strangers_are_refused_with_what_to_do() {
         401,
         "the token is wrong",
     );
-    refused(&format!("Host: evil.example.org\r\n{token}"), &hello, 403, "--allow-host");
+    refused(
+        &format!("Host: evil.example.org\r\n{token}"),
+        &hello,
+        403,
+        "have the server allow this host",
+    );
     refused(
         &format!("{host}{token}Origin: https://evil.example.org\r\n"),
         &hello,
         403,
-        "--allow-origin",
+        "unless the server allows their origin",
     );
     refused(&format!("{host}{token}"), &"x".repeat(5000), 413, "longer than 2000 bytes");
     refused(&format!("{host}{token}"), "this is no JSON", 400, "send one JSON-RPC object");

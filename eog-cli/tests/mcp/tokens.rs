@@ -62,10 +62,9 @@ async fn the_tools_and_their_answers_cost_an_agent_little() {
     // A whole context is JSON, which another eog reads as it is.
     let window = json!({"path": "flash-sale", "entity_id": "gateway",
         "start_time": "2026-03-20T11:38:00Z", "end_time": "2026-03-20T12:30:00Z"});
-    let context = agent.call_tool(call("get_context", window)).await.unwrap();
-    let read: Value = serde_json::from_str(&text(&context)).unwrap();
-    assert!(!read["findings"].as_array().unwrap().is_empty(), "{read}");
-    eprintln!("get_context: {} tokens", tokens(&context));
+    let context = ask("get_context", window).await;
+    let read: eog::LocalContext = serde_json::from_str(&text(&context)).unwrap();
+    assert!(!read.findings.is_empty(), "{}", text(&context));
     let nobody = json!({"path": "flash-sale", "entity_id": "databse",
         "start_time": "2026-03-20T11:38:00Z", "end_time": "2026-03-20T12:30:00Z"});
     let said = text(&agent.call_tool(call("get_context", nobody)).await.unwrap());

@@ -230,11 +230,11 @@ fn entries_are_listed_one_a_line_with_the_numbers_that_fork_takes() {
     assert_eq!(lines[0], "0  opened: 7 entities, 1 alert; starts at gateway");
     assert_eq!(
         lines[4],
-        "4  processor Symptom (unread message of a named cause, after entry 3, visit 2): \
+        "4  processor symptom (unread message of a named cause, after entry 3, visit 2): \
          belief changed; queued: database, gateway"
     );
-    assert_eq!(lines[6], "6  database Symptom (woken by entry 4, visit 2): belief changed");
-    assert_eq!(lines[9], "9  frontend Origin (second opinion, after entry 8, visit 2): unchanged");
+    assert_eq!(lines[6], "6  database symptom (woken by entry 4, visit 2): belief changed");
+    assert_eq!(lines[9], "9  frontend origin (second opinion, after entry 8, visit 2): unchanged");
 }
 
 #[test]

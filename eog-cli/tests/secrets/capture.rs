@@ -15,6 +15,29 @@ const ONSET: &str = "2026-01-01T10:47:00Z";
 /// The same in seconds.
 const AT: i64 = 1_767_264_420;
 
+/// The trace that a search of Tempo finds.
+const TRACE: &str = "2f3e0cee77ae5dc9c17ade3689eb2e54";
+
+/// A text as OTLP writes it in JSON.
+fn value(text: &str) -> Value {
+    json!({"stringValue": text})
+}
+
+/// A resource of OTLP that holds a text, and a span of it that does so wherever it can.
+fn resource(place: usize, text: &str) -> Value {
+    json!({"attributes": [
+        {"key": "service.name", "value": value(&name(place))}, {"key": "told", "value": value(text)}]})
+}
+
+fn span(trace: &str, place: usize, text: &str) -> Value {
+    let told = json!([{"key": "told", "value": value(text)}, {"key": "peer.service", "value": value(text)}]);
+    json!({"traceId": trace, "spanId": format!("f{place:015x}"), "name": text, "kind": "SPAN_KIND_CLIENT",
+        "startTimeUnixNano": (AT * 1_000_000_000).to_string(),
+        "endTimeUnixNano": (AT * 1_000_000_000 + 9_000_000).to_string(),
+        "attributes": told, "status": {"code": "STATUS_CODE_ERROR", "message": text},
+        "events": [{"name": text, "attributes": told}]})
+}
+
 /// A server that answers by path, whatever is asked.
 fn server(answers: Vec<(&'static str, Value)>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -55,8 +78,8 @@ fn name(place: usize) -> String {
     format!("service-{place}")
 }
 
-/// Each text in an alert, an annotation, labels of a series, a span with its tags and message, a log line,
-/// a change, and an object of a cluster with its event.
+/// Each text in an alert, an annotation, labels of a series, spans of Jaeger, Tempo and a file with their tags and
+/// messages, a log line, a change, and an object of a cluster with its event.
 fn write(folder: &Path, all: &[Planted]) {
     let each = |make: &dyn Fn(usize, &str) -> Value| -> Vec<Value> {
         all.iter().enumerate().map(|(place, one)| make(place, &one.text)).collect()
@@ -103,14 +126,23 @@ fn write(folder: &Path, all: &[Planted]) {
         ("/api/v1", json!({"items": []})),
         ("/apis", json!({"items": []})),
         ("/api/services", json!({"data": ["service-0"]})),
+        ("/api/search", json!({"traces": [{"traceID": TRACE, "rootServiceName": all[0].text}]})),
+        (
+            "/api/traces/",
+            json!({"batches": each(&|place, text| {
+                json!({"resource": resource(place, text),
+                    "scopeSpans": [{"spans": [span(TRACE, place, text)]}]})
+            })}),
+        ),
         ("/api/traces", json!({"data": traces})),
     ]);
     let lines = each(&|place, text| {
-        let value = |text: &str| json!({"stringValue": text});
-        json!({"resourceLogs": [{"resource": {"attributes": [
-            {"key": "service.name", "value": value(&name(place))}, {"key": "told", "value": value(text)}]},
+        let other = format!("{:032x}", place + 1_000_000);
+        json!({"resourceLogs": [{"resource": resource(place, text),
             "scopeLogs": [{"logRecords": [{"timeUnixNano": (AT * 1_000_000_000).to_string(),
-                "severityNumber": 17, "body": value(text)}]}]}]})
+                "severityNumber": 17, "severityText": text, "body": value(text)}]}]}],
+            "resourceSpans": [{"resource": resource(place, text),
+                "scopeSpans": [{"spans": [span(&other, place, text)]}]}]})
     });
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
     let changes = each(&|place, text| {
@@ -135,7 +167,7 @@ fn write(folder: &Path, all: &[Planted]) {
             "name = 'canaries'\nhistory = '40m'\nchanges = ['changes.json']\n\
              [prometheus]\nurl = '{server}'\nstep = '15s'\nscrape_interval = '15s'\n\
              [alertmanager]\nurl = '{server}'\n[otlp]\nfiles = ['logs.jsonl']\n\
-             [jaeger]\nurl = '{server}'\n[kubernetes]\nkubeconfig = 'kubeconfig'\n"
+             [jaeger]\nurl = '{server}'\n[tempo]\nurl = '{server}'\nparts = 1\n[kubernetes]\nkubeconfig = 'kubeconfig'\n"
         ),
     );
 }
@@ -157,9 +189,14 @@ fn no_secret_of_a_live_source_is_captured() {
     run(&["check", "source.toml"]);
     run(&["capture", "--from", "source.toml", "--window", window, "--out", "captured"]);
     run(&["investigate", "captured", "--out", "result", "--journal", "run.journal"]);
-    for file in ["alerts.json", "changes.json", "events.csv", "logs.csv"] {
+    for file in ["alerts.json", "changes.json", "events.csv", "logs.csv", "spans.csv"] {
         let text = fs::read_to_string(dir.path().join("captured").join(file)).unwrap();
         assert!(text.matches("[masked]").count() >= all.len() / 2, "{file}: {text:.2000}");
+        let traces = [TRACE, &format!("{:032x}", 1_000_000), &format!("{:032x}", 0)];
+        assert!(
+            file != "spans.csv" || traces.iter().all(|trace| text.contains(*trace)),
+            "{text:.2000}"
+        );
     }
     for folder in ["captured", "result"] {
         written.folder(&dir.path().join(folder));

@@ -117,7 +117,7 @@ impl Names<'_> {
 
     fn refusal(&self, refusal: &Refusal) -> String {
         match refusal {
-            Refusal::OriginWithoutLocalEvidence => "Origin without local evidence".to_owned(),
+            Refusal::OriginWithoutLocalEvidence => "origin without local evidence".to_owned(),
             Refusal::UnknownEvidence(id) => format!("unknown evidence {}", self.id(id)),
             Refusal::ClaimWithoutEvidence(e) => format!("{} without evidence", edge(e)),
             Refusal::ClaimBetweenOthers(e) => format!("{} between others", edge(e)),

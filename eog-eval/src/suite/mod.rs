@@ -28,6 +28,7 @@ pub use truth::{TRUTH_SUFFIX, Truth};
 
 use eog::Config;
 use eog_session::controllers::AnySettings;
+use eog_sre::Stop;
 
 use crate::error::EvalError;
 
@@ -48,6 +49,8 @@ pub struct Options {
     /// A folder for the ledgers of the first runs, as `NAME.jsonl`, and of the knock-outs, as
     /// `NAME.knocked-out.jsonl`.
     pub out: Option<PathBuf>,
+    /// When to leave it at what is scored so far: asked before each case.
+    pub stop: Option<Stop>,
 }
 
 impl Options {
@@ -59,6 +62,7 @@ impl Options {
             knock_out: false,
             ablations: false,
             out: None,
+            stop: None,
         }
     }
 }
@@ -93,7 +97,8 @@ pub(crate) fn evaluate_cases(
     let mut scores = Vec::new();
     let mut unusable: Vec<EvalError> = Vec::new();
     let mut ablations = ablation::Sum::default();
-    for case in cases {
+    let is_stopped = || options.stop.as_ref().is_some_and(Stop::is_wanted);
+    for case in cases.take_while(|_| !is_stopped()) {
         let scored = case.and_then(|case| {
             told(scores.len() + unusable.len(), all, &case.name);
             let kept = options.ablations.then(|| case.clone());
@@ -108,11 +113,15 @@ pub(crate) fn evaluate_cases(
             Err(error) => unusable.push(error),
         }
     }
+    let left = all.saturating_sub(scores.len() + unusable.len());
+    let not_scored = if is_stopped() { left } else { 0 };
     let reasons = unusable.iter().map(ToString::to_string).collect();
     match unusable.into_iter().next() {
         Some(first) if scores.is_empty() => Err(first),
+        None if scores.is_empty() && not_scored > 0 => Err(EvalError::Stopped),
         _ => Ok(SuiteReport {
             unusable: reasons,
+            not_scored,
             ablations: options.ablations.then(|| ablations.means()),
             ..SuiteReport::new(scores)
         }),

@@ -32,6 +32,8 @@ pub struct SuiteReport {
     pub left_out: Vec<String>,
     /// Cases that could not be used, each with the reason.
     pub unusable: Vec<String>,
+    /// Cases that were left, since the evaluation was stopped.
+    pub not_scored: usize,
 }
 
 /// How far several runs of the same cases agree, each run in an order of evaluation of its own.
@@ -125,6 +127,7 @@ impl SuiteReport {
             ablations: None,
             left_out,
             unusable: Vec::new(),
+            not_scored: 0,
         }
     }
 
@@ -136,7 +139,9 @@ impl SuiteReport {
         });
         let of_cases = self.cases.iter().flat_map(|case| case.notes.iter().cloned());
         let unusable = self.unusable.iter().map(|reason| format!("left out: {reason}"));
-        left_out.into_iter().chain(unusable).chain(of_cases).collect()
+        let stopped = (self.not_scored > 0)
+            .then(|| format!("stopped: {} more cases are not scored", self.not_scored));
+        stopped.into_iter().chain(left_out).chain(unusable).chain(of_cases).collect()
     }
 
     /// One row for each case.

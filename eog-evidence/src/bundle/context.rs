@@ -274,7 +274,7 @@ impl BundleContext {
 
     /// What is compared. Without a given baseline, it ends with the first measured harm upstream of
     /// the alerts, or with the first alert where that comes earlier.
-    fn periods(&self, window: Window) -> Periods {
+    pub fn periods(&self, window: Window) -> Periods {
         let onsets = self.bundle.anomalies.iter().flat_map(Anomaly::onsets);
         let first_alert = onsets.filter(|onset| window.contains(*onset)).min();
         let alerts = Periods {

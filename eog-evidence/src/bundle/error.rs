@@ -43,7 +43,7 @@ pub enum BundleError {
     /// It may need more memory than is allowed.
     #[error(
         "{} may need about {} MB of memory, by the size of its files, but only {} MB are allowed; keep only \
-         the time around the incident, or raise the limit (max_memory, --max-memory) if you know that it fits",
+         the time around the incident, or raise the limit, max_memory, if you know that it fits",
         dir.display(),
         needed.div_ceil(1_000_000),
         allowed / 1_000_000

@@ -38,9 +38,10 @@ pub use sibling::SiblingName;
 pub use source::BundleSource;
 pub use writer::BundleWriter;
 
-use crate::events::{event_findings, is_failure};
+use crate::events::{EventRecord, event_findings, is_failure};
 use crate::incident::Incident;
 use crate::intervals::Intervals;
+use crate::logs::LogPatterns;
 use crate::mask::mask_in_place;
 use crate::series::{MIN_BASELINE, Series};
 use crate::shift::MIN_RUN;
@@ -99,6 +100,21 @@ impl Bundle {
     /// All traced requests and calls, by entity.
     pub fn spans(&self) -> impl Iterator<Item = &SpanRecord> {
         self.telemetry.values().flat_map(|telemetry| &telemetry.spans)
+    }
+
+    /// All events, by entity.
+    pub fn events(&self) -> impl Iterator<Item = &EventRecord> {
+        self.telemetry.values().flat_map(|telemetry| &telemetry.events)
+    }
+
+    /// What log lines say, by entity. Lines themselves are not kept.
+    pub fn logs(&self) -> impl Iterator<Item = &LogPatterns> {
+        self.telemetry.values().map(|telemetry| &telemetry.logs)
+    }
+
+    /// Every entity of which anything was recorded.
+    pub fn recorded(&self) -> impl Iterator<Item = &EntityId> {
+        self.telemetry.keys()
     }
 
     /// What the start of an investigation needs.

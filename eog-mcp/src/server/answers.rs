@@ -20,11 +20,6 @@ const MAX_LISTED: usize = 100;
 /// Characters of an excerpt.
 const MAX_EXCERPT: usize = 400;
 
-/// A label, or what stands for one, as ledgers and all other JSON spell it.
-fn spelled(label: &impl std::fmt::Display) -> String {
-    label.to_string().to_ascii_lowercase()
-}
-
 fn summary(belief: Option<&Belief>) -> String {
     belief.map_or("not evaluated".to_owned(), |belief| shorten(&belief.summary))
 }

@@ -38,8 +38,8 @@ pub(super) struct Investigate {
     pub(super) controller: Option<Controller>,
     /// Rules of the controller `eog`: `default` is recommended, `paper` is Algorithm 1 of the paper.
     pub(super) profile: Option<Profile>,
-    /// Seconds after which nothing more is begun. What was found by then is the result, and `resume`
-    /// goes on.
+    /// Seconds after which nothing more is begun, counted from when the folder is read. What was found by
+    /// then is the result, and `resume` goes on.
     #[schemars(range(min = 1, max = 86_400))]
     pub(super) seconds: Option<u64>,
     /// Ask the person at the client for evidence that is missing (at most 5 questions, each can be

@@ -2,9 +2,10 @@
 //! comes of it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use eog::{EntityId, StopReason};
+use eog_evidence::{FilePlace, FolderHandle};
 use eog_report::Report;
 use eog_report::page::plain;
 use eog_session::Listener;
@@ -13,6 +14,7 @@ use eog_session::run::{
     Course, Ended, Records, RunError, Start, Steering, can_fork, same_judge, same_source,
 };
 use eog_session::source::{Later, Opened, Word, Words};
+use eog_sre::Stop;
 use tokio_util::sync::CancellationToken;
 
 use super::answers::Investigated;
@@ -26,11 +28,15 @@ use eog_session::store::{Began, InvestigationId, Part};
 /// Policy calls of an investigation unless the caller says otherwise.
 pub(super) const BUDGET: u64 = 200;
 
+/// Longer than any server runs.
+const NEVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
 /// What a run is made for, and how it is steered.
 pub(super) struct Making {
     pub(super) id: InvestigationId,
     pub(super) began: Began,
-    pub(super) seconds: Option<u64>,
+    /// When nothing more is begun.
+    pub(super) until: Instant,
     pub(super) steering: Steering,
     pub(super) listener: Arc<dyn Listener>,
 }
@@ -47,14 +53,14 @@ impl Server {
         let shared = &self.0;
         match work {
             Work::Begin(arguments) => {
+                let until = self.until(arguments.seconds);
                 let said = words("investigate", arguments.said.as_deref())?;
-                let (began, source, start) = self.begin(&arguments, gone)?;
+                let (began, source, start) = self.begin(&arguments, gone, until)?;
                 let id = shared.store.create(&began)?;
                 let _live = shared.runner.mark(&id);
                 let begun = self.hear(&id, said).and_then(|_| {
                     let records = Records::begin(&shared.store.journal(&id))?;
-                    let (id, seconds) = (id.clone(), arguments.seconds);
-                    let making = Making { id, began, seconds, steering, listener };
+                    let making = Making { id: id.clone(), began, until, steering, listener };
                     self.make(making, source, records, async |course| course.begin(start).await)
                 });
                 // Nothing makes room for what came to nothing, and what clients are told to resume stays.
@@ -68,17 +74,18 @@ impl Server {
                 begun
             }
             Work::Renew { id, folder, seconds } => {
-                self.renew(&id, folder, seconds, steering, listener, gone)
+                self.renew(&id, folder, self.until(seconds), steering, listener, gone)
             }
             Work::Fork { from, asked } => self.fork(&from, &asked, steering, listener, gone),
             Work::GoOn { id, seconds, answers, said } => {
+                let until = self.until(seconds);
                 let began = shared.store.began(&id)?;
                 // Whoever has the journal is the one that runs it.
                 let journal = AnyLedger::open_journal(&shared.store.journal(&id));
                 let (ledger, journal, _) =
                     journal.map_err(|error| Problem::of_journal(&id, error))?;
                 let _live = shared.runner.mark(&id);
-                let source = self.source(&began, gone)?;
+                let source = self.source(&began, gone, until)?;
                 let failed = |error| Problem::run(&id, &began.name, error);
                 let policies = &*shared.policies;
                 let watched = shared.board.watched(&id);
@@ -100,7 +107,7 @@ impl Server {
                 news.extend(self.hear(&id, said)?);
                 let records = Records::go_on(journal, &shared.store.journal(&id))?;
                 let (config, window) = (began.config.clone(), began.window);
-                let making = Making { id: id.clone(), began, seconds, steering, listener };
+                let making = Making { id: id.clone(), began, until, steering, listener };
                 self.make(making, source, records, async |course| match is_new {
                     true => {
                         let start = Start::of(&course.source, config, window)?;
@@ -134,7 +141,8 @@ impl Server {
             tool: "fork".to_owned(),
             wrong: vec![format!("at: {error}")],
         })?;
-        let source = self.source(&parent, gone)?;
+        let until = self.until(asked.seconds);
+        let source = self.source(&parent, gone, until)?;
         if !parent.is_renewed {
             same_source(&source, &ledger).map_err(failed)?;
         }
@@ -145,8 +153,7 @@ impl Server {
         let people = shared.store.people(from);
         let forked = shared.store.set_people(&id, &people).map_err(Problem::from).and_then(|()| {
             let records = Records::begin(&shared.store.journal(&id))?;
-            let (id, seconds) = (id.clone(), asked.seconds);
-            let making = Making { id, began, seconds, steering, listener };
+            let making = Making { id: id.clone(), began, until, steering, listener };
             let (ledger, at) = (&ledger, asked.at);
             self.make(making, source, records, async |course| {
                 course.fork(ledger, at, changes).await
@@ -167,6 +174,7 @@ impl Server {
         &self,
         arguments: &Investigate,
         gone: &CancellationToken,
+        until: Instant,
     ) -> Result<(Began, Opened, Start), Problem> {
         let shared = &self.0;
         let window = arguments.window()?;
@@ -174,8 +182,7 @@ impl Server {
         let architecture =
             arguments.architecture.as_deref().map(|path| shared.roots.file(path)).transpose()?;
         let called = shared.roots.name(folder.path());
-        let source = shared.library.load(&folder, architecture.as_ref(), Some(self.gone(gone)));
-        let source = source.map_err(|error| Problem::open(&called, &error))?;
+        let source = self.read_folder(&folder, architecture.as_ref(), gone, until)?;
         let config = arguments.settings(shared.policies.name(), BUDGET)?;
         let start = Start::of(&source, config, window)
             .map_err(|error| Problem::Input { folder: called, reason: error.to_string() })?;
@@ -192,22 +199,54 @@ impl Server {
         &self,
         began: &Began,
         gone: &CancellationToken,
+        until: Instant,
     ) -> Result<Opened, Problem> {
         let shared = &self.0;
         let folder = shared.roots.folder_at(&began.folder)?;
         let architecture =
             began.architecture.as_deref().map(|path| shared.roots.file_at(path)).transpose()?;
-        let loaded = shared.library.load(&folder, architecture.as_ref(), Some(self.gone(gone)));
-        let called = shared.roots.name(folder.path());
-        let source = loaded.map_err(|error| Problem::open(&called, &error))?;
+        let source = self.read_folder(&folder, architecture.as_ref(), gone, until)?;
         if !began.is_renewed {
             return Ok(source);
         }
         let path = source.path().to_owned();
+        let called = shared.roots.name(folder.path());
         let later = Later::new(source);
         let later =
             later.map_err(|error| Problem::Input { folder: called, reason: error.to_string() })?;
         Ok(Opened::new(path, later))
+    }
+
+    /// When a run of so many seconds begins nothing more, counted from now on: reading is a part of it.
+    pub(super) fn until(&self, seconds: Option<u64>) -> Instant {
+        let most = self.0.settings.max_time;
+        let length = seconds.map_or(most, Duration::from_secs).min(most);
+        let now = Instant::now();
+        // A length that no clock reaches is none.
+        now.checked_add(length).unwrap_or_else(|| now + NEVER)
+    }
+
+    /// Reads a folder, until time is up or nobody waits for it any more.
+    fn read_folder(
+        &self,
+        folder: &FolderHandle,
+        architecture: Option<&FilePlace>,
+        gone: &CancellationToken,
+        until: Instant,
+    ) -> Result<Opened, Problem> {
+        let is_late = move || Instant::now() >= until;
+        let is_gone = self.gone(gone);
+        let stop = Stop::when({
+            let is_gone = is_gone.clone();
+            move || is_late() || is_gone.is_wanted()
+        });
+        self.0.library.load(folder, architecture, Some(stop)).map_err(|error| {
+            let folder = self.0.roots.name(folder.path());
+            match error.is_cancelled() && is_late() && !is_gone.is_wanted() {
+                true => Problem::TimeIsUp { folder },
+                false => Problem::open(&folder, &error),
+            }
+        })
     }
 
     /// The answers to what may be asked at this point. Others come from a client that was not asked.
@@ -271,8 +310,7 @@ impl Server {
         run: impl AsyncFnOnce(Course<'_>) -> Result<Ended, RunError>,
     ) -> Result<Done, Problem> {
         let shared = &self.0;
-        let Making { id, began, seconds, steering, listener } = making;
-        let most = shared.settings.max_time;
+        let Making { id, began, until, steering, listener } = making;
         let words = shared.store.people(&id).words();
         let mut running = shared.board.begin(&id, steering.cancel());
         for (entity, word) in &words {
@@ -281,7 +319,7 @@ impl Server {
         let course = Course {
             words,
             records,
-            deadline: Some(seconds.map_or(most, Duration::from_secs).min(most)),
+            deadline: Some(until.saturating_duration_since(Instant::now())),
             steering,
             listener: Arc::new((listener, running.watched.clone())),
             ..Course::new(&*shared.policies, source)

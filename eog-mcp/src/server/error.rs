@@ -86,6 +86,8 @@ pub(super) enum Problem {
         "the time limit was reached before {0} could choose where to start; `resume` continues it"
     )]
     NotBegun(InvestigationId),
+    #[error("{folder}: the time limit was reached while it was read; give more `seconds`, or none")]
+    TimeIsUp { folder: String },
     #[error("{0}")]
     Judge(String),
     #[error(

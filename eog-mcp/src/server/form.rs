@@ -34,6 +34,9 @@ pub(super) fn form(toolset: Toolset, kind: Kind, mut result: CallToolResult) -> 
             if let (Some(hint), Some(omitted)) = (hint, rows["omitted"].as_array_mut()) {
                 omitted.push(hint);
             }
+            if matches!(kind, Kind::Context) {
+                lean(&mut rows);
+            }
             result.content = vec![ContentBlock::text(rows.to_string())];
             result.structured_content = None;
         }
@@ -53,6 +56,34 @@ pub(super) fn form(toolset: Toolset, kind: Kind, mut result: CallToolResult) -> 
         }
     }
     result
+}
+
+/// A context without what says nothing: members that are null, lists of the context itself that are empty, and the `.0` of
+/// whole numbers. Whoever reads it as a context gets the same one.
+fn lean(context: &mut Value) {
+    if let Value::Object(members) = context {
+        let says = |value: &Value| value.as_array().is_none_or(|list| !list.is_empty());
+        members.retain(|name, value| name == "findings" || says(value));
+    }
+    shorter(context);
+}
+
+fn shorter(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, value| !value.is_null());
+            members.values_mut().for_each(shorter);
+        }
+        Value::Array(list) => list.iter_mut().for_each(shorter),
+        Value::Number(number) => {
+            // Below 2^53 every whole number is exact; zero below zero is no whole number of JSON.
+            let whole = number.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < 9e15);
+            if let Some(whole) = whole.filter(|it| *it != 0.0 || it.is_sign_positive()) {
+                *value = Value::from(whole as i64);
+            }
+        }
+        _ => {}
+    }
 }
 
 fn text(result: &CallToolResult) -> String {
@@ -99,6 +130,10 @@ fn cut(words: &str) -> (String, bool) {
 
 #[cfg(test)]
 mod tests {
+    use eog::contract::Coverage;
+    use eog::evidence::{EvidenceTime, FindingContent, Signal};
+    use eog::{EntityId, EvidenceKind, LocalContext};
+
     use super::*;
 
     #[test]
@@ -109,6 +144,33 @@ mod tests {
         assert!(words.ends_with("Investigation inv-000001: done."), "{words}");
         assert!(words.contains(" more lines; see the resources"), "{words}");
         assert_eq!(cut("short\nwords"), ("short\nwords".to_owned(), false));
+    }
+
+    #[test]
+    fn a_context_without_what_says_nothing_is_the_same_context() {
+        let slow = FindingContent::new(
+            EntityId::new("db").unwrap(),
+            EvidenceKind::Metric,
+            Signal::Latency,
+            EvidenceTime::At("2026-01-01T10:04:00Z".parse().unwrap()),
+        );
+        let found = LocalContext {
+            findings: vec![
+                slow.clone().with_quantity(9.0, None, "ms").into(),
+                slow.clone().with_quantity(-0.0, Some(0.25), "ms").into(),
+                slow.with_change("spec", None, Some("2".into())).into(),
+            ],
+            coverage: Some(Coverage::default()),
+            ..LocalContext::default()
+        };
+        for context in [found, LocalContext::default()] {
+            let mut leaner = serde_json::to_value(&context).unwrap();
+            lean(&mut leaner);
+            let text = leaner.to_string();
+            assert!(!text.contains("null") && !text.contains("mentions"), "{text}");
+            assert!(!text.contains("9.0"), "{text}");
+            assert_eq!(serde_json::from_str::<LocalContext>(&text).unwrap(), context);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use eog::EntityId;
 use eog::ledger::Observation;
@@ -186,7 +187,7 @@ impl Server {
         &self,
         id: &InvestigationId,
         folder: PathBuf,
-        seconds: Option<u64>,
+        until: Instant,
         steering: Steering,
         listener: Arc<dyn Listener>,
         gone: &CancellationToken,
@@ -202,7 +203,7 @@ impl Server {
             began.is_renewed = !ledger.is_empty();
             shared.store.set_began(id, &began)?;
         }
-        let source = self.source(&began, gone)?;
+        let source = self.source(&began, gone, until)?;
         let failed = |error| Problem::run(id, &began.name, error);
         let is_new = ledger.is_empty();
         let then = if is_new { began.config.policy() } else { ledger.judge_at(u64::MAX) };
@@ -218,7 +219,7 @@ impl Server {
         }
         let records = Records::go_on(journal, &shared.store.journal(id))?;
         let (config, window) = (began.config.clone(), began.window);
-        let making = Making { id: id.clone(), began, seconds, steering, listener };
+        let making = Making { id: id.clone(), began, until, steering, listener };
         self.make(making, source, records, async |course| match is_new {
             true => {
                 let start = eog_session::run::Start::of(&course.source, config, window)?;

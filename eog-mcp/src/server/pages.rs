@@ -90,7 +90,7 @@ impl Server {
         if report.is_running {
             report.diagnosis.spent = self.0.board.watched(&id).status().spent;
         }
-        let source = self.source(&began, &CancellationToken::new()).ok();
+        let source = self.source(&began, &CancellationToken::new(), self.until(None)).ok();
         Ok(SoFar { report, steps: finished.steps(), source })
     }
 

@@ -10,7 +10,8 @@ use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
 
 use crate::support::{
-    EVALUATIONS, Held, PATIENCE, Place, call, client, connect, content, incident, serve, until,
+    EVALUATIONS, Held, PATIENCE, Place, call, client, connect, content, incident, open, serve,
+    text, until,
 };
 
 /// Label and evaluations that a run which nobody disturbs comes to.
@@ -213,4 +214,19 @@ async fn what_cannot_be_stopped_is_not_waited_for_longer_than_is_said() {
     assert!(gone.elapsed() < Duration::from_secs(5 + 5 + 10), "{:?}", gone.elapsed());
     assert_eq!(server.load(), (1, 0), "it is still stuck");
     drop(release);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_a_run_counts_from_the_reading_of_its_folder_on() {
+    let (place, held) = (Place::new(), Held::free());
+    let mut settings = place.settings();
+    settings.max_time = Duration::ZERO;
+    let server = open(settings, &held);
+    let (client, _serving) = connect(&server, client()).await;
+    let refused = client.call_tool(call("investigate", incident())).await.unwrap();
+    let said = text(&refused);
+    assert_eq!(refused.is_error, Some(true), "{said}");
+    assert!(said.contains("incident: the time limit was reached while it was read"), "{said}");
+    let listed = content(client.call_tool(call("list_investigations", json!({}))).await);
+    assert_eq!(listed["total"], 0, "nothing is left behind");
 }

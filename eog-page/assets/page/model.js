@@ -51,4 +51,4 @@ eog.roleWords = {
   cause: "cause", origin: "origin that explains no alert", symptom: "symptom", healthy: "healthy",
   unclear: "put off", unvisited: "not looked at",
 };
-eog.ofLabel = { Healthy: "healthy", Symptom: "symptom", Origin: "origin", Defer: "unclear" };
+eog.ofLabel = { healthy: "healthy", symptom: "symptom", origin: "origin", defer: "unclear" };

@@ -14,7 +14,7 @@ use eog_llm::{ConfigError, LlmRole, Notice, Recorded};
 use eog_mcp_client::{McpTools, SourceError, ToolsConfig};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy, LlmRoles,
-    ModelInfo, Opening, Pack, PackError, Prompter, load_skills,
+    ModelInfo, Opening, Pack, Prompter, load_skills,
 };
 
 use eog_report::Narrative;
@@ -54,7 +54,7 @@ impl Chosen {
     pub fn choose(options: &Options) -> Result<Self, JudgeError> {
         let chosen = Self::outline(options)?;
         if chosen.settings.asks_models() {
-            chosen.settings.llm.build(&variables).map_err(unusable)?;
+            chosen.settings.llm.build(&variables)?;
         }
         Ok(chosen)
     }
@@ -68,10 +68,10 @@ impl Chosen {
         if let PolicyChoice::Command(program) = &settings.policy
             && let Some(reason) = no_program(program)
         {
-            return Err(JudgeError::Choice(format!("--policy: {reason}")));
+            return Err(JudgeError::Option { option: "policy", reason });
         }
-        if let Some(reason) = settings.idle_options(options) {
-            return Err(JudgeError::Choice(reason));
+        if let Some(idle) = settings.idle_options(options) {
+            return Err(idle.into());
         }
         let pack = match settings.asks_models() {
             true => Some(Arc::new(pack(settings.prompts.as_deref())?)),
@@ -97,7 +97,7 @@ impl Chosen {
     /// # Errors
     /// [`JudgeError`] when settings of models do not fit.
     pub fn budget(&self) -> Result<Budget, JudgeError> {
-        Ok(self.settings.llm.build(&variables).map_err(unusable)?.meter.budget())
+        Ok(self.settings.llm.build(&variables)?.meter.budget())
     }
 
     /// The same, with models that spend from this purse: its budget holds for all who do so together, in place
@@ -151,8 +151,7 @@ impl Chosen {
         let Some(pack) = &self.pack else { return Ok(None) };
         let listener = Arc::clone(&run.listener);
         let notice = Notice::new(move |line| listener.notice(line));
-        let built = self.settings.llm.build_telling(&variables, Some(&notice));
-        let built = built.map_err(unusable)?;
+        let built = self.settings.llm.build_telling(&variables, Some(&notice))?;
         built.meter.charge(run.spent_before);
         if let Some(purse) = &self.purse {
             // These models are new, and have none.
@@ -185,13 +184,14 @@ impl Chosen {
         let prompter = |chain: Result<Vec<&str>, ConfigError>| {
             let infos = chain?.into_iter().map(|name| llm.info(name));
             let models = infos.map(|info| Ok(Arc::new(Unasked(info?)) as Arc<dyn ChatModel>));
-            Ok(Prompter::new(Arc::clone(pack), models.collect::<Result<_, ConfigError>>()?))
+            let models = models.collect::<Result<_, ConfigError>>()?;
+            Ok::<_, ConfigError>(Prompter::new(Arc::clone(pack), models))
         };
         let (explore, finalize) = (llm.explore_chain(), llm.finalize_chain());
-        let explore = prompter(explore).map_err(unusable)?;
-        let finalize = prompter(finalize).map_err(unusable)?;
+        let explore = prompter(explore)?;
+        let finalize = prompter(finalize)?;
         let [planner, executor, evaluator] =
-            LlmRole::ALL.map(|role| prompter(llm.role_chain(role)).map_err(unusable));
+            LlmRole::ALL.map(|role| prompter(llm.role_chain(role)));
         let roles = [planner?, executor?, evaluator?];
         Ok(Some(Unarmed { explore, finalize, roles }))
     }
@@ -352,7 +352,7 @@ pub fn one_model(
     llm.fallbacks.clear();
     llm.finalize_model = None;
     llm.roles = eog_llm::RolesConfig::default();
-    let built = llm.build(&variables).map_err(unusable)?;
+    let built = llm.build(&variables)?;
     let told = built.explore.into_iter().map(|model| {
         let listener = Arc::clone(listener);
         Arc::new(Announced { model, listener }) as Arc<dyn ChatModel>
@@ -414,21 +414,10 @@ impl ChatModel for Unasked {
 pub fn pack(prompts: Option<&Path>) -> Result<Pack, JudgeError> {
     let Some(prompts) = prompts else { return Ok(Pack::sre()) };
     let name = prompts.to_str().filter(|name| !name.contains(['/', '\\']) && !prompts.is_dir());
-    let pack = match name {
-        Some(name) => Pack::named(name),
-        None => Pack::load(prompts),
-    };
-    pack.map_err(|error| JudgeError::Choice(match error {
-        PackError::UnknownPack { name, known } => format!(
-            "--prompts {name}: there is neither a folder nor a pack of that name; the packs are \
-             {known}, and `eog prompt export {name}` creates such a folder"
-        ),
-        PackError::Unreadable { path, .. } if !path.exists() => format!(
-            "--prompts {}: there is no such folder; `eog prompt export FOLDER` creates one",
-            path.display()
-        ),
-        error => format!("--prompts: {error}"),
-    }))
+    Ok(match name {
+        Some(name) => Pack::named(name)?,
+        None => Pack::load(prompts)?,
+    })
 }
 
 /// What is wrong with the file that names servers, or with one of them.
@@ -444,7 +433,8 @@ fn skills(settings: &Settings, pack: Option<&Pack>) -> Result<Skills, JudgeError
     let mut skills = pack.map(Pack::skills).unwrap_or_default();
     if let Some(folder) = &settings.skills {
         let own = load_skills(folder);
-        skills.extend(own.map_err(|error| JudgeError::Choice(format!("--skills: {error}")))?);
+        let wrong = |reason| JudgeError::Option { option: "skills", reason };
+        skills.extend(own.map_err(|error| wrong(error.to_string()))?);
     }
     Ok(Skills::new(skills))
 }
@@ -452,11 +442,6 @@ fn skills(settings: &Settings, pack: Option<&Pack>) -> Result<Skills, JudgeError
 /// Environment variables. Empty ones count as absent.
 pub fn variables(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "map_err hands errors over by value")]
-fn unusable(error: ConfigError) -> JudgeError {
-    JudgeError::Choice(format!("{error}; `eog doctor` checks the configuration"))
 }
 
 /// Why a program cannot be started, reported once instead of for each entity. It is not run.
@@ -471,7 +456,7 @@ pub fn no_program(program: &OsStr) -> Option<String> {
     (!is_found).then(|| {
         format!(
             "there is no executable program {}; give its path, such as command:./triage.py, and \
-             its arguments with --policy-arg",
+             its arguments apart from it",
             path.display()
         )
     })

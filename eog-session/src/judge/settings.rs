@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use eog_llm::{LlmConfig, LlmRole};
 use serde::Deserialize;
 
-use super::JudgeError;
+use super::{IdleOptions, JudgeError};
 
 /// Maximum number of requests to models in one investigation, if no limit is set.
 const DEFAULT_MODEL_CALLS: u64 = 500;
@@ -84,7 +84,7 @@ pub fn parse_policy(text: &str) -> Result<PolicyChoice, String> {
         None if text == "llm" => Ok(PolicyChoice::Llm),
         Some(("command", "")) => Err("the program is missing after `command:`".to_owned()),
         Some(("command", program)) => Ok(PolicyChoice::Command(program.into())),
-        Some(("llm", model)) => Err(format!("write --policy llm --model {model}")),
+        Some(("llm", model)) => Err(format!("write `llm` alone, and give {model} as the model")),
         _ => Err("expected `evidence`, `llm` or `command:PROGRAM`".to_owned()),
     }
 }
@@ -197,36 +197,26 @@ impl Settings {
         if self.policy == PolicyChoice::Llm { By::Model } else { By::Rules }
     }
 
-    /// What is wrong with options for language models if none is used: they would be ignored
-    /// silently.
-    pub fn idle_options(&self, options: &Options) -> Option<String> {
+    /// The options for language models that are given although none is used.
+    pub fn idle_options(&self, options: &Options) -> Option<IdleOptions> {
         let given = [
-            ("--model", options.model.is_some()),
-            ("--base-url", options.base_url.is_some()),
-            ("--prompts", options.prompts.is_some()),
-            ("--skills", options.skills.is_some()),
-            ("--tools", options.tools.is_some()),
-            ("--max-model-calls", options.max_model_calls.is_some()),
-            ("--max-tokens", options.max_tokens.is_some()),
-            ("--max-usd", options.max_usd.is_some()),
-            ("--cassette", options.cassette.is_some()),
+            ("model", options.model.is_some()),
+            ("base_url", options.base_url.is_some()),
+            ("prompts", options.prompts.is_some()),
+            ("skills", options.skills.is_some()),
+            ("tools", options.tools.is_some()),
+            ("max_model_calls", options.max_model_calls.is_some()),
+            ("max_tokens", options.max_tokens.is_some()),
+            ("max_usd", options.max_usd.is_some()),
+            ("cassette", options.cassette.is_some()),
         ];
         let idle: Vec<&str> =
             given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
         if idle.is_empty() || self.asks_models() {
             return None;
         }
-        let judge = match self.policy {
-            PolicyChoice::Command(_) => "a program judges",
-            _ => "the built-in rules judge",
-        };
-        let (has, them) = if idle.len() == 1 { ("has", "it") } else { ("have", "them") };
-        Some(format!(
-            "{} {has} no effect, because {judge} and no language model is used: let one judge \
-             (--policy llm, --model), choose the start (--bootstrap model), search (--roles model) \
-             or write the report (--finalize model), or omit {them}",
-            idle.join(", ")
-        ))
+        let by_program = matches!(self.policy, PolicyChoice::Command(_));
+        Some(IdleOptions { options: idle, by_program })
     }
 
     /// Whether any model may be called.
@@ -356,7 +346,7 @@ mod tests {
             ..Options::default()
         };
         let of_option = settings(options, &variables, FILE);
-        assert_eq!(of_option.policy, PolicyChoice::Llm, "--model means a model");
+        assert_eq!(of_option.policy, PolicyChoice::Llm, "a model is to judge");
         assert_eq!(of_option.llm.budget.calls, Some(3));
         let url = of_option.llm.models["gemini/of-option"].base_url.as_deref();
         assert_eq!(url, Some("http://localhost:1/v1"));
@@ -366,8 +356,9 @@ mod tests {
     fn limits_of_models_that_nobody_asks_are_refused() {
         let limited = Options { max_model_calls: Some(3), ..Options::default() };
         let reason = settings(limited.clone(), &[], "").idle_options(&limited);
-        let said = reason.expect("no model is asked");
-        assert!(said.starts_with("--max-model-calls has no effect, because the built-in rules"));
+        let said = reason.expect("no model is asked").to_string();
+        assert!(said.starts_with("max_model_calls has no effect, because the built-in rules"));
+        assert!(!said.contains("--"), "{said}");
         assert_eq!(settings(limited.clone(), &[], FILE).idle_options(&limited), None);
         let telling = Options { finalize: Some(By::Model), ..limited };
         assert_eq!(settings(telling.clone(), &[], "").idle_options(&telling), None);

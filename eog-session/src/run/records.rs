@@ -31,8 +31,8 @@ pub enum RecordsError {
     #[error(transparent)]
     Side(#[from] SideError),
     /// Figures of another investigation would be taken for those of this one.
-    #[error("{}: it is left over from a journal that is gone; remove it, or give --journal \
-             another name than {}", side.display(), journal.display())]
+    #[error("{}: it is left over from a journal that is gone; remove it, or give the \
+             journal another name than {}", side.display(), journal.display())]
     LeftOver {
         /// The side file.
         side: PathBuf,

@@ -7,6 +7,7 @@ use eog::{
 };
 use eog_evidence::{Bundle, BundleContext, Chart, FolderHandle, Incident};
 use eog_sre::Stop;
+use eog_sre::tools::BundleToolbox;
 
 use super::live::add_report;
 use super::{Kind, OpenError, ReadOptions, Source, handle};
@@ -45,6 +46,11 @@ impl OfBundle {
         let mut opened = Self::new(Bundle::read_from(folder, options.max_memory, &is_gone)?);
         add_report(folder, &mut opened.incident);
         Ok(opened)
+    }
+
+    /// The tools that bundles answer.
+    pub fn tools(&self) -> BundleToolbox<'_> {
+        BundleToolbox::new(&self.incident, &self.context)
     }
 }
 

@@ -64,7 +64,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// Records cannot be used, where all are asked for.
-    #[error("{}: {}{}; mend or remove what cannot be used, or leave out --strict to go on without it",
+    #[error("{}: {}{}; mend or remove what cannot be used, or open it without asking for all (strict)",
             path.display(), eog_report::words::unusable(first), and_others(*others))]
     Unusable {
         /// The source.
@@ -115,10 +115,7 @@ impl OpenError {
 /// What is not there, by its name, and what to name instead.
 fn absent(path: &std::path::Path) -> &'static str {
     match path.extension().is_some_and(|ending| ending == "toml") {
-        true => {
-            "file; name one that says which live sources or MCP servers to ask (`eog init source` writes \
-             one)"
-        }
+        true => "file; name one that says which live sources or MCP servers to ask",
         false => "folder; name the one with the bundle or snapshot",
     }
 }

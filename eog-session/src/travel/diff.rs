@@ -23,7 +23,7 @@ pub struct Compared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the controllers {first} and {second} wrote these ledgers, whose entries do not compare; \
-         `eog replay` says what each concluded"
+         what each concluded can be read by itself"
 )]
 pub struct OtherControllers {
     /// The controller that wrote the first.

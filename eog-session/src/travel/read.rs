@@ -35,15 +35,15 @@ pub struct Read {
 #[non_exhaustive]
 pub enum ReadError {
     /// A folder without a ledger.
-    #[error("{}: this folder holds no ledger; name one that --out wrote, or the file of --journal",
+    #[error("{}: this folder holds no ledger; name a folder of results, or the file of a journal",
             path.display())]
     NoLedgerInside {
         /// Where it was looked for.
         path: PathBuf,
     },
     /// There is no such file.
-    #[error("{}: there is no such file; name the ledger or the folder that --out wrote, or the file \
-             of --journal", path.display())]
+    #[error("{}: there is no such file; name a ledger, a folder of results, or the file of a journal",
+            path.display())]
     Absent {
         /// The file.
         path: PathBuf,

@@ -228,7 +228,7 @@ fn line(given: LogRecord, who: &Who) -> Option<LineRow> {
     let at = times.into_iter().find(|at| *at > 0).and_then(|at| i64::try_from(at).ok())?;
     let level = match given.severity_text.as_str() {
         "" => crate::otlp::level(given.severity_number.into()).to_owned(),
-        told => eog_evidence::shorten(told, 40),
+        told => eog_evidence::shorten(&eog_evidence::mask_text(told), 40),
     };
     Some(LineRow {
         at,
@@ -240,7 +240,7 @@ fn line(given: LogRecord, who: &Who) -> Option<LineRow> {
 }
 
 fn points(metric: Metric, who: &Who, stream: u64, rows: &mut Rows, problems: &mut Problems) {
-    let name = eog_evidence::shorten(&metric.name, 200);
+    let name = eog_evidence::shorten(&eog_evidence::mask_text(&metric.name), 200);
     // Durations in milliseconds.
     let unit = if metric.unit == "s" { 1000.0 } else { 1.0 };
     let kind = |temporality: i32| match temporality == AggregationTemporality::Delta as i32 {

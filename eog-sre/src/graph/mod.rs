@@ -64,18 +64,7 @@ impl OperationalGraph {
 
     /// What an entity owns, over any chain of owners.
     pub(crate) fn owned_by(&self, owner: &EntityId) -> Vec<EntityId> {
-        let mut owned = BTreeSet::new();
-        let mut open = vec![owner.clone()];
-        while let Some(owner) = open.pop() {
-            for edge in self.topology.edges_at(&owner) {
-                let goes_down = edge.relation == relation::OWNS && edge.source == owner;
-                if goes_down && owned.insert(edge.target.clone()) {
-                    open.push(edge.target.clone());
-                }
-            }
-        }
-        owned.remove(owner);
-        owned.into_iter().collect()
+        owned_by(&self.topology, owner)
     }
 
     /// The workload that an entity belongs to over any chain of owners; a workload belongs to
@@ -133,4 +122,20 @@ impl Snapshot {
         graph.add_effects_on_alerted(self);
         graph
     }
+}
+
+/// What an entity owns, over any chain of owners.
+pub(crate) fn owned_by(topology: &Topology, owner: &EntityId) -> Vec<EntityId> {
+    let mut owned = BTreeSet::new();
+    let mut open = vec![owner.clone()];
+    while let Some(owner) = open.pop() {
+        for edge in topology.edges_at(&owner) {
+            let goes_down = edge.relation == relation::OWNS && edge.source == owner;
+            if goes_down && owned.insert(edge.target.clone()) {
+                open.push(edge.target.clone());
+            }
+        }
+    }
+    owned.remove(owner);
+    owned.into_iter().collect()
 }

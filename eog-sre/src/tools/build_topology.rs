@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::EntityId;
 use eog_core::incident::{Edge, EffectDirection};
+use eog_core::{EntityId, Topology};
 use serde::{Deserialize, Serialize};
 
 use super::entities::{self, Chosen};
@@ -119,13 +119,24 @@ topology_analysis is shorter.";
 
     fn run(&self, toolbox: &Toolbox) -> Result<TopologyPage, ToolError> {
         let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
-        let topology = graph.topology();
-        let entity = Chosen::new(|| entities::known(snapshot, graph), self.entity.as_deref())?;
+        self.of(graph.topology(), || entities::known(snapshot, graph), graph.warnings())
+    }
+}
+
+impl BuildTopology {
+    /// The answer by a topology, the entities that can be named, and the names that could not be resolved.
+    pub(super) fn of<'t>(
+        &self,
+        topology: &'t Topology,
+        known: impl FnOnce() -> BTreeSet<&'t EntityId>,
+        warnings: &[String],
+    ) -> Result<TopologyPage, ToolError> {
+        let entity = Chosen::new(known, self.entity.as_deref())?;
         let spaces = topology.entities().filter_map(names::namespace_of).collect();
         let namespaces = Choice::new("namespaces", &self.namespaces, &spaces)?;
         let kinds =
             Choice::new("kinds", &self.kinds, &topology.entities().map(names::kind_of).collect())?;
-        let relations = Choice::new("relations", &self.relations, &relation::ALL.into())?;
+        let relations = Choice::new("relations", &self.relations, &relations_of(topology))?;
         let is_chosen = |id: &&EntityId| {
             entity.fits(id)
                 && namespaces.fits(names::namespace_of(id).unwrap_or_default())
@@ -140,13 +151,19 @@ topology_analysis is shorter.";
         let edges: Vec<&Edge> = topology.edges().filter(is_chosen).collect();
         let (limit, offset, shown) = (self.limit, self.offset, !self.counts_only);
         Ok(TopologyPage {
-            kinds: counted(nodes.iter().map(|id| names::kind_of(id))),
+            kinds: counted(nodes.iter().map(|id| names::kind_of(id)).filter(|it| !it.is_empty())),
             relations: counted(edges.iter().map(|edge| edge.relation.as_str())),
             nodes: shown.then(|| Page::cut(nodes.into_iter(), offset, limit, node)),
             edges: shown.then(|| Page::cut(edges.into_iter(), offset, limit, TopologyEdge::from)),
-            warnings: graph.warnings().to_vec(),
+            warnings: warnings.to_vec(),
         })
     }
+}
+
+/// The relations that can be named: those of the domain, and others that there are.
+pub(super) fn relations_of(topology: &Topology) -> BTreeSet<&str> {
+    let others = topology.edges().map(|edge| edge.relation.as_str());
+    relation::ALL.into_iter().chain(others).collect()
 }
 
 fn node(id: &EntityId) -> TopologyNode {

@@ -40,7 +40,7 @@ pub(crate) fn one<'s>(
     match found.as_slice() {
         [one] => Ok(one),
         [] => {
-            let reason = format!("the snapshot has no entity {text:?}");
+            let reason = format!("there is no entity {text:?}");
             Err(ToolError::argument("entity", reason, near(text, names, "entities")))
         }
         several => {

@@ -4,6 +4,7 @@
 //! - [`Toolbox`] holds a snapshot with its graph and answers queries. A server needs only [`tools`]
 //!   and [`Toolbox::call`].
 //! - Each [`Tool`] is a struct of arguments; [`Toolbox::ask`] answers it.
+//! - [`BundleToolbox`] answers the tools that an incident bundle has records for.
 //! - All tools over tables of records are a [`TableQuery`], with conditions, groups, aggregates,
 //!   sorting and pages.
 //!
@@ -13,6 +14,7 @@
 //! [`Snapshot::open`]: crate::Snapshot::open
 
 mod build_topology;
+mod bundle;
 mod catalogue;
 mod entities;
 mod error;
@@ -31,6 +33,7 @@ mod toolbox;
 mod topology_analysis;
 
 pub use build_topology::{BuildTopology, NamedCount, TopologyEdge, TopologyNode, TopologyPage};
+pub use bundle::BundleToolbox;
 pub use catalogue::tools;
 pub use error::ToolError;
 pub use get_context_contract::GetContextContract;

@@ -126,11 +126,22 @@ pub(crate) fn metric_patterns<'n>(
     argument: &str,
     names: impl Iterator<Item = &'n str>,
 ) -> Result<Vec<Pattern>, ToolError> {
+    name_patterns(|| all.iter().map(|one| one.metric.as_ref()).collect(), argument, names)
+}
+
+/// The same of metrics that are known by these names.
+///
+/// # Errors
+/// [`ToolError::Argument`] with near names.
+pub(crate) fn name_patterns<'k, 'n>(
+    metrics: impl Fn() -> BTreeSet<&'k str>,
+    argument: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> Result<Vec<Pattern>, ToolError> {
     let mut known: Option<BTreeSet<&str>> = None;
     let each = names.map(|name| {
         if !name.contains(['*', '?']) {
-            let known =
-                known.get_or_insert_with(|| all.iter().map(|one| one.metric.as_ref()).collect());
+            let known = known.get_or_insert_with(&metrics);
             if !known.contains(name) {
                 let reason = format!("there is no metric {name:?}");
                 let hint = near(name, known.iter().copied(), "metrics");

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use eog_core::EntityId;
 use eog_core::incident::Edge;
+use eog_core::{EntityId, Topology};
 use serde::{Deserialize, Serialize};
 
 use super::query::{Names, Page};
 use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
-use crate::graph::{OperationalGraph, relation};
+use crate::graph::{owned_by, relation};
 use crate::names;
 
-use super::build_topology::Choice;
+use super::build_topology::{Choice, relations_of};
 
 /// Steps from the entity unless a number is given.
 const DEFAULT_HOPS: u32 = 3;
@@ -132,18 +132,29 @@ which edge.";
 
     fn run(&self, toolbox: &Toolbox) -> Result<TopologyView, ToolError> {
         let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        self.of(graph.topology(), || entities::known(snapshot, graph))
+    }
+}
+
+impl TopologyAnalysis {
+    /// The answer by a topology and the entities that can be named.
+    pub(super) fn of<'t>(
+        &self,
+        topology: &'t Topology,
+        known: impl FnOnce() -> BTreeSet<&'t EntityId>,
+    ) -> Result<TopologyView, ToolError> {
         if self.entity.trim().is_empty() {
             let hint = "give one such as shop/Service/cart; build_topology lists all of them";
             return Err(ToolError::argument("entity", "is missing", hint));
         }
-        let known = entities::known(snapshot, graph);
+        let known = known();
         let entity = entities::one(&known, &self.entity)?;
         if self.hops.is_some_and(|hops| hops > MAX_HOPS) {
             let reason = format!("at most {MAX_HOPS} hops are allowed");
             return Err(ToolError::argument("hops", reason, ""));
         }
-        let relations = Choice::new("relations", &self.relations, &relation::ALL.into())?;
-        let walk = Walk { graph, relations, hops: self.hops.unwrap_or(DEFAULT_HOPS) };
+        let relations = Choice::new("relations", &self.relations, &relations_of(topology))?;
+        let walk = Walk { topology, relations, hops: self.hops.unwrap_or(DEFAULT_HOPS) };
         let page = |reached: Vec<Reached>| {
             Page::cut(reached.into_iter(), self.offset, self.limit, |one| one)
         };
@@ -161,9 +172,9 @@ which edge.";
             dependents: wants_side(EffectSide::Downstream)
                 .then(|| page(walk.follow(&start, |at, edge| downstream(at, edge)))),
             callers: wants(TopologyMode::Callers)
-                .then(|| page(walk.follow(&faces(graph, entity), |at, edge| caller(at, edge)))),
+                .then(|| page(walk.follow(&faces(topology, entity), |at, edge| caller(at, edge)))),
             callees: wants(TopologyMode::Callees)
-                .then(|| page(walk.follow(&faces(graph, entity), |at, edge| callee(at, edge)))),
+                .then(|| page(walk.follow(&faces(topology, entity), |at, edge| callee(at, edge)))),
             infrastructure: wants(TopologyMode::Infrastructure)
                 .then(|| page(walk.hierarchy(entity, self.hops.unwrap_or(MAX_HOPS)))),
         })
@@ -171,10 +182,9 @@ which edge.";
 }
 
 /// The entity and the services that it stands behind, itself or with what it owns.
-fn faces<'a>(graph: &'a OperationalGraph, entity: &'a EntityId) -> BTreeSet<&'a EntityId> {
-    let topology = graph.topology();
+fn faces<'a>(topology: &'a Topology, entity: &'a EntityId) -> BTreeSet<&'a EntityId> {
     let mut faces = BTreeSet::from([entity]);
-    for one in graph.owned_by(entity).iter().chain([entity]) {
+    for one in owned_by(topology, entity).iter().chain([entity]) {
         let backs = |edge: &&Edge| edge.relation == relation::BACKS && edge.source == *one;
         faces.extend(topology.edges_at(one).filter(backs).map(|edge| &edge.target));
     }
@@ -207,7 +217,7 @@ fn other_end<'a>(at: &EntityId, edge: &'a Edge) -> &'a EntityId {
 }
 
 struct Walk<'g> {
-    graph: &'g OperationalGraph,
+    topology: &'g Topology,
     relations: Choice,
     hops: u32,
 }
@@ -225,7 +235,7 @@ impl Walk<'_> {
         for hops in 1..=self.hops {
             let mut next: BTreeMap<&EntityId, (&EntityId, &Edge)> = BTreeMap::new();
             for at in layer {
-                let edges = self.graph.topology().edges_at(at);
+                let edges = self.topology.edges_at(at);
                 for edge in edges.filter(|edge| self.relations.fits(&edge.relation)) {
                     if let Some(other) = step(at, edge).filter(|other| !known.contains(other)) {
                         next.entry(other).or_insert((at, edge));
@@ -249,7 +259,7 @@ impl Walk<'_> {
             if hops == most {
                 continue;
             }
-            let edges = self.graph.topology().edges_at(at);
+            let edges = self.topology.edges_at(at);
             let mut steps: Vec<(&EntityId, Way, &Edge)> = edges
                 .filter(|edge| self.relations.fits(&edge.relation))
                 .filter_map(|edge| Some((other_end(at, edge), way.turn(at, edge)?, edge)))

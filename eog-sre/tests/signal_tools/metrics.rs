@@ -206,7 +206,7 @@ fn arguments_that_cannot_be_used_are_named() {
         ),
         (
             json!({"entity": "shop/Pod/cart-2"}),
-            "entity: the snapshot has no entity \"shop/Pod/cart-2\"; did you mean shop/Pod/cart-1",
+            "entity: there is no entity \"shop/Pod/cart-2\"; did you mean shop/Pod/cart-1",
         ),
         (
             json!({"group_by": "containr"}),

@@ -170,7 +170,7 @@ fn a_period_that_nobody_recorded_is_no_silence() {
 fn arguments_that_cannot_be_used_are_named() {
     let toolbox = shop().open();
     let cases = [
-        (json!({"entity": "carts"}), "entity: the snapshot has no entity \"carts\"; "),
+        (json!({"entity": "carts"}), "entity: there is no entity \"carts\"; "),
         (
             json!({"error_threshold": 120}),
             "error_threshold: 120 is out of range; give a percentage from 0 to 100",

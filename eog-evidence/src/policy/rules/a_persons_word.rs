@@ -11,7 +11,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "a person's word",
     when: "a person says that it is the cause; or that it is not, and nothing here contradicts that",
-    decides: "`Origin` without a change; `Healthy`",
+    decides: "`origin` without a change; `healthy`",
     propose: |facts| Explanation::stated(propose(facts)),
 };
 

@@ -13,7 +13,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "accounted for by nobody",
     when: "a remainder",
-    decides: "`Origin` without a change; proposes at most two neighbours with a share",
+    decides: "`origin` without a change; proposes at most two neighbours with a share",
     propose: |facts| {
         let rest = facts.remainders.first().map(|rest| share_of(rest));
         let share = rest.map(|rest| own_part(facts).map_or(rest, |part| part.min(rest)));

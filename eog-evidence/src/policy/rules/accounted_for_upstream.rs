@@ -13,7 +13,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "accounted for upstream",
     when: "shares of at least half together, of at most two neighbours; or, where nothing adds up, neighbours that deviated no later",
-    decides: "`Symptom`; those neighbours → itself, at most two; three where nothing adds up",
+    decides: "`symptom`; those neighbours → itself, at most two; three where nothing adds up",
     propose: |facts| {
         let share = explained(facts).map(|(_, explaining)| {
             explaining.iter().map(|(_, share, _)| share).sum::<f64>().min(1.0)

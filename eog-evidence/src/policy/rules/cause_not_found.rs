@@ -11,7 +11,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "cause not found",
     when: "harm, or falling traffic",
-    decides: "`Symptom`; proposes two upstream neighbours, or callers",
+    decides: "`symptom`; proposes two upstream neighbours, or callers",
     propose: |facts| Explanation::unexplained(propose(facts)),
 };
 

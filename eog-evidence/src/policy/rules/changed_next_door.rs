@@ -11,7 +11,7 @@ use crate::policy::times::{Delay, surely_before};
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "changed next door",
     when: "harm of measured onset, and an upstream neighbour tells of a change of its own that explains nothing it knows, made before the harm and not long before",
-    decides: "`Symptom`; that neighbour → itself, the nearest before the harm",
+    decides: "`symptom`; that neighbour → itself, the nearest before the harm",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

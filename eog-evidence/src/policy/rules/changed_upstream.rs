@@ -15,7 +15,7 @@ use crate::policy::times::{Delay, made};
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "changed upstream",
     when: "harm, and a route",
-    decides: "`Symptom`; next hop → itself",
+    decides: "`symptom`; next hop → itself",
     propose,
 };
 

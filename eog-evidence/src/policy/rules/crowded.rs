@@ -10,7 +10,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "crowded",
     when: "a resource that others share is nearly full, and one of those that rest on it takes most of what is used more",
-    decides: "`Symptom`; that one → itself",
+    decides: "`symptom`; that one → itself",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -11,7 +11,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "crowds out",
     when: "it takes most of what is used more of a resource that it shares with others, that is nearly full, and no more requests explain it",
-    decides: "`Origin` without a change; itself → what it takes up",
+    decides: "`origin` without a change; itself → what it takes up",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -13,8 +13,8 @@ const MAX_CLAIMED: usize = 2;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "degraded upstream",
-    when: "harm, and an upstream neighbour whose share is not known says `Symptom` or `Origin` without accusing this entity",
-    decides: "`Symptom`; that neighbour → itself, at most two, origins first",
+    when: "harm, and an upstream neighbour whose share is not known says `symptom` or `origin` without accusing this entity",
+    decides: "`symptom`; that neighbour → itself, at most two, origins first",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

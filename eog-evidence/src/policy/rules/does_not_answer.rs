@@ -12,7 +12,7 @@ use crate::signs::role;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "does not answer",
     when: "accused by a caller, no evidence but what callers see of it, and nobody is upstream of it, or the search ends here",
-    decides: "`Origin` without a change if there is anything to cite, else `Defer`",
+    decides: "`origin` without a change if there is anything to cite, else `defer`",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -13,7 +13,7 @@ use crate::signs::role;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "failing callee",
     when: "errors or latency of calls to another entity",
-    decides: "`Symptom`; callee → itself, at most two",
+    decides: "`symptom`; callee → itself, at most two",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

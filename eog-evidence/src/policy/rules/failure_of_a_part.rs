@@ -10,7 +10,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "failure of a part",
     when: "as *own failure*, but what failed first, and alone, is one part of the entity, such as a pod of a workload",
-    decides: "`Symptom`; the part → itself",
+    decides: "`symptom`; the part → itself",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -13,7 +13,7 @@ use crate::signs::{is_nearly_full, role};
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "first in trouble",
     when: "somebody asks about it, or rests on it and does worse while it rests on nobody; own harm of measured onset that more than an alert and more than a full resource tells of, and all upstream neighbours have said what they know; or such harm where the search ends",
-    decides: "`Origin` without a change",
+    decides: "`origin` without a change",
     propose: |facts| Explanation::sharing(propose(facts), own_part(facts)),
 };
 

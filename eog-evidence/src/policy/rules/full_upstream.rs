@@ -11,7 +11,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "full upstream",
     when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not",
-    decides: "`Symptom`; that one → itself, at a dead end the next",
+    decides: "`symptom`; that one → itself, at a dead end the next",
     propose,
 };
 

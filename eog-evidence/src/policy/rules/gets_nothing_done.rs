@@ -19,7 +19,7 @@ const MAJORITY: f64 = 0.5;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "gets nothing done",
     when: "it takes less than half of the usual while nearly all of a resource of it is used, and no callee became slower in the same measure, fails or does worse",
-    decides: "`Origin` without a change",
+    decides: "`origin` without a change",
     propose: |facts| Explanation::sharing(propose(facts), own_part(facts)),
 };
 

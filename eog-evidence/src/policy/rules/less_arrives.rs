@@ -15,7 +15,7 @@ const MAX_CAUSES: usize = 2;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "less arrives",
     when: "falling traffic, no harm but what callers see of it, and something that it rests on, or a caller, does worse",
-    decides: "`Symptom`; that → itself, at most two",
+    decides: "`symptom`; that → itself, at most two",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

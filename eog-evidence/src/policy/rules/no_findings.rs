@@ -11,7 +11,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "no findings",
     when: "no findings at all",
-    decides: "`Defer`",
+    decides: "`defer`",
     propose: |facts| Explanation::unexplained(propose(facts)),
 };
 

@@ -11,7 +11,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "no part in it",
     when: "no alert here, and less than a tenth of what any alert that it reaches shows can have come from here or passed through here",
-    decides: "`Healthy`",
+    decides: "`healthy`",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

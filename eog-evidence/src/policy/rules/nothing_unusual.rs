@@ -11,7 +11,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "nothing unusual",
     when: "findings, all as usual; or an own change that explains nothing known, a surge that nobody asks about, or findings of signal `other` that rose or fell",
-    decides: "`Healthy`; `Defer` in the other cases",
+    decides: "`healthy`; `defer` in the other cases",
     propose: |facts| Explanation::unexplained(propose(facts)),
 };
 

@@ -11,7 +11,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "on the path",
     when: "accused, no harm, and a route that precedes any surge",
-    decides: "`Defer`; next hop → itself",
+    decides: "`defer`; next hop → itself",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -24,7 +24,7 @@ const MAX_IMPACT: usize = 400;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "own change",
     when: "an own change that is no restart, with what it can explain: an impact; without a route an accusation; or harm that begins after it and that no route fits better",
-    decides: "`Origin`; itself → next hop of the first impact, else → the accuser",
+    decides: "`origin`; itself → next hop of the first impact, else → the accuser",
     propose,
 };
 

@@ -10,7 +10,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "own failure",
     when: "a failure that more than an alert tells of, and that no earlier surge, no earlier change upstream, and (for a mere crash) no degraded upstream neighbour explains",
-    decides: "`Origin` without a change; itself → a caller that wrongly claims to have overloaded it",
+    decides: "`origin` without a change; itself → a caller that wrongly claims to have overloaded it",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

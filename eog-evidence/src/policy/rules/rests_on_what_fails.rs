@@ -10,7 +10,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "rests on what fails",
     when: "accused by a caller, no harm, and an upstream neighbour that it does not call, such as its pod, does worse",
-    decides: "`Symptom`; that neighbour → itself",
+    decides: "`symptom`; that neighbour → itself",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -12,7 +12,7 @@ use crate::signs::{is_more_load, role};
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "source of demand",
     when: "named as a cause, sends more traffic than usual, and nobody is upstream of it",
-    decides: "`Origin` without a change; itself → those that name it",
+    decides: "`origin` without a change; itself → those that name it",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

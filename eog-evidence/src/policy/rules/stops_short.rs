@@ -12,7 +12,7 @@ use crate::signs::role;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "stops short",
     when: "others are called at least a third less often for each request than usual, and no call that is made fails or is slow",
-    decides: "`Origin` without a change",
+    decides: "`origin` without a change",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

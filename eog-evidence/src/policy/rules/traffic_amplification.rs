@@ -12,7 +12,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "traffic amplification",
     when: "the entity suffers from load, or is accused of overloading, or exhausted a callee; and somebody is known to send more",
-    decides: "`Symptom`; each sender → itself, itself → each exhausted callee",
+    decides: "`symptom`; each sender → itself, itself → each exhausted callee",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -33,31 +33,31 @@ fn what_a_callee_accounts_for_says_more_than_that_it_is_slow() {
             "a slow callee, nothing on the books",
             vec![late(), slow("callee")],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "the rest is its own: a starved caller sees all its calls late",
             vec![late(), slow("callee"), share("callee", 5), rest(Signal::Latency, 95)],
             vec![],
-            "Origin, accounted for by nobody ?callee",
+            "origin, accounted for by nobody ?callee",
         ),
         (
             "another accounts for it",
             vec![late(), slow("callee"), share("other", 90), share("callee", 5)],
             vec![],
-            "Symptom, accounted for upstream other>me",
+            "symptom, accounted for upstream other>me",
         ),
         (
             "calls that fail stay",
             vec![alert(9), calling("callee", 9), share("other", 90), share("callee", 5)],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "books on which nothing is say nothing",
             vec![late(), slow("callee"), share("callee", 0)],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
     ]);
 }
@@ -66,24 +66,24 @@ fn what_a_callee_accounts_for_says_more_than_that_it_is_slow() {
 fn who_leaves_calls_out_stops_short() {
     let healthy = || steady(Signal::Latency);
     check(vec![
-        ("calls are left out", vec![healthy(), left_out("b")], vec![], "Origin, stops short"),
+        ("calls are left out", vec![healthy(), left_out("b")], vec![], "origin, stops short"),
         (
             "calls that it makes fail",
             vec![healthy(), left_out("b"), calling("a", 9)],
             vec![],
-            "Symptom, failing callee a>me",
+            "symptom, failing callee a>me",
         ),
         (
             "a change upstream may explain it",
             vec![healthy(), left_out("b"), errors(9), route(5, "callee")],
             vec![],
-            "Symptom, changed upstream callee>me",
+            "symptom, changed upstream callee>me",
         ),
         (
             "called more often is no such thing",
             vec![healthy(), sent_more("b")],
             vec![],
-            "Healthy, nothing unusual",
+            "healthy, nothing unusual",
         ),
     ]);
 }
@@ -92,18 +92,18 @@ fn who_leaves_calls_out_stops_short() {
 fn whoever_is_hit_hardest_is_proposed_first() {
     let unheard = || vec![says("callee", Label::Defer, &[], &[])];
     check(vec![
-        ("nothing known", vec![late()], unheard(), "Symptom, cause not found ?callee"),
+        ("nothing known", vec![late()], unheard(), "symptom, cause not found ?callee"),
         (
             "hit hardest, and on the way",
             vec![late(), hit("far"), hit("near")],
             unheard(),
-            "Symptom, cause not found ?far ?near",
+            "symptom, cause not found ?far ?near",
         ),
         (
             "found itself healthy",
             vec![late(), hit("callee"), hit("far")],
             vec![says("callee", Healthy, &[], &[])],
-            "Symptom, cause not found ?far",
+            "symptom, cause not found ?far",
         ),
     ]);
 }
@@ -121,13 +121,13 @@ fn a_full_resource_is_to_blame_where_nothing_else_is() {
         vec![says("caller", Symptom, &["me > caller"], &[Log]), says("callee", upstream, &[], &[])]
     };
     check(vec![
-        ("all upstream are well", vec![full(0.9)], accused(Healthy), "Origin, first in trouble"),
-        ("not nearly full", vec![full(0.7)], accused(Healthy), "Symptom, cause not found"),
+        ("all upstream are well", vec![full(0.9)], accused(Healthy), "origin, first in trouble"),
+        ("not nearly full", vec![full(0.7)], accused(Healthy), "symptom, cause not found"),
         (
             "who rests on others may be full of what waits for them",
             vec![full(0.9)],
             accused(Symptom),
-            "Symptom, degraded upstream callee>me",
+            "symptom, degraded upstream callee>me",
         ),
     ]);
 }

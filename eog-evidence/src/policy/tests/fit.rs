@@ -39,37 +39,37 @@ fn own_changes_give_way_to_what_fits_better() {
             "harm, and a change elsewhere much nearer before it",
             vec![change(Configuration, 5), route(20, "callee"), errors(21)],
             vec![],
-            "Symptom, changed upstream callee>me",
+            "symptom, changed upstream callee>me",
         ),
         (
             "harm, and a change elsewhere about as near",
             vec![change(Configuration, 5), route(8, "callee"), errors(21)],
             vec![],
-            "Origin, own change",
+            "origin, own change",
         ),
         (
             "changed when in trouble by a change elsewhere",
             vec![change(Configuration, 20), route(5, "callee"), errors(6), alert(21)],
             vec![],
-            "Symptom, changed upstream callee>me",
+            "symptom, changed upstream callee>me",
         ),
         (
             "blamed for what passes through",
             vec![change(Configuration, 20), route(5, "callee")],
             blamed(),
-            "Defer, on the path callee>me",
+            "defer, on the path callee>me",
         ),
         (
             "an alert that it reaches follows",
             vec![change(Configuration, 5), impact(5, 9, "caller"), route(20, "callee")],
             vec![],
-            "Origin, own change me>caller",
+            "origin, own change me>caller",
         ),
         (
             "blamed, and nothing of its own is measured",
             vec![change(Configuration, 5), impact(5, 9, "caller"), route(3, "callee")],
             blamed(),
-            "Origin, own change me>caller",
+            "origin, own change me>caller",
         ),
         (
             "blamed, and what it serves is as usual",
@@ -80,13 +80,13 @@ fn own_changes_give_way_to_what_fits_better() {
                 steady(Signal::Errors),
             ],
             blamed(),
-            "Defer, on the path callee>me",
+            "defer, on the path callee>me",
         ),
         (
             "an alert follows, what it serves is as usual, and nothing else explains it",
             vec![change(Configuration, 5), impact(5, 9, "caller"), steady(Signal::Errors)],
             vec![],
-            "Origin, own change me>caller",
+            "origin, own change me>caller",
         ),
     ]);
 }
@@ -108,19 +108,19 @@ fn few_failed_calls_do_not_explain_many_failed_requests() {
             "half as many",
             vec![calls("callee", 10.0), counted(errors(9), 20.0)],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "far fewer",
             vec![calls("callee", 1.0), calls("other", 15.0), counted(errors(9), 20.0)],
             vec![],
-            "Symptom, failing callee other>me",
+            "symptom, failing callee other>me",
         ),
         (
             "far fewer, and lines tell of them, whose number is not known",
             vec![calls("callee", 1.0), log, counted(errors(9), 20.0)],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
     ]);
 }
@@ -132,49 +132,49 @@ fn callees_count_when_they_account_for_it() {
             "far fewer calls fail than elsewhere",
             vec![failing("callee", 0.5), failing("other", 0.1), alert(10)],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "about as many",
             vec![failing("callee", 0.5), failing("other", 0.3), alert(10)],
             vec![],
-            "Symptom, failing callee callee>me other>me",
+            "symptom, failing callee callee>me other>me",
         ),
         (
             "far fewer than here, and a change has a path here",
             vec![failing("callee", 0.1), measured(errors(9), 0.0, 0.5), route(8, "other")],
             vec![],
-            "Symptom, changed upstream other>me",
+            "symptom, changed upstream other>me",
         ),
         (
             "far fewer than here, and nothing else is known",
             vec![failing("callee", 0.1), measured(errors(9), 0.0, 0.5)],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "slow ones explain no errors while others fail",
             vec![slow("other", 900.0), failing("callee", 0.1), alert(10)],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "slow ones explain errors when none fails",
             vec![slow("other", 900.0), alert(10)],
             vec![],
-            "Symptom, failing callee other>me",
+            "symptom, failing callee other>me",
         ),
         (
             "failing ones explain no latency while others are slow",
             vec![failing("callee", 0.1), slow("other", 900.0), late(10)],
             vec![],
-            "Symptom, failing callee other>me",
+            "symptom, failing callee other>me",
         ),
         (
             "hardly slower than before, beside much slower",
             vec![slow("callee", 150.0), slow("other", 900.0), late(10)],
             vec![],
-            "Symptom, failing callee other>me",
+            "symptom, failing callee other>me",
         ),
     ]);
 }
@@ -187,19 +187,19 @@ fn nothing_comes_through_a_neighbour_that_is_well() {
             "not heard yet",
             vec![route(5, "callee"), errors(9)],
             vec![],
-            "Symptom, changed upstream callee>me",
+            "symptom, changed upstream callee>me",
         ),
         (
             "it does not know",
             vec![route(5, "callee"), errors(9)],
             heard(Label::Defer),
-            "Symptom, changed upstream callee>me",
+            "symptom, changed upstream callee>me",
         ),
         (
             "it is well",
             vec![route(5, "callee"), errors(9)],
             heard(Healthy),
-            "Symptom, cause not found",
+            "symptom, cause not found",
         ),
     ]);
 }
@@ -228,26 +228,26 @@ fn failures_are_located() {
             "an alert alone",
             vec![finding(EvidenceKind::Alert, Signal::Availability, Trend::Rising, 9)],
             vec![],
-            "Symptom, cause not found ?callee",
+            "symptom, cause not found ?callee",
         ),
         (
             "an alert and an event",
             vec![finding(EvidenceKind::Alert, Signal::Availability, Trend::Rising, 9), crash(8)],
             vec![],
-            "Origin, own failure",
+            "origin, own failure",
         ),
         (
             "one part first",
             vec![part("pod", 8), crash(9)],
             vec![],
-            "Symptom, failure of a part pod>me",
+            "symptom, failure of a part pod>me",
         ),
-        ("one part later", vec![part("pod", 9), crash(8)], vec![], "Origin, own failure"),
+        ("one part later", vec![part("pod", 9), crash(8)], vec![], "origin, own failure"),
         (
             "several parts",
             vec![part("pod", 8), part("pod2", 9), crash(10)],
             vec![],
-            "Origin, own failure",
+            "origin, own failure",
         ),
     ]);
 }
@@ -261,30 +261,30 @@ fn less_arrives() {
     };
     let caller = || says("caller", Symptom, &["me > caller"], &[Log]);
     check(vec![
-        ("a caller does worse", vec![fewer()], vec![caller()], "Symptom, less arrives caller>me"),
+        ("a caller does worse", vec![fewer()], vec![caller()], "symptom, less arrives caller>me"),
         (
             "callers see calls fail that do not reach it",
             vec![seen(), fewer()],
             vec![caller()],
-            "Symptom, less arrives caller>me",
+            "symptom, less arrives caller>me",
         ),
         (
             "it fails itself",
             vec![errors(9), fewer()],
             vec![caller()],
-            "Symptom, cause not found ?callee",
+            "symptom, cause not found ?callee",
         ),
         (
             "a change has a path here",
             vec![fewer(), route(5, "callee")],
             vec![caller()],
-            "Defer, on the path callee>me",
+            "defer, on the path callee>me",
         ),
         (
             "callers are healthy",
             vec![fewer()],
             vec![says("caller", Healthy, &[], &[])],
-            "Symptom, cause not found",
+            "symptom, cause not found",
         ),
     ]);
 }
@@ -294,12 +294,12 @@ fn traffic_that_follows_a_change_elsewhere_does_not_enter_here() {
     let more = || traffic(Trend::Rising, 9, 400.0);
     let blamed = || vec![says("caller", Symptom, &["me > caller"], &[Log])];
     check(vec![
-        ("after it", vec![more(), route(9, "callee")], blamed(), "Defer, on the path callee>me"),
+        ("after it", vec![more(), route(9, "callee")], blamed(), "defer, on the path callee>me"),
         (
             "before it",
             vec![more(), route(10, "callee")],
             blamed(),
-            "Defer, demand enters here ?caller",
+            "defer, demand enters here ?caller",
         ),
     ]);
 }
@@ -314,26 +314,26 @@ fn what_still_reaches_a_service_says_nothing_of_the_rest() {
             "its pod fails",
             vec![steady()],
             vec![caller(), pod(Origin)],
-            "Symptom, rests on what fails pod>me",
+            "symptom, rests on what fails pod>me",
         ),
         (
             "its pod is well",
             vec![steady()],
             vec![caller(), pod(Healthy)],
-            "Healthy, nothing unusual",
+            "healthy, nothing unusual",
         ),
-        ("nobody complains", vec![steady()], vec![pod(Origin)], "Healthy, nothing unusual"),
+        ("nobody complains", vec![steady()], vec![pod(Origin)], "healthy, nothing unusual"),
         (
             "it does worse itself",
             vec![errors(9)],
             vec![caller(), pod(Origin)],
-            "Symptom, degraded upstream pod>me",
+            "symptom, degraded upstream pod>me",
         ),
         (
             "a change has a path here",
             vec![steady(), route(5, "callee")],
             vec![caller(), pod(Origin)],
-            "Defer, on the path callee>me",
+            "defer, on the path callee>me",
         ),
     ];
     check(rows);

@@ -50,25 +50,25 @@ fn who_is_full_upstream_is_named_where_nothing_else_explains_an_alert() {
             "far upstream somebody is full",
             vec![late(), full()],
             vec![],
-            "Symptom, full upstream store>me",
+            "symptom, full upstream store>me",
         ),
         (
             "somebody is merely slower",
             vec![late(), hit("store", Signal::Latency)],
             vec![],
-            "Symptom, cause not found ?store ?callee",
+            "symptom, cause not found ?store ?callee",
         ),
         (
             "calls are slow",
             vec![late(), full(), slower(225.0)],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "no alert here",
             vec![errors(9), full()],
             vec![],
-            "Symptom, cause not found ?store ?callee",
+            "symptom, cause not found ?store ?callee",
         ),
     ]);
 }
@@ -78,55 +78,55 @@ fn who_is_full_of_what_does_not_get_done_hangs() {
     let hangs = || vec![late(), used(0.9), fewer(20.0)];
     let and = |more: FindingContent| hangs().into_iter().chain([more]).collect();
     check(vec![
-        ("full, and hardly anything done", hangs(), vec![], "Origin, gets nothing done"),
+        ("full, and hardly anything done", hangs(), vec![], "origin, gets nothing done"),
         (
             "half as much is done",
             vec![late(), used(0.9), fewer(50.0)],
             vec![],
-            "Symptom, cause not found ?callee",
+            "symptom, cause not found ?callee",
         ),
         (
             "not nearly full",
             vec![late(), used(0.7), fewer(20.0)],
             vec![],
-            "Symptom, cause not found ?callee",
+            "symptom, cause not found ?callee",
         ),
         (
             "as much is done as ever",
             vec![late(), used(0.9)],
             vec![],
-            "Symptom, cause not found ?callee",
+            "symptom, cause not found ?callee",
         ),
         // Each piece of work is held 9 / 0.2 = 45 times as long.
         (
             "a callee became half as many times slower",
             and(slower(225.0)),
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "a callee became a little slower",
             and(slower(224.0)),
             vec![],
-            "Origin, gets nothing done",
+            "origin, gets nothing done",
         ),
         (
             "calls fail",
             and(with_peer(errors(9), "callee", PeerRole::Callee)),
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "a callee says that it is the cause",
             hangs(),
             vec![says("callee", Origin, &[], &[Event])],
-            "Symptom, degraded upstream callee>me",
+            "symptom, degraded upstream callee>me",
         ),
         (
             "a callee does worse, too",
             hangs(),
             vec![says("callee", Symptom, &[], &[Log])],
-            "Origin, gets nothing done",
+            "origin, gets nothing done",
         ),
     ]);
 }
@@ -139,31 +139,31 @@ fn who_takes_up_what_others_need_is_named_however_well_it_does() {
             "taken up by one",
             vec![used(0.9), taken("guest", PeerRole::Mentioned)],
             vec![],
-            "Symptom, crowded guest>me",
+            "symptom, crowded guest>me",
         ),
         (
             "takes up another",
             vec![taken("host", PeerRole::NextDownstream)],
             vec![],
-            "Origin, crowds out me>host",
+            "origin, crowds out me>host",
         ),
         (
             "takes up another, and has next to nothing of what alerts show",
             vec![part(), taken("host", PeerRole::NextDownstream)],
             vec![],
-            "Origin, crowds out me>host",
+            "origin, crowds out me>host",
         ),
         (
             "has next to nothing of it, and takes nothing up",
             vec![part(), used(0.7)],
             vec![],
-            "Healthy, no part in it",
+            "healthy, no part in it",
         ),
         (
             "a share of lost time is no resource",
             vec![late(), rest(Signal::Latency, 90)],
             vec![],
-            "Origin, accounted for by nobody",
+            "origin, accounted for by nobody",
         ),
     ]);
 }
@@ -177,25 +177,25 @@ fn callees_that_have_none_of_the_lost_time_explain_none() {
             "next to nothing",
             vec![late(), failing(), share(9)],
             vec![],
-            "Symptom, cause not found ?callee",
+            "symptom, cause not found ?callee",
         ),
         (
             "a tenth",
             vec![late(), failing(), share(10)],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "requests fail, too",
             vec![alert(9), failing(), share(9)],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
         (
             "who has the time is not known",
             vec![late(), failing()],
             vec![],
-            "Symptom, failing callee callee>me",
+            "symptom, failing callee callee>me",
         ),
     ]);
 }
@@ -222,9 +222,9 @@ fn a_node_that_bears_others_in_trouble_is_asked_at_once() {
         }
         in_short(&EvidencePolicy::default().judge(&packet))
     };
-    assert_eq!(judged(Symptom, false), "Origin, first in trouble");
-    assert_eq!(judged(Healthy, false), "Symptom, cause not found");
-    assert_eq!(judged(Symptom, true), "Symptom, cause not found ?rack");
+    assert_eq!(judged(Symptom, false), "origin, first in trouble");
+    assert_eq!(judged(Healthy, false), "symptom, cause not found");
+    assert_eq!(judged(Symptom, true), "symptom, cause not found ?rack");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_little_more_load_fits_in_where_there_is_room() {
 
     let asked = |to| vec![late(), used(0.5), traffic(Trend::Rising, 5, to)];
     check(vec![
-        ("fits in", asked(140.0), vec![], "Symptom, cause not found ?callee"),
-        ("half more", asked(150.0), vec![], "Defer, demand enters here ?caller"),
+        ("fits in", asked(140.0), vec![], "symptom, cause not found ?callee"),
+        ("half more", asked(150.0), vec![], "defer, demand enters here ?caller"),
     ]);
 }

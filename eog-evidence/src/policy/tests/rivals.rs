@@ -80,7 +80,7 @@ fn a_deploy_after_the_harm_began_explains_nothing() {
         };
         for late in [10, 120, 590] {
             let decision = judged(findings(harm + late), vec![], |_| {});
-            assert_eq!(rule(&decision), "Symptom, failing callee", "{late}");
+            assert_eq!(rule(&decision), "symptom, failing callee", "{late}");
             let lost = &decision.alternatives[0];
             assert_eq!(lost.rule.as_deref(), Some("own change"));
             assert_eq!(lost.lost, "the harm was there before the change was made");
@@ -88,7 +88,7 @@ fn a_deploy_after_the_harm_began_explains_nothing() {
         }
         // Within the interval it may have come first.
         let decision = judged(findings(harm + 5), vec![], |_| {});
-        assert_eq!(rule(&decision), "Origin, own change");
+        assert_eq!(rule(&decision), "origin, own change");
     }
 }
 
@@ -96,9 +96,9 @@ fn a_deploy_after_the_harm_began_explains_nothing() {
 fn without_measured_harm_trouble_upstream_that_came_first_is_the_better_explanation() {
     for harm in BEGINNINGS {
         for (upstream, expected) in [
-            (harm - 30, "Symptom, degraded upstream"),
+            (harm - 30, "symptom, degraded upstream"),
             // The change came first: the callee may suffer for its own reasons.
-            (harm + 200, "Origin, own change"),
+            (harm + 200, "origin, own change"),
         ] {
             let deployed = harm + 100;
             let alert = dated(alert(0), harm + 600, 0);
@@ -122,7 +122,7 @@ fn of_several_changes_the_one_nearest_before_the_onset_is_put_forward() {
         findings.extend([reaches(harm + 60, harm + 300), harmed]);
         let ids: Vec<_> = findings.iter().cloned().map(Finding::new).collect();
         let decision = judged(findings, vec![], |_| {});
-        assert_eq!(rule(&decision), "Origin, own change");
+        assert_eq!(rule(&decision), "origin, own change");
         let cited: Vec<_> =
             decision.evidence.iter().filter(|id| id.kind() == EvidenceKind::Change).collect();
         assert_eq!(cited, [ids[1].id()], "one change is cited");
@@ -160,7 +160,7 @@ fn a_change_long_before_needs_evidence_for_the_delay() {
         ];
         let heard = || vec![says("callee", Healthy, &[], &[])];
         let decision = judged(findings.clone(), heard(), |_| {});
-        assert_eq!(rule(&decision), "Origin, first in trouble");
+        assert_eq!(rule(&decision), "origin, first in trouble");
         assert!(decision.evidence.iter().all(|id| id.kind() != EvidenceKind::Change));
         assert!(decision.summary.contains("no change that fits of me is on record"));
         let doubted = &decision.alternatives[0];
@@ -173,9 +173,9 @@ fn a_change_long_before_needs_evidence_for_the_delay() {
             let leaking = findings.iter().cloned().chain([dated(filling, began, 30)]).collect();
             rule(&judged(leaking, heard(), |_| {}))
         };
-        assert_eq!(filling(tuned + 60), "Origin, own change");
-        assert_eq!(filling(tuned + 9 * 60), "Origin, own change");
-        assert_eq!(filling(harm - 60), "Origin, first in trouble");
+        assert_eq!(filling(tuned + 60), "origin, own change");
+        assert_eq!(filling(tuned + 9 * 60), "origin, own change");
+        assert_eq!(filling(harm - 60), "origin, first in trouble");
     }
 }
 
@@ -187,11 +187,11 @@ fn where_nothing_changed_the_first_in_trouble_is_the_origin_once_all_upstream_we
             vec![dated(errors(0), harm, 6), alert]
         };
         let callee = |from| since(says("callee", Symptom, &[], &[Log]), from, from + 5);
-        assert_eq!(rule(&judged(findings(), vec![], |_| {})), "Symptom, cause not found");
+        assert_eq!(rule(&judged(findings(), vec![], |_| {})), "symptom, cause not found");
         for (inbox, expected) in [
-            (vec![says("callee", Healthy, &[], &[])], "Origin, first in trouble"),
-            (vec![callee(harm - 60)], "Symptom, degraded upstream"),
-            (vec![callee(harm + 60)], "Origin, first in trouble"),
+            (vec![says("callee", Healthy, &[], &[])], "origin, first in trouble"),
+            (vec![callee(harm - 60)], "symptom, degraded upstream"),
+            (vec![callee(harm + 60)], "origin, first in trouble"),
         ] {
             let decision = judged(findings(), inbox, |_| {});
             assert_eq!(rule(&decision), expected, "{}", decision.summary);
@@ -206,9 +206,9 @@ fn a_change_next_door_fits_by_the_onset_of_the_harm() {
         let told = |made| vec![since(says("callee", Label::Defer, &[], &[Change]), made, made)];
         let findings = || vec![dated(errors(0), harm, 6), alert(9)];
         for (made, expected) in [
-            (harm - 20, "Symptom, changed next door"),
-            (harm + 20, "Origin, first in trouble"),
-            (harm - 3_000, "Origin, first in trouble"),
+            (harm - 20, "symptom, changed next door"),
+            (harm + 20, "origin, first in trouble"),
+            (harm - 3_000, "origin, first in trouble"),
         ] {
             assert_eq!(rule(&judged(findings(), told(made), |_| {})), expected);
         }
@@ -222,16 +222,16 @@ fn who_is_called_in_vain_and_has_nothing_to_say_is_the_origin() {
         packet.neighbours.retain(|neighbour| !neighbour.outgoing);
     };
     let decision = judged(vec![], blamed(), outside);
-    assert_eq!(rule(&decision), "Defer, does not answer");
+    assert_eq!(rule(&decision), "defer, does not answer");
     let remark = FindingContent { source: "remark".into(), ..word(Trend::Steady) };
     let decision = judged(vec![remark], blamed(), outside);
-    assert_eq!(rule(&decision), "Origin, does not answer");
+    assert_eq!(rule(&decision), "origin, does not answer");
     assert_eq!(decision.evidence.len(), 1);
     // It has somebody behind it, who may say more.
-    assert_eq!(rule(&judged(vec![], blamed(), |_| {})), "Defer, no findings");
+    assert_eq!(rule(&judged(vec![], blamed(), |_| {})), "defer, no findings");
     assert_eq!(
         rule(&judged(vec![steady(Signal::Errors)], blamed(), outside)),
-        "Healthy, nothing unusual"
+        "healthy, nothing unusual"
     );
 }
 
@@ -240,14 +240,14 @@ fn a_persons_word_counts_for_what_it_says() {
     let remark = FindingContent { source: "remark".into(), ..word(Trend::Steady) };
     let blamed = || vec![says("caller", Symptom, &["me > caller"], &[Log])];
     for (findings, expected) in [
-        (vec![remark.clone()], "Defer, no findings"),
-        (vec![remark, errors(5)], "Symptom, cause not found"),
-        (vec![word(Trend::Steady)], "Healthy, a person's word"),
-        (vec![word(Trend::Rising)], "Origin, a person's word"),
-        (vec![word(Trend::Steady), exhaustion(9)], "Symptom, cause not found"),
-        (vec![word(Trend::Rising), change(Configuration, 5)], "Origin, own change"),
-        (vec![word(Trend::Rising), calling("callee", 9)], "Origin, a person's word"),
-        (vec![word(Trend::Steady), calling("callee", 9)], "Symptom, failing callee"),
+        (vec![remark.clone()], "defer, no findings"),
+        (vec![remark, errors(5)], "symptom, cause not found"),
+        (vec![word(Trend::Steady)], "healthy, a person's word"),
+        (vec![word(Trend::Rising)], "origin, a person's word"),
+        (vec![word(Trend::Steady), exhaustion(9)], "symptom, cause not found"),
+        (vec![word(Trend::Rising), change(Configuration, 5)], "origin, own change"),
+        (vec![word(Trend::Rising), calling("callee", 9)], "origin, a person's word"),
+        (vec![word(Trend::Steady), calling("callee", 9)], "symptom, failing callee"),
     ] {
         let decision = judged(findings, blamed(), |_| {});
         assert_eq!(rule(&decision), expected, "{}", decision.summary);
@@ -269,24 +269,24 @@ fn a_dead_end_brings_the_next_explanation_forward() {
         }
     };
     let first = judged(findings(), vec![], |_| {});
-    assert_eq!(in_short(&first), "Symptom, failing callee callee>me");
+    assert_eq!(in_short(&first), "symptom, failing callee callee>me");
     // Nobody was asked yet: it may rest on what was not known at the first look.
     let second = judged(findings(), vec![], notice(1));
-    assert_eq!(in_short(&second), "Symptom, failing callee callee>me");
+    assert_eq!(in_short(&second), "symptom, failing callee callee>me");
     let asked = || vec![says("callee", Symptom, &[], &[Log])];
     let second = judged(findings(), asked(), notice(1));
-    assert_eq!(in_short(&second), "Symptom, changed upstream other>me");
+    assert_eq!(in_short(&second), "symptom, changed upstream other>me");
     assert_eq!(second.alternatives[0].lost, "what it names was tried, and leads nowhere");
     assert_eq!(first.alternatives[0].lost, "failing callee is the more specific explanation");
 
     // Who is an origin by now is no dead end.
     let found = || vec![says("callee", Origin, &["callee > me"], &[Event])];
-    assert_eq!(rule(&judged(findings(), found(), notice(1))), "Symptom, failing callee");
+    assert_eq!(rule(&judged(findings(), found(), notice(1))), "symptom, failing callee");
     // With nothing else known, the search ends here.
     let decision = judged(vec![errors(9), alert(12)], vec![], notice(1));
-    assert_eq!(rule(&decision), "Origin, first in trouble");
+    assert_eq!(rule(&decision), "origin, first in trouble");
     let decision = judged(vec![alert(12)], vec![], notice(1));
-    assert_eq!(rule(&decision), "Symptom, cause not found");
+    assert_eq!(rule(&decision), "symptom, cause not found");
 }
 
 #[test]
@@ -298,9 +298,9 @@ fn at_a_second_opinion_a_rival_with_a_change_comes_first() {
     };
     let findings = || vec![exhaustion(9), errors(9)];
     let rival = |cites| vec![says("callee", Origin, &[], &[cites])];
-    assert_eq!(rule(&judged(findings(), rival(Change), |_| {})), "Origin, own failure");
-    assert_eq!(rule(&judged(findings(), rival(Change), notice)), "Symptom, degraded upstream");
-    assert_eq!(rule(&judged(findings(), rival(Event), notice)), "Origin, own failure");
+    assert_eq!(rule(&judged(findings(), rival(Change), |_| {})), "origin, own failure");
+    assert_eq!(rule(&judged(findings(), rival(Change), notice)), "symptom, degraded upstream");
+    assert_eq!(rule(&judged(findings(), rival(Event), notice)), "origin, own failure");
 }
 
 #[test]
@@ -320,20 +320,20 @@ fn at_a_second_opinion_an_own_change_yields_to_what_came_first() {
     };
     let rival = || vec![id("behind")];
     let first = judged(findings(), told(3_500), |_| {});
-    assert_eq!(rule(&first), "Origin, own change");
+    assert_eq!(rule(&first), "origin, own change");
     let yields = judged(findings(), told(3_500), notice(rival()));
-    assert_eq!(in_short(&yields), "Symptom, degraded upstream callee>me");
-    assert_eq!(rule(&judged(findings(), told(3_650), notice(rival()))), "Origin, own change");
-    assert_eq!(rule(&judged(findings(), told(3_500), notice(vec![]))), "Origin, own change");
+    assert_eq!(in_short(&yields), "symptom, degraded upstream callee>me");
+    assert_eq!(rule(&judged(findings(), told(3_650), notice(rival()))), "origin, own change");
+    assert_eq!(rule(&judged(findings(), told(3_500), notice(vec![]))), "origin, own change");
 
     // Of what is known to wait alone, whoever explains a neighbour comes first.
     let waits = || {
         let full = finding(EvidenceKind::Metric, Signal::Saturation, Trend::Rising, 0);
         vec![deploy(3_600), dated(full, 3_700, 30)]
     };
-    assert_eq!(rule(&judged(waits(), told(3_650), |_| {})), "Origin, own change");
+    assert_eq!(rule(&judged(waits(), told(3_650), |_| {})), "origin, own change");
     let yields = judged(waits(), told(3_650), notice(vec![]));
-    assert_eq!(in_short(&yields), "Symptom, degraded upstream callee>me");
+    assert_eq!(in_short(&yields), "symptom, degraded upstream callee>me");
 }
 
 #[test]
@@ -374,13 +374,13 @@ fn claims_carry_times_and_an_effect_never_precedes_its_cause() {
         let speaks = |name, from| since(says(name, Symptom, &[], &[Log]), from, from + 3);
         let decision =
             judged(findings(), vec![speaks("a", harm - 8), speaks("b", harm + 90)], |_| {});
-        assert_eq!(in_short(&decision), "Symptom, failing callee a>me");
+        assert_eq!(in_short(&decision), "symptom, failing callee a>me");
         let claim = &decision.claims[0];
         assert_eq!(claim.cause_since.unwrap().earliest(), second_of(harm - 8));
         assert_eq!(claim.effect_since, decision.since);
         let decision =
             judged(findings(), vec![speaks("a", harm + 80), speaks("b", harm + 90)], |_| {});
-        assert_eq!(rule(&decision), "Symptom, cause not found");
+        assert_eq!(rule(&decision), "symptom, cause not found");
         assert!(decision.alternatives[0].lost.contains("did worse before a did"));
     }
 }

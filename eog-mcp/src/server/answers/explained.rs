@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::evidence::{Cited, Step, cited};
-use super::{MAX_LISTED, shorten, spelled, summary};
+use super::{MAX_LISTED, shorten, summary};
 use eog_session::store::InvestigationId;
 use eog_session::told;
 
@@ -73,19 +73,19 @@ impl Explained {
         let evaluations = explanation.steps.iter().map(|step| Evaluated {
             entry: step.entry,
             reason: step.reason.to_string(),
-            label: spelled(&step.belief.label),
+            label: step.belief.label.to_string(),
             summary: shorten(&step.belief.summary),
             heard: step.heard.iter().map(|one| one.in_words(&explanation.entity)).collect(),
         });
         let hangs_on = explanation.hangs_on.iter().map(|dependence| HangsOn {
             without: part(&dependence.without),
-            label: spelled(&dependence.label),
+            label: dependence.label.to_string(),
             summary: shorten(&dependence.summary),
         });
         Self {
             investigation: id.to_string(),
             entity: explanation.entity.clone(),
-            label: belief.map_or("not evaluated".to_owned(), |belief| spelled(&belief.label)),
+            label: belief.map_or("not evaluated".to_owned(), |belief| belief.label.to_string()),
             summary: unjudged.map_or_else(|| summary(belief), |why| shorten(&why)),
             not_a_cause: told::why_not(diagnosis, &explanation.entity)
                 .iter()
@@ -131,7 +131,7 @@ impl Explained {
         let evaluated = |look: told::Looked| Evaluated {
             entry: look.entry,
             reason: look.why,
-            label: spelled(&look.label),
+            label: look.label.to_string(),
             summary: look.summary,
             heard: Vec::new(),
         };
@@ -139,7 +139,7 @@ impl Explained {
         Self {
             investigation: id.to_string(),
             entity: entity.clone(),
-            label: belief.map_or("not evaluated".to_owned(), |belief| spelled(&belief.label)),
+            label: belief.map_or("not evaluated".to_owned(), |belief| belief.label.to_string()),
             summary: summary(belief),
             not_a_cause: told::why_not(diagnosis, entity).iter().map(|it| shorten(it)).collect(),
             evidence: cited(diagnosis, belief),

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::super::resources::uri;
 use super::super::{ask, words};
 use super::evidence::{Cited, Step, cited};
-use super::{listed, shorten, spelled, summary};
+use super::{listed, shorten, summary};
 use eog_session::store::{self, InvestigationId};
 
 /// The result of an investigation.
@@ -151,7 +151,7 @@ impl Investigated {
         });
         let candidates = conclusion.ranking.iter().map(|ranked| Candidate {
             entity: ranked.entity.clone(),
-            label: spelled(&ranked.label),
+            label: ranked.label.to_string(),
             summary: summary(diagnosis.belief(&ranked.entity)),
         });
         Self {

@@ -136,8 +136,8 @@ impl Gate {
         }
         Err(Box::new(refusal(
             StatusCode::FORBIDDEN,
-            "the Host header is not a name of this server; use localhost or 127.0.0.1, or start the \
-             server with --allow-host NAME",
+            "the Host header is not a name of this server; use localhost or 127.0.0.1, or have the \
+             server allow this host",
         )))
     }
 
@@ -160,8 +160,7 @@ impl Gate {
         }
         Err(Box::new(refusal(
             StatusCode::FORBIDDEN,
-            "requests from web pages are refused, unless the server is started with --allow-origin \
-             ORIGIN",
+            "requests from web pages are refused, unless the server allows their origin",
         )))
     }
 

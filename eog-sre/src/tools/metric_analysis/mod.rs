@@ -23,7 +23,8 @@ pub use derived::Derived;
 pub use expression::{MAX_EXPRESSION_BYTES, MAX_EXPRESSION_DEPTH};
 
 use expression::{Expression, Selector};
-use statistic::{Points, Statistic};
+use statistic::Points;
+pub(in crate::tools) use statistic::Statistic;
 
 /// The column with the beginning of a bucket.
 const FROM: &str = "from";
@@ -313,7 +314,7 @@ fn plain_of(selector: &Selector) -> Statistic {
     if grows { Statistic::Increase } else { Statistic::Mean }
 }
 
-fn statistics(names: &Names) -> Result<Vec<Statistic>, ToolError> {
+pub(in crate::tools) fn statistics(names: &Names) -> Result<Vec<Statistic>, ToolError> {
     let each = names.iter().map(|name| {
         Statistic::parse(name).ok_or_else(|| {
             let hint = near(name, Statistic::NAMES.into_iter(), "statistics");
@@ -323,7 +324,7 @@ fn statistics(names: &Names) -> Result<Vec<Statistic>, ToolError> {
     each.collect()
 }
 
-fn bucket(length: Length) -> Result<i128, ToolError> {
+pub(in crate::tools) fn bucket(length: Length) -> Result<i128, ToolError> {
     let nanoseconds = length.duration().as_nanos();
     if nanoseconds == 0 {
         return Err(ToolError::argument(

@@ -61,7 +61,7 @@ impl Statistic {
         matches!(self, Self::Count | Self::Sum | Self::Increase | Self::Rate)
     }
 
-    fn share(self) -> Option<f64> {
+    pub(crate) fn share(self) -> Option<f64> {
         match self {
             Self::P50 => Some(0.50),
             Self::P90 => Some(0.90),

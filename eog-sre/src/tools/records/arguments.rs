@@ -26,7 +26,7 @@ impl<T> TableQuery<T> {
 }
 
 /// The arguments of every table, in the order in which they are told.
-const SHARED: [&str; 9] =
+pub(in crate::tools) const SHARED: [&str; 9] =
     ["entity", "filters", "window", "group_by", "aggregates", "columns", "sort", "limit", "offset"];
 
 impl<'de, T: Records> Deserialize<'de> for TableQuery<T> {

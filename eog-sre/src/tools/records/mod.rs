@@ -15,6 +15,7 @@ mod schema;
 
 pub use alert_analysis::AlertAnalysis;
 pub use alert_summary::AlertSummary;
+pub(in crate::tools) use arguments::SHARED;
 pub use arguments::TableQuery;
 pub use event_analysis::EventAnalysis;
 pub use k8s_spec_change_analysis::{SpecChangeAnalysis, TimeBasis};
@@ -89,7 +90,7 @@ impl<T: Records> Tool for TableQuery<T> {
 
 /// Adds the columns of what a record is about: entity, namespace, kind, name. The namespace is as
 /// given where the entity does not tell it.
-fn about<'t, R: 't>(
+pub(in crate::tools) fn about<'t, R: 't>(
     table: Table<'t, R>,
     entity: fn(&R) -> Option<&EntityId>,
     namespace: fn(&R) -> &str,

@@ -1,0 +1,57 @@
+//! `get_context_contract` of a bundle: local evidence about an entity, as the controller sees it.
+
+use eog_core::{ContextRequest, LocalContext, Window};
+use eog_evidence::open_case;
+use serde::Deserialize;
+
+use super::{BundleTool, BundleToolbox};
+use crate::tools::{GetContextContract, TimeRange, Tool, ToolError, entities};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Context {
+    entity: String,
+    window: Option<TimeRange>,
+    page: Option<u32>,
+}
+
+impl BundleTool for Context {
+    const NAME: &'static str = GetContextContract::NAME;
+    const ARGUMENTS: &'static [&'static [&'static str]] = &[&["entity", "window", "page"]];
+    type Answer = LocalContext;
+
+    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<LocalContext, ToolError> {
+        if self.entity.trim().is_empty() {
+            let hint = "build_topology lists all of them";
+            return Err(ToolError::argument("entity", "is missing", hint));
+        }
+        let entity = entities::one(&toolbox.entities(), &self.entity)?.clone();
+        let window = window(toolbox, self.window)?;
+        if self.page == Some(0) {
+            return Err(ToolError::argument("page", "is not a number from 1 on", ""));
+        }
+        // A second look also brings the relations that are as usual.
+        let (page, visit) = (self.page.unwrap_or(1), 2);
+        let changed_neighbours = [].into();
+        let request = ContextRequest { entity, window, page, visit, changed_neighbours };
+        Ok(toolbox.context.local_context(&request))
+    }
+}
+
+/// The window that is asked for, a missing end taken from that of an investigation.
+pub(super) fn window(
+    toolbox: &BundleToolbox<'_>,
+    wanted: Option<TimeRange>,
+) -> Result<Window, ToolError> {
+    let wrong = |reason: String| ToolError::argument("window", reason, "give START/END");
+    let TimeRange { start, end } = wanted.unwrap_or_default();
+    let (start, end) = match (start, end) {
+        (Some(start), Some(end)) => (start, end),
+        (start, end) => {
+            let case =
+                open_case(toolbox.incident, None).map_err(|error| wrong(error.to_string()))?;
+            (start.unwrap_or(case.window.start()), end.unwrap_or(case.window.end()))
+        }
+    };
+    Window::new(start, end).map_err(|error| wrong(error.to_string()))
+}

@@ -1,0 +1,284 @@
+//! Metrics of a bundle: statistics, and which series left their usual range.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::evidence::Trend;
+use eog_core::{Timestamp, Window};
+use eog_evidence::{Series, Shift, shift_of, steady_finding};
+use serde::{Deserialize, Serialize};
+
+use super::context::window;
+use super::records::peer;
+use super::{BundleTool, BundleToolbox, word};
+use crate::evidence::factor;
+use crate::tools::entities::Chosen;
+use crate::tools::metric_analysis::{Statistic, bucket, statistics};
+use crate::tools::query::{
+    Cell, Cells, Filters, Kind, Length, Names, Page, Query, Table, TimeRange, near, quantile,
+};
+use crate::tools::records::about;
+use crate::tools::series::name_patterns;
+use crate::tools::signals::{readable, short};
+use crate::tools::{GetMetricAnomalies, MetricAnalysis, Tool, ToolError};
+
+/// What tells series apart.
+const KEYS: [&str; 6] = ["entity", "metric", "signal", "peer", "peer_role", "unit"];
+
+/// What is never put together: other metrics and other units.
+const ALWAYS: [&str; 2] = ["metric", "unit"];
+
+const DEFAULTS: [Statistic; 6] = [
+    Statistic::Count,
+    Statistic::Mean,
+    Statistic::Min,
+    Statistic::Max,
+    Statistic::P95,
+    Statistic::Last,
+];
+
+/// The series that are asked for.
+fn chosen<'b>(
+    toolbox: &BundleToolbox<'b>,
+    entity: Option<&str>,
+    metrics: &Names,
+    filters: &Filters,
+) -> Result<Vec<&'b Series>, ToolError> {
+    let all: Vec<&Series> = toolbox.bundle().series().collect();
+    let known = || all.iter().map(|series| series.metric.as_str()).collect::<BTreeSet<_>>();
+    let wanted = name_patterns(known, "metrics", metrics.iter())?;
+    let entities = Chosen::new(|| toolbox.entities(), entity)?;
+    let mut some = all.clone();
+    some.retain(|series| {
+        let is_wanted = wanted.is_empty() || wanted.iter().any(|one| one.fits(&series.metric));
+        is_wanted && entities.fits(&series.entity)
+    });
+    let query = Query { filters: filters.clone(), ..Query::default() };
+    let kept = query.choose(&table(some.clone()))?;
+    Ok(kept.into_iter().map(|at| some[at]).collect())
+}
+
+fn table(rows: Vec<&Series>) -> Table<'_, &Series> {
+    let table = about(Table::new(rows), |row| Some(&row.entity), |_| "")
+        .column("metric", Kind::Text, |row| Cell::text(&row.metric))
+        .column("signal", Kind::Text, |row| word(&row.signal))
+        .column("unit", Kind::Text, |row| Cell::text(&row.unit));
+    peer(table, |row| row.peer.as_ref())
+}
+
+fn key<'s>(series: &'s Series, name: &str) -> Cell<'s> {
+    match name {
+        "entity" => Cell::text(series.entity.as_str()),
+        "metric" => Cell::text(&series.metric),
+        "signal" => word(&series.signal),
+        "unit" => Cell::text(&series.unit),
+        "peer" => series.peer.as_ref().map(|peer| peer.entity.as_str()).into(),
+        _ => series.peer.as_ref().map_or(Cell::Nothing, |peer| word(&peer.role)),
+    }
+}
+
+/// `metric_analysis`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Metrics {
+    entity: Option<String>,
+    metrics: Names,
+    filters: Filters,
+    group_by: Names,
+    aggregates: Names,
+    window: Option<TimeRange>,
+    bucket: Option<Length>,
+    columns: Names,
+    sort: Names,
+    limit: Option<usize>,
+    offset: usize,
+}
+
+impl Metrics {
+    fn keys(&self) -> Result<Vec<&'static str>, ToolError> {
+        let each = self.group_by.iter().map(|name| {
+            KEYS.into_iter().find(|key| *key == name).ok_or_else(|| {
+                let hint = near(name, KEYS.into_iter(), "columns");
+                ToolError::argument("group_by", format!("there is no column {name:?}"), hint)
+            })
+        });
+        let mut keys = each.collect::<Result<Vec<_>, _>>()?;
+        if keys.is_empty() {
+            return Ok(KEYS.into());
+        }
+        let missing = ALWAYS.into_iter().filter(|key| !keys.contains(key)).collect::<Vec<_>>();
+        keys.extend(missing);
+        Ok(keys)
+    }
+
+    fn statistics(&self) -> Result<Vec<Statistic>, ToolError> {
+        let asked = statistics(&self.aggregates)?;
+        if asked.iter().any(|one| matches!(one, Statistic::Increase | Statistic::Rate)) {
+            let reason = "increase and rate are of counters, which bundles do not hold";
+            return Err(ToolError::argument("aggregates", reason, "give mean, max or p95"));
+        }
+        Ok(if asked.is_empty() { DEFAULTS.into() } else { asked })
+    }
+}
+
+impl BundleTool for Metrics {
+    const NAME: &'static str = MetricAnalysis::NAME;
+    const ARGUMENTS: &'static [&'static [&'static str]] = &[&[
+        "entity",
+        "metrics",
+        "filters",
+        "group_by",
+        "aggregates",
+        "window",
+        "bucket",
+        "columns",
+        "sort",
+        "limit",
+        "offset",
+    ]];
+    type Answer = Page;
+
+    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
+        let (keys, statistics) = (self.keys()?, self.statistics()?);
+        let bucket = self.bucket.map(bucket).transpose()?;
+        let mut groups: BTreeMap<Cells<'_>, Vec<(Timestamp, f64)>> = BTreeMap::new();
+        for series in chosen(toolbox, self.entity.as_deref(), &self.metrics, &self.filters)? {
+            let name: Cells<'_> = keys.iter().map(|one| key(series, one)).collect();
+            let in_time = |at| self.window.is_none_or(|window| window.contains(at));
+            let points =
+                series.points.iter().filter(|(at, value)| in_time(*at) && value.is_finite());
+            for (at, value) in points {
+                let from = bucket.map(|length| Cell::Time(start_of(*at, length)));
+                let group = name.iter().cloned().chain(from).collect();
+                groups.entry(group).or_default().push((*at, *value));
+            }
+        }
+        let rows = groups.into_iter().map(|(mut cells, mut points)| {
+            points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            let last = points.last().map(|(_, value)| *value);
+            let mut values: Vec<f64> = points.into_iter().map(|(_, value)| value).collect();
+            values.sort_by(f64::total_cmp);
+            let told = |one: &Statistic| of(*one, &values, last).map(readable).into();
+            cells.extend(statistics.iter().map(told));
+            cells
+        });
+        let names = keys.iter().map(|key| (*key, Kind::Text));
+        let from = bucket.map(|_| ("from", Kind::Time));
+        let numbers = statistics.iter().map(|one| (one.name(), Kind::Number));
+        let table = Table::worked_out(names.chain(from).chain(numbers), rows.collect());
+        Query::of_all(&self.columns, &self.sort, self.limit, self.offset).run(&table)
+    }
+}
+
+/// The beginning of the bucket of so many nanoseconds that holds a time.
+fn start_of(at: Timestamp, length: i128) -> Timestamp {
+    let start = at.as_nanosecond().div_euclid(length).saturating_mul(length);
+    Timestamp::from_nanosecond(start).unwrap_or(Timestamp::MIN)
+}
+
+/// A statistic of values that are sorted.
+fn of(statistic: Statistic, sorted: &[f64], last: Option<f64>) -> Option<f64> {
+    let count = sorted.len() as f64;
+    match statistic {
+        Statistic::Count => Some(count),
+        Statistic::Sum => Some(sorted.iter().sum()),
+        Statistic::Mean => (count > 0.0).then(|| sorted.iter().map(|value| value / count).sum()),
+        Statistic::Min => sorted.first().copied(),
+        Statistic::Max => sorted.last().copied(),
+        Statistic::Last => last,
+        other => quantile(sorted, other.share()?),
+    }
+}
+
+/// `get_metric_anomalies`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Anomalies {
+    entity: Option<String>,
+    metrics: Names,
+    filters: Filters,
+    window: Option<TimeRange>,
+    columns: Names,
+    sort: Names,
+    limit: Option<usize>,
+    offset: usize,
+}
+
+/// Series that shifted, by the rules of findings.
+#[derive(Serialize)]
+pub(super) struct Shifted {
+    /// What counts as usual, where the bundle declares it.
+    before: Vec<Window>,
+    /// What is compared with it.
+    after: Window,
+    compared: usize,
+    too_short: usize,
+    #[serde(flatten)]
+    page: Page,
+}
+
+const COLUMNS: [(&str, Kind); 14] = [
+    ("entity", Kind::Text),
+    ("metric", Kind::Text),
+    ("signal", Kind::Text),
+    ("peer", Kind::Text),
+    ("peer_role", Kind::Text),
+    ("trend", Kind::Text),
+    ("onset", Kind::Time),
+    ("last", Kind::Time),
+    ("baseline", Kind::Number),
+    ("observed", Kind::Number),
+    ("unit", Kind::Text),
+    ("factor", Kind::Number),
+    ("points", Kind::Number),
+    ("deviating", Kind::Number),
+];
+
+fn cells<'s>(series: &'s Series, shift: &Shift, factor: f64) -> Cells<'s> {
+    let number = |number: f64| Cell::Number(readable(number));
+    let rising = shift.trend() == Trend::Rising;
+    let mut cells: Cells<'s> = KEYS[..5].iter().map(|name| key(series, name)).collect();
+    cells.extend([
+        Cell::text(if rising { "rising" } else { "falling" }),
+        Cell::Time(shift.onset()),
+        Cell::Time(shift.last()),
+        number(shift.baseline),
+        number(shift.observed),
+        Cell::text(&series.unit),
+        Cell::Number(short(factor)),
+        Cell::count(shift.run.len()),
+        Cell::count(shift.deviating),
+    ]);
+    cells
+}
+
+impl BundleTool for Anomalies {
+    const NAME: &'static str = GetMetricAnomalies::NAME;
+    const ARGUMENTS: &'static [&'static [&'static str]] =
+        &[&["entity", "metrics", "filters", "window", "columns", "sort", "limit", "offset"]];
+    type Answer = Shifted;
+
+    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<Shifted, ToolError> {
+        let chosen = chosen(toolbox, self.entity.as_deref(), &self.metrics, &self.filters)?;
+        let after = window(toolbox, self.window)?;
+        let periods = toolbox.context.periods(after);
+        let mut rows: Vec<(f64, Cells<'_>)> = Vec::new();
+        let (mut compared, mut too_short) = (0, 0);
+        for series in chosen {
+            match shift_of(series, &periods) {
+                Some(shift) => {
+                    compared += 1;
+                    let factor = factor(shift.observed, shift.baseline, &series.unit);
+                    rows.push((factor, cells(series, &shift, factor)));
+                }
+                None if steady_finding(series, &periods, "", "").is_some() => compared += 1,
+                None => too_short += 1,
+            }
+        }
+        rows.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let rows = rows.into_iter().map(|(_, cells)| cells).collect();
+        let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
+        let page = shown.run(&Table::worked_out(COLUMNS, rows))?;
+        let before = periods.baseline.iter().collect();
+        Ok(Shifted { before, after, compared, too_short, page })
+    }
+}
