@@ -140,7 +140,7 @@ pub fn evaluate(
     let Settings { seeds, size, harmless, ablations, settings } = settings;
     let mut cases = Vec::new();
     for scenario in scenarios {
-        let truth = GroundTruth::of(scenario)?;
+        let truth = GroundTruth::of(scenario)?.counting_policies();
         for seed in seeds.clone() {
             let folder = tempfile::tempdir()
                 .map_err(|error| EvalError::file(&std::env::temp_dir(), error))?;
