@@ -147,7 +147,7 @@ pub fn evaluate(
     let mut cases = Vec::new();
     let mut not_scored = 0;
     for (at, scenario) in scenarios.iter().enumerate() {
-        let truth = GroundTruth::of(scenario)?;
+        let truth = GroundTruth::of(scenario)?.counting_policies();
         for seed in seeds.clone() {
             if is_stopped() {
                 // A truth counts with all its seeds or not at all.

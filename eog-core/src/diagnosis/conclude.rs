@@ -314,6 +314,13 @@ pub enum Doubt {
         /// How many it explains.
         explained: usize,
     },
+    /// Another part of the same whole, such as a replica, was not changed then and shows the same kind of harm no later.
+    SiblingAlike {
+        /// The other part.
+        entity: EntityId,
+        /// Since when it does.
+        harm: Onset,
+    },
     /// A person says that something else is the cause, and no named origin is it.
     SaidOtherwise {
         /// What the person names.
@@ -373,6 +380,10 @@ impl std::fmt::Display for Doubt {
                 f,
                 "of the alerts that began at about the same time it explains {explained}, and {unexplained} \
                  are not explained ({name} on {entity}): what explains most may not have been found"
+            ),
+            Self::SiblingAlike { entity, harm } => write!(
+                f,
+                "{entity}, another part of the same, was not changed then and shows such harm since {harm}"
             ),
             Self::SaidOtherwise { entity } => {
                 write!(

@@ -21,4 +21,5 @@ pub use reasoning::{CauseToJudge, Judged, Reasoning, ReasoningJudge, ReasoningRe
 pub use runs::{RunsReport, evaluate_runs};
 pub use scenario::{BaselineScenario, ScenarioScore, evaluate_knocked_out, evaluate_snapshot};
 pub use score::{AtK, OutputScore, score};
+pub(crate) use truth::POLICIES;
 pub use truth::{GroundTruth, Group};

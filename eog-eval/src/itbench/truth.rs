@@ -59,7 +59,12 @@ pub struct GroundTruth {
     unknown: BTreeSet<String>,
     /// What happened, with the group or the entity that it happened to.
     conditions: Vec<(Happened, String)>,
+    /// Whether what says what a namespace allows stands for the namespace.
+    policies_count: bool,
 }
+
+/// Kinds that say what a namespace allows.
+pub(crate) const POLICIES: [&str; 3] = ["ResourceQuota", "LimitRange", "NetworkPolicy"];
 
 /// To whom something happened.
 #[derive(Clone, Debug)]
@@ -112,7 +117,27 @@ impl GroundTruth {
         let edges = scenario.propagations.iter();
         let propagations = edges.map(|edge| (edge.source.clone(), edge.target.clone())).collect();
         let (id, mended) = (scenario.id.clone(), scenario.notes.clone());
-        Ok(Self { id, groups, propagations, classes, mended, unknown, conditions })
+        let policies_count = false;
+        let read =
+            Self { id, groups, propagations, classes, mended, unknown, conditions, policies_count };
+        Ok(read)
+    }
+
+    /// The same truth, in which a quota, a limit range or a network policy stands for its namespace, too. A truth that
+    /// names a namespace means what was imposed on it, which is an object of its own.
+    ///
+    /// ```
+    /// use eog_eval::itbench::{GroundTruth, NamedEntity};
+    /// let text = "spec:\n  groups:\n  - {id: shop, kind: Namespace, filter: [shop], root_cause: true}\n";
+    /// let truth = GroundTruth::parse(text, "ground_truth.yaml".as_ref())?;
+    /// let quota = NamedEntity::parse("shop/ResourceQuota/memory");
+    /// assert!(truth.classes_of(&quota).is_empty());
+    /// assert_eq!(truth.counting_policies().classes_of(&quota).len(), 1);
+    /// # Ok::<(), eog_eval::EvalError>(())
+    /// ```
+    #[must_use]
+    pub fn counting_policies(self) -> Self {
+        Self { policies_count: true, ..self }
     }
 
     /// What is odd about it, in words: aliases and propagations of groups that it does not have.
@@ -154,15 +179,32 @@ impl GroundTruth {
 
     /// The classes of all groups that an entity belongs to.
     pub fn classes_of(&self, entity: &NamedEntity) -> BTreeSet<&str> {
-        let matching = self.groups.iter().filter(|group| group.matches(entity).is_some());
+        let matching = self.groups.iter().filter(|group| self.matches(group, entity).is_some());
         matching.map(|group| self.class(&group.id)).collect()
+    }
+
+    /// How many bytes match of the name of an entity, or of the namespace that it stands for.
+    fn matches(&self, group: &Group, entity: &NamedEntity) -> Option<usize> {
+        let own = group.matches(entity);
+        let kind = entity.kind.as_deref().unwrap_or_default();
+        if !self.policies_count || !POLICIES.contains(&kind) {
+            return own;
+        }
+        let of_namespace = entity.namespace.as_ref().and_then(|name| {
+            let kind = Some("Namespace".to_owned());
+            group.matches(&NamedEntity { namespace: None, kind, name: name.clone() })
+        });
+        own.max(of_namespace)
     }
 
     /// The classes of the groups that describe an entity best: of several filters that match its
     /// name, those that match most of it.
     pub fn best_classes_of(&self, entity: &NamedEntity) -> BTreeSet<&str> {
-        let matching: Vec<(usize, &Group)> =
-            self.groups.iter().filter_map(|group| Some((group.matches(entity)?, group))).collect();
+        let matching: Vec<(usize, &Group)> = self
+            .groups
+            .iter()
+            .filter_map(|group| Some((self.matches(group, entity)?, group)))
+            .collect();
         let longest = matching.iter().map(|(length, _)| *length).max();
         let best = matching.iter().filter(|(length, _)| Some(*length) == longest);
         best.map(|(_, group)| self.class(&group.id)).collect()

@@ -8,14 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::itbench::POLICIES;
+
 /// Namespace, kind and name.
 pub(super) type Identity = (String, String, String);
 
 /// API groups of fault experiments: their objects are made for a fault and for nothing else.
 const EXPERIMENTS: [&str; 2] = ["chaos-mesh.org", "litmuschaos.io"];
-
-/// Kinds that say what a namespace allows.
-const POLICIES: [&str; 3] = ["ResourceQuota", "LimitRange", "NetworkPolicy"];
 
 /// One object over all dumps.
 #[derive(Debug, Default)]

@@ -108,7 +108,7 @@ impl Incidents {
             }
             Self::Simulated { scenarios, architecture, seeds, size } => {
                 let open = move |scenario: &Scenario, seed: u64| {
-                    let truth = GroundTruth::of(scenario)?;
+                    let truth = GroundTruth::of(scenario)?.counting_policies();
                     let folder = folder()?;
                     let dir = folder.path().join("snapshot");
                     simulate(scenario, architecture, Harmless::default(), seed, *size, &dir)?;

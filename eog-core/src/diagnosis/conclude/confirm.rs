@@ -95,6 +95,9 @@ impl<'s> Promises<'s> {
             }
             Some(harm) => self.compare(found, chosen, harm),
         }
+        if let Some(doubt) = harm.as_ref().and_then(|harm| self.sibling(found, chosen, harm)) {
+            found.group.doubts.push(doubt);
+        }
         if let Some(doubt) = self.unseen(found) {
             found.group.doubts.push(doubt);
         }
@@ -289,6 +292,57 @@ impl<'s> Promises<'s> {
                 made: rival.made,
             });
         }
+    }
+
+    /// A sibling of a changed member that shows harm of the same kind no later than harm began on the way, though it was not
+    /// changed then: the first by name. What befalls one of several alike is their own; what befalls others as early
+    /// is not of its change.
+    fn sibling(&self, found: &Found, chosen: &Cited, harm: &MeasuredHarm) -> Option<Doubt> {
+        let signal = |holder: &EntityId, id: &EvidenceId| {
+            self.state.get(holder).and_then(|node| node.seen.get(id)).map(|seen| seen.signal)
+        };
+        let kind = signal(&harm.entity, &harm.finding)?;
+        let changes = self.state.record.as_ref().map_or(&[][..], |record| &record.changes);
+        let changed_then = |entity: &EntityId| {
+            let mut own = changes.iter().filter(|change| change.entity == *entity);
+            own.any(|change| overlap(&change.made, &chosen.made))
+        };
+        let since = |entity: &EntityId| {
+            let seen = self.state.get(entity)?.seen.iter();
+            let onsets = seen.filter(|(id, seen)| seen.signal == kind && is_harm(id, seen));
+            let onsets = onsets.filter_map(|(_, seen)| seen.onset);
+            let first = onsets.min_by_key(|onset| (onset.latest(), onset.earliest()))?;
+            first.can_precede(&harm.onset).then_some(first)
+        };
+        let siblings: BTreeSet<EntityId> = found
+            .group
+            .origins
+            .iter()
+            .filter(|origin| self.cites_change(origin, &chosen.change.id))
+            .flat_map(|origin| self.siblings(origin))
+            .filter(|sibling| !found.group.origins.contains(sibling) && !changed_then(sibling))
+            .collect();
+        let alike = siblings.into_iter().find_map(|entity| Some((since(&entity)?, entity)));
+        alike.map(|(harm, entity)| Doubt::SiblingAlike { entity, harm })
+    }
+
+    fn cites_change(&self, origin: &EntityId, change: &EvidenceId) -> bool {
+        self.state.get(origin).is_some_and(|node| node.seen.contains_key(change))
+    }
+
+    /// Others that stand to the same whole as an entity does: by the same relation, over which their state becomes that of
+    /// the whole. Whoever is asked by the same caller is no sibling.
+    fn siblings(&self, entity: &EntityId) -> BTreeSet<EntityId> {
+        let topology = &self.state.topology;
+        let wholes = topology.edges_at(entity).filter(|edge| {
+            let is_part = edge.target == *entity && edge.carries(entity, &edge.source);
+            is_part && !REQUEST_RELATIONS.contains(&edge.relation.as_str())
+        });
+        let parts = wholes.flat_map(|whole| {
+            let edges = topology.edges_at(&whole.source);
+            edges.filter(|edge| edge.source == whole.source && edge.relation == whole.relation)
+        });
+        parts.map(|edge| edge.target.clone()).filter(|part| part != entity).collect()
     }
 
     fn reaches_all(&mut self, covers: &[usize], change: &RecordedChange) -> bool {

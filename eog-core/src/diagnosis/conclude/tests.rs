@@ -515,6 +515,40 @@ fn nothing_is_confirmed_that_leaves_most_alerts_of_the_time_unexplained() {
     assert_eq!(judged(&[], &[&[100, 3_400]]), clear());
 }
 
+#[test]
+fn nothing_is_confirmed_of_one_of_several_alike_where_the_others_do_as_badly() {
+    // Stock is one of the parts of a whole; another of them shows errors, or was changed as well.
+    let judged = |relation: &str, sibling_since: i64, changed: Option<i64>| {
+        let (stock, sibling, whole) = (name(1), name(3), name(4));
+        let mut state = Shop::clear().state();
+        for part in [&stock, &sibling] {
+            state.topology.connect(&whole, relation, part, EffectDirection::TargetToSource);
+        }
+        let errors =
+            finding(3, EvidenceKind::Metric, Signal::Errors, Some(Onset::at(at(sibling_since))));
+        let context = LocalContext { findings: vec![errors], ..LocalContext::default() };
+        state.node(&sibling).remember_evidence(&context, 1);
+        let made = changed.map(|second| RecordedChange {
+            entity: sibling.clone(),
+            made: Onset::at(at(second)),
+            what: String::new(),
+            finding: None,
+        });
+        let mut record = (*state.record.clone().unwrap()).clone();
+        record.changes.extend(made);
+        state.record = Some(record.into());
+        conclude(&state).frontier[0].doubts.clone()
+    };
+    let doubt =
+        |since: i64| vec![Doubt::SiblingAlike { entity: name(3), harm: Onset::at(at(since)) }];
+    // Harm began from 3010 to 3020, the change was made at 3000.
+    assert_eq!(judged("owns", 2_990, None), doubt(2_990));
+    assert_eq!(judged("owns", 3_020, None), doubt(3_020));
+    assert_eq!(judged("owns", 3_021, None), [], "it came later");
+    assert_eq!(judged("calls", 2_990, None), [], "whoever is called by the same is another");
+    assert_eq!(judged("owns", 2_990, Some(3_000)), [], "one change of both");
+}
+
 /// A state in which a person says something of an entity.
 fn said(mut state: State, entity: usize, verdict: Verdict) -> State {
     let word = Finding::new(FindingContent {
