@@ -164,8 +164,8 @@ pub(crate) mod reference {
         }
         let last = |text: &str| {
             let text = words(text);
-            let starts = (0..text.len()).filter(|start| text[*start..].starts_with(&name));
-            starts.last().map(|start| start + name.len())
+            let mut starts = (0..text.len()).filter(|start| text[*start..].starts_with(&name));
+            starts.next_back().map(|start| start + name.len())
         };
         let in_values = [change.old.as_ref(), change.new.as_ref()];
         let in_values = in_values.into_iter().flatten().any(|text| last(text).is_some());
