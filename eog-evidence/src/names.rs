@@ -1,6 +1,6 @@
 //! Whether a change speaks of an entity: whole words of names, never parts of words.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use eog_core::EntityId;
 use eog_core::evidence::ChangeDetail;
@@ -76,9 +76,10 @@ impl Names {
     /// The names that a change speaks of: their words stand in order and side by side in its path,
     /// its old or its new value.
     pub(crate) fn spoken(&self, change: &ChangeDetail) -> Spoken<'_> {
-        let mut places = BTreeSet::new();
-        let mut most = 0;
-        for text in [Some(&change.path), change.old.as_ref(), change.new.as_ref()] {
+        let mut places: BTreeMap<u32, Naming> = BTreeMap::new();
+        let is_path = [true, false, false];
+        let texts = [Some(&change.path), change.old.as_ref(), change.new.as_ref()];
+        for (text, is_path) in texts.into_iter().zip(is_path) {
             let text = text.map(|text| words(text)).unwrap_or_default();
             let text: Vec<Option<u32>> =
                 text.iter().map(|word| self.words.get(word).copied()).collect();
@@ -87,14 +88,18 @@ impl Names {
                 for word in text.iter().skip(start).map_while(|word| *word) {
                     let Some(next) = self.onward.get(&(place, word)) else { break };
                     place = *next;
-                    if self.length(place) > 0 {
-                        places.insert(place);
-                        most = most.max(self.length(place));
+                    let words = self.length(place);
+                    if words > 0 {
+                        let until = if is_path { start + words } else { 0 };
+                        let naming = Naming { words, until };
+                        let best = places.entry(place).or_default();
+                        *best = naming.max(*best);
                     }
                 }
             }
         }
-        Spoken { names: self, places, most }
+        let best = places.values().max().copied().unwrap_or_default();
+        Spoken { names: self, places, best }
     }
 
     fn length(&self, place: u32) -> usize {
@@ -102,21 +107,30 @@ impl Names {
     }
 }
 
+/// How well a change names an entity, worst first: by more words, then later in its path, since a
+/// path goes from the whole to the part (`demo.flagd.json#flags.paymentFailure` is about payment).
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Naming {
+    /// The words of the name; zero when the change does not speak of it.
+    pub(crate) words: usize,
+    /// How many words of the path end with the name; zero when only values hold it.
+    until: usize,
+}
+
 /// The names that one change speaks of.
 pub(crate) struct Spoken<'a> {
     names: &'a Names,
-    /// Where they end.
-    places: BTreeSet<u32>,
-    /// The words of the longest; zero when there is none.
-    pub(crate) most: usize,
+    /// Where they end, and how well they are named.
+    places: BTreeMap<u32, Naming>,
+    /// The best of them.
+    pub(crate) best: Naming,
 }
 
 impl Spoken<'_> {
-    /// How many words an entity's name has, if it is spoken of; else zero.
-    pub(crate) fn naming(&self, entity: Number) -> usize {
+    /// How well an entity is named.
+    pub(crate) fn naming(&self, entity: Number) -> Naming {
         let end = self.names.ends.get(entity as usize).copied().flatten();
-        let spoken = end.filter(|place| self.places.contains(place));
-        spoken.map_or(0, |place| self.names.length(place))
+        end.and_then(|place| self.places.get(&place)).copied().unwrap_or_default()
     }
 }
 
@@ -142,16 +156,24 @@ fn entity_words(entity: &EntityId) -> Vec<String> {
 pub(crate) mod reference {
     use super::*;
 
-    /// How many words an entity's name has, if a change speaks of it; else zero.
-    pub(crate) fn naming(change: &ChangeDetail, entity: &EntityId) -> usize {
+    /// How well a change names an entity.
+    pub(crate) fn naming(change: &ChangeDetail, entity: &EntityId) -> Naming {
         let name = entity_words(entity);
-        let texts = [Some(&change.path), change.old.as_ref(), change.new.as_ref()];
-        let is_spoken = texts
-            .into_iter()
-            .flatten()
-            .any(|text| words(text).windows(name.len().max(1)).any(|words| words == name));
-        let is_telling = is_telling(&name, &COMMON.split(' ').collect());
-        if is_telling && is_spoken { name.len() } else { 0 }
+        if !is_telling(&name, &COMMON.split(' ').collect()) {
+            return Naming::default();
+        }
+        let last = |text: &str| {
+            let text = words(text);
+            let starts = (0..text.len()).filter(|start| text[*start..].starts_with(&name));
+            starts.last().map(|start| start + name.len())
+        };
+        let in_values = [change.old.as_ref(), change.new.as_ref()];
+        let in_values = in_values.into_iter().flatten().any(|text| last(text).is_some());
+        match last(&change.path) {
+            Some(until) => Naming { words: name.len(), until },
+            None if in_values => Naming { words: name.len(), until: 0 },
+            None => Naming::default(),
+        }
     }
 }
 
@@ -160,7 +182,7 @@ mod tests {
     use super::*;
 
     fn naming(change: &ChangeDetail, entity: &EntityId) -> usize {
-        Names::new(std::slice::from_ref(entity)).spoken(change).naming(0)
+        Names::new(std::slice::from_ref(entity)).spoken(change).naming(0).words
     }
 
     #[test]
@@ -195,6 +217,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_path_names_last_it_names_best() {
+        let entities = ["shop/Service/flagd", "shop/Service/payment", "shop/Service/cart"];
+        let entities = entities.map(|name| EntityId::new(name).unwrap());
+        let names = Names::new(&entities);
+        let path = "data/demo.flagd.json#flags.paymentFailure.defaultVariant";
+        let change = ChangeDetail { path: path.into(), old: None, new: Some("cart".into()) };
+        let spoken = names.spoken(&change);
+        let [server, payment, value] = [0, 1, 2].map(|entity| spoken.naming(entity));
+        assert!(payment > server && server > value && value.words == 1);
+        assert_eq!(spoken.best, payment);
+    }
+
+    #[test]
     fn names_that_begin_alike_are_told_apart() {
         let entities = ["a/order", "order-history", "b/order", "order-history-web", "pay"];
         let entities = entities.map(|name| EntityId::new(name).unwrap());
@@ -207,8 +242,12 @@ mod tests {
         ] {
             let change = ChangeDetail { path: path.into(), old: None, new: None };
             let spoken = names.spoken(&change);
-            assert_eq!([0, 1, 2, 3, 4].map(|entity| spoken.naming(entity)), expected, "{path}");
-            assert_eq!(spoken.most, most, "{path}");
+            assert_eq!(
+                [0, 1, 2, 3, 4].map(|entity| spoken.naming(entity).words),
+                expected,
+                "{path}"
+            );
+            assert_eq!(spoken.best.words, most, "{path}");
         }
     }
 }

@@ -323,18 +323,22 @@ fn traced_amount(kind: Kind, part: f64) -> String {
 
 pub(super) fn traced_excerpt(kind: Kind, book: &Book) -> String {
     let amount = |part: f64| traced_amount(kind, part);
-    let mut text = match kind {
-        Kind::Time => {
-            format!("{} ms more for each of {} requests", rounded(book.each), book.requests)
-        }
-        Kind::Failures => format!("{} more of {} requests fail", percent(book.each), book.requests),
-    };
     // What is under way to an entity is no part of what the entity itself records.
-    let parts = [(book.way_here, "on the way here"), (book.ways_on, "on the way from here")];
-    for (part, place) in parts.into_iter().filter(|(part, _)| *part > 0.0) {
-        text += &format!(", {} of that {place}", amount(part));
+    let here = amount((book.each - book.way_here).max(0.0));
+    let mut text = match kind {
+        Kind::Time => format!("{here} more for each of {} requests", book.requests),
+        Kind::Failures => format!("{here} more of {} requests fail", book.requests),
+    };
+    if book.ways_on > 0.0 {
+        text += &format!(", {} of that on the way from here", amount(book.ways_on));
     }
     text += &format!(": {}, usually {}", amount(book.now), amount(book.usual));
+    if book.way_here > 0.0 {
+        text += &match kind {
+            Kind::Time => format!("; {} more on the way here", amount(book.way_here)),
+            Kind::Failures => format!("; {} more fail on the way here", amount(book.way_here)),
+        };
+    }
     // Calls that overlap take longer together than the request: then its own work is not known.
     if let Some((usual, now)) = book.own_work.filter(|(usual, now)| *usual >= 0.0 && *now >= 0.0) {
         let own = if kind == Kind::Time { "its own work" } else { "by itself" };

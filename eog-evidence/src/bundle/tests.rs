@@ -600,7 +600,7 @@ fn what_may_need_too_much_memory_is_refused_before_it_is_read() {
     fs::write(dir.path().join("logs.csv"), "no header ".repeat(100_000)).unwrap();
     let read = |allowed| Bundle::read_from(&folder, Some(allowed), &|| false).unwrap_err();
     let refused = read(1_000_000).to_string();
-    assert!(refused.contains("about 8 MB") && refused.contains("--max-memory"), "{refused}");
+    assert!(refused.contains("about 9 MB") && refused.contains("--max-memory"), "{refused}");
     assert!(matches!(read(10_000_000), BundleError::Columns { .. }));
 }
 

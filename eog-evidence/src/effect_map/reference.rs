@@ -147,9 +147,9 @@ fn through_named(topology: &Topology, change: &Finding, end: &EntityId) -> Optio
     let detail = change.change.as_ref()?;
     let others = topology.entities().filter(|entity| **entity != change.entity);
     let named = others.filter_map(|entity| {
-        let words = naming(detail, entity);
-        let path = effect_path(topology, &change.entity, entity).filter(|_| words > 0)?;
-        Some((Reverse(words), path.len(), entity, path))
+        let naming = naming(detail, entity);
+        let path = effect_path(topology, &change.entity, entity).filter(|_| naming.words > 0)?;
+        Some((Reverse(naming), path.len(), entity, path))
     });
     let (_, _, named, mut path) = named.min()?;
     path.extend(effect_path(topology, named, end)?.into_iter().skip(1));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::names::Spoken;
+use crate::names::{Naming, Spoken};
 use crate::paths::{MAX_PATH_HOPS, Travel};
 use crate::spread::Spread;
 use crate::ways::{Lists, Number, Ways};
@@ -62,10 +62,10 @@ impl<'a> Search<'a> {
         Self { onward, reached: vec![(0, 0); onward.count()], searches: 0 }
     }
 
-    /// The path to the entity with the most words, of several the nearest, of these the first by
+    /// The path to the entity that is named best, of several the nearest, of these the first by
     /// name. Goes no farther than is needed.
     pub(super) fn named(&mut self, start: Number, spoken: &Spoken<'_>) -> Option<Vec<Number>> {
-        if spoken.most == 0 {
+        if spoken.best.words == 0 {
             return None;
         }
         self.searches += 1;
@@ -82,12 +82,12 @@ impl<'a> Search<'a> {
                     }
                 }
             }
-            let words = best.map_or(0, |(words, _)| words);
+            let naming = best.map_or(Naming::default(), |(naming, _)| naming);
             let named = next.iter().map(|one| (spoken.naming(*one), *one));
-            // More words than what is nearer; of equally many the smallest number.
-            let better = named.filter(|(named, _)| *named > words);
+            // Named better than what is nearer; of equally good ones the smallest number.
+            let better = named.filter(|(named, _)| *named > naming);
             best = better.min_by_key(|(named, one)| (std::cmp::Reverse(*named), *one)).or(best);
-            if next.is_empty() || best.is_some_and(|(words, _)| words == spoken.most) {
+            if next.is_empty() || best.is_some_and(|(naming, _)| naming == spoken.best) {
                 break;
             }
             front = next;

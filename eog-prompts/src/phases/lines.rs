@@ -100,6 +100,8 @@ impl Clock {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct FindingLine {
     number: u32,
+    /// The last number, where one line stands for several findings that differ by the other entity alone.
+    until: Option<u32>,
     time: String,
     /// The interval in which it began; empty where that is not known, or is the time.
     began: String,
@@ -117,6 +119,76 @@ pub(crate) struct FindingLine {
 struct PeerPart {
     role: &'static str,
     entity: String,
+    /// The other entities of a line that stands for several findings.
+    others: Vec<String>,
+}
+
+/// What a line that stands for several findings says in place of the name of the other entity.
+const EACH: &str = "each of these";
+
+impl FindingLine {
+    /// One line for this and the next finding, if they differ by the other entity alone.
+    fn joined(&self, next: &Self) -> Option<Self> {
+        let (peer, other) = (self.peer.as_ref()?, next.peer.as_ref()?);
+        let text = match self.until {
+            None => with_name_replaced(&self.text, &peer.entity, EACH)?,
+            Some(_) => self.text.clone(),
+        };
+        let same = Self {
+            number: next.number,
+            until: None,
+            text: next.text.clone(),
+            peer: next.peer.clone(),
+            ..self.clone()
+        };
+        let is_same = serde_json::to_value(&same).ok()? == serde_json::to_value(next).ok()?;
+        let is_next = self.until.unwrap_or(self.number).checked_add(1) == Some(next.number);
+        let alike = with_name_replaced(&next.text, &other.entity, EACH)? == text;
+        if !(is_same && is_next && alike && peer.role == other.role && peer.entity != other.entity)
+        {
+            return None;
+        }
+        let mut peer = peer.clone();
+        peer.others.push(other.entity.clone());
+        Some(Self { until: Some(next.number), text, peer: Some(peer), ..self.clone() })
+    }
+}
+
+/// A text with one entity's name replaced; nothing where the name does not stand there as a whole.
+fn with_name_replaced(text: &str, name: &str, by: &str) -> Option<String> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '_' | '.');
+    let mut said = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(name) {
+        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+        let is_whole = !before.ends_with(is_part) && !after.starts_with(is_part);
+        said += before;
+        said += if is_whole { by } else { name };
+        rest = after;
+    }
+    said += rest;
+    (said != text).then_some(said)
+}
+
+/// One line for findings in a row that differ by the other entity alone: equal shares of many
+/// neighbours take one line, not one each.
+pub(crate) fn joined_lines<T>(
+    lines: impl IntoIterator<Item = T>,
+    line_of: impl Fn(&mut T) -> &mut FindingLine,
+    is_of_same: impl Fn(&T, &T) -> bool,
+) -> Vec<T> {
+    let mut joined: Vec<T> = Vec::new();
+    for mut line in lines {
+        if let Some(last) = joined.last_mut()
+            && is_of_same(last, &line)
+            && let Some(both) = line_of(last).joined(line_of(&mut line))
+        {
+            *line_of(last) = both;
+        } else {
+            joined.push(line);
+        }
+    }
+    joined
 }
 
 pub(crate) fn finding_line(
@@ -181,6 +253,7 @@ pub(crate) fn finding_line(
     let began = finding.onset.filter(is_telling).map(|onset| clock.interval(onset));
     FindingLine {
         number,
+        until: None,
         began: began.filter(|began| *began != time).unwrap_or_default(),
         time,
         kind: kind_word(finding.kind),
@@ -193,10 +266,11 @@ pub(crate) fn finding_line(
             eog_core::evidence::Trend::Falling => "falling",
             eog_core::evidence::Trend::Steady => "",
         },
-        peer: finding
-            .peer
-            .as_ref()
-            .map(|peer| PeerPart { role: role_word(peer.role), entity: peer.entity.to_string() }),
+        peer: finding.peer.as_ref().map(|peer| PeerPart {
+            role: role_word(peer.role),
+            entity: peer.entity.to_string(),
+            others: Vec::new(),
+        }),
         detail: shown(&mask_text(&detail)),
         text: shown(&mask_text(&text)),
     }
@@ -345,4 +419,58 @@ fn role_word(role: PeerRole) -> &'static str {
 fn snake(signal: &eog_core::evidence::Signal) -> String {
     let name = serde_json::to_value(signal).ok();
     name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(number: u32, peer: &str, text: &str) -> FindingLine {
+        let peer = PeerPart { role: "from", entity: peer.into(), others: Vec::new() };
+        FindingLine {
+            number,
+            until: None,
+            time: "12:00".into(),
+            began: String::new(),
+            kind: "note",
+            signal: "errors".into(),
+            trend: "",
+            peer: Some(peer),
+            detail: String::new(),
+            text: text.into(),
+        }
+    }
+
+    fn joined(lines: &[(u32, &str, &str)]) -> Vec<(u32, Option<u32>, String, usize)> {
+        let lines = lines.iter().map(|(number, peer, text)| line(*number, peer, text));
+        let joined = joined_lines(lines, |line| line, |_, _| true);
+        let told = joined.into_iter().map(|line| {
+            let others = line.peer.map_or(0, |peer| peer.others.len());
+            (line.number, line.until, line.text, others)
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn findings_that_differ_by_the_other_entity_alone_take_one_line() {
+        let told = joined(&[
+            (1, "shop/cart", "0 % more fail at shop/cart, 15 % more at shop/web"),
+            (2, "shop/ad", "0 % more fail at shop/ad, 15 % more at shop/web"),
+            (3, "shop/pay", "0 % more fail at shop/pay, 15 % more at shop/web"),
+            (4, "shop/mail", "8 % more fail at shop/mail, 15 % more at shop/web"),
+        ]);
+        let each = "0 % more fail at each of these, 15 % more at shop/web";
+        let own = "8 % more fail at shop/mail, 15 % more at shop/web";
+        assert_eq!(told, [(1, Some(3), each.into(), 2), (4, None, own.into(), 0)]);
+    }
+
+    #[test]
+    fn names_that_do_not_stand_there_whole_and_numbers_not_in_a_row_keep_their_lines() {
+        let lines = [(1, "cart", "cart-db is slow"), (2, "ad", "ad-db is slow")];
+        assert_eq!(joined(&lines).len(), 2);
+        let lines = [(1, "cart", "cart is slow"), (3, "ad", "ad is slow")];
+        assert_eq!(joined(&lines).len(), 2);
+        let lines = [(1, "cart", "cart is slow"), (2, "cart", "cart is slow")];
+        assert_eq!(joined(&lines).len(), 2);
+    }
 }

@@ -20,6 +20,9 @@ use crate::time;
 /// Most changed leaves of one object between two dumps that become findings of their own.
 const MAX_LEAVES: usize = 12;
 
+/// Longest definition of an experiment, in characters: with what it does, to whom, and how long.
+const MAX_DEFINITION: usize = 320;
+
 /// Ends of the paths of an owned object that nobody but a person changes.
 const DELIBERATE: [&str; 5] = ["/image", "/resources", "/env", "/command", "/args"];
 
@@ -157,7 +160,7 @@ impl Changes<'_> {
         if self.experiment {
             let at = created.unwrap_or(first.first_seen);
             let spec = first.object.get("spec").map(ToString::to_string).unwrap_or_default();
-            let leaf = object(None, Some(&shorten(&spec, 200)));
+            let leaf = object(None, Some(&shorten(&spec, MAX_DEFINITION)));
             findings.push(self.finding(
                 Signal::Experiment,
                 leaf,

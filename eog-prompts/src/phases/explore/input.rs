@@ -12,8 +12,8 @@ use super::subject::Subject;
 use crate::PacketCut;
 use crate::phases::frame::{AlertLine, Frame, IncidentLines, MAX_ALERTS};
 use crate::phases::lines::{
-    ClaimPart, Clock, FindingLine, NeighbourLine, cut, finding_line, kinds_word, label_word,
-    neighbour_lines,
+    ClaimPart, Clock, FindingLine, NeighbourLine, cut, finding_line, joined_lines, kinds_word,
+    label_word, neighbour_lines,
 };
 
 /// One entity's evidence, ready for a template.
@@ -91,7 +91,7 @@ impl Notes {
             restart: has(&[Restart]),
             messages,
             since: false,
-            signals: has(&[Exhaustion, Saturation, Availability]),
+            signals: has(&[Exhaustion, Saturation, Availability, Output]),
             changes: any(&|it| it.kind == EvidenceKind::Change),
             // What is starved or fed by whom is asked where goods flow, whatever the names.
             names: names || has(&[Output]),
@@ -245,7 +245,7 @@ impl ExploreInput {
             let number = subject.number_finding(finding);
             EvidenceLine { of, finding: finding_line(finding, number, &clock, limit) }
         });
-        let findings: Vec<EvidenceLine> = findings.collect();
+        let findings = joined_lines(findings, |it| &mut it.finding, |a, b| a.of == b.of);
         let quotable = packet.quoted.iter().filter(|it| !is_retold(it, &told, frame));
         let quotable: Vec<&Finding> = quotable.collect();
         let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
