@@ -116,6 +116,27 @@ pub(crate) fn magnitude(finding: &Finding) -> f64 {
     if share.is_nan() { 0.0 } else { share.min(f64::MAX) }
 }
 
+/// Whether a finding tells of a time that is longer in no way that matters: by less than a millisecond, which is the step in
+/// which times are commonly recorded and far below what users notice, and by less than half of the usual.
+pub(crate) fn is_slight(finding: &Finding) -> bool {
+    let Some(quantity) = finding.quantity.as_ref() else { return false };
+    let Some(usual) = quantity.baseline.filter(|_| finding.signal == Signal::Latency) else {
+        return false;
+    };
+    let millisecond = match quantity.unit.as_str() {
+        "ms" | "milliseconds" => 1.0,
+        "s" | "seconds" => 1e-3,
+        "us" | "µs" | "microseconds" => 1e3,
+        "ns" | "nanoseconds" => 1e6,
+        _ => return false,
+    };
+    let more = quantity.observed - usual;
+    more < millisecond && more < MUCH_LONGER * usual
+}
+
+/// A time that is longer by this share of the usual is much longer, however short it is.
+const MUCH_LONGER: f64 = 0.5;
+
 /// Whether a finding measures a share of something.
 pub(crate) fn is_share(finding: &Finding) -> bool {
     let unit = finding.quantity.as_ref().map(|quantity| quantity.unit.as_str());

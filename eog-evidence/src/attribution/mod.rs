@@ -15,6 +15,7 @@ mod asked;
 mod burden;
 mod crowding;
 mod deviation;
+mod endings;
 mod given;
 mod left_out;
 mod lost_spans;
@@ -241,6 +242,7 @@ impl Attribution<'_> {
         findings.extend(self.parts(entity));
         findings.extend(self.sent(entity));
         findings.extend(self.left_out(entity));
+        findings.extend(self.endings(entity));
         findings.extend(self.crowding(entity));
         findings.extend(self.trouble_upstream(entity));
         findings

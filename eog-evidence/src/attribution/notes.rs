@@ -9,7 +9,7 @@ use super::burden::{Burden, Weight};
 use super::crowding::Crowding;
 use super::deviation::Deviation;
 use crate::responses::MIN_CASES;
-use crate::self_time::{Book, Course, Detail, Part, What};
+use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;
 use crate::text::{arrows, counted, rounded, shorten};
 
@@ -436,6 +436,47 @@ pub(super) fn of_left_out(
         ),
         onset: None,
     })
+}
+
+/// Requests of a caller that end once a callee has answered, at either of the two.
+pub(super) fn of_ending(
+    entity: &EntityId,
+    caller: &EntityId,
+    ending: &Ending,
+    time: EvidenceTime,
+    source: &str,
+) -> Finding {
+    let Ending { callee, usual, now, .. } = ending;
+    let (peer, role) =
+        if entity == caller { (callee, PeerRole::Callee) } else { (caller, PeerRole::Caller) };
+    Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Note,
+        signal: Signal::Output,
+        trend: Trend::Falling,
+        time,
+        quantity: Some(Quantity { observed: *now, baseline: Some(*usual), unit: SHARE.into() }),
+        change: None,
+        peer: Some(Peer { entity: peer.clone(), role }),
+        source: source.into(),
+        query: format!("entity={caller} traced ends after={callee}"),
+        excerpt: ending_excerpt(caller, ending),
+        onset: None,
+    })
+}
+
+pub(super) fn ending_excerpt(caller: &EntityId, ending: &Ending) -> String {
+    let Ending { callee, how, usual, now, requests } = ending;
+    let end = match how {
+        End::Early => "end",
+        End::Failed => "fail by themselves",
+    };
+    format!(
+        "of {requests} requests of {caller} that ask {callee}, {} {end} with its answer, usually {}: they go no \
+         further",
+        percent(*now),
+        percent(*usual)
+    )
 }
 
 /// The note on one that takes up what another entity has for all that rest on it, at either of the two.

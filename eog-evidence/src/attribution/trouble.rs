@@ -87,12 +87,13 @@ impl Attribution<'_> {
         self.books.or_else(&self.periods, find, draw_up, |kept, spots| kept.spots = Some(spots))
     }
 
-    /// What an entity shows that is most times its usual: its own time or failures, or a resource of which
-    /// nearly all is used.
+    /// What an entity shows that is most times its usual: its own time or failures, a resource of which
+    /// nearly all is used, or requests of others that end with its answers.
     fn spot(&self, entity: &EntityId) -> Option<Spot> {
         let on_account =
             self.asked.kinds.iter().filter_map(|kind| self.spot_of_account(entity, *kind));
-        let spots = on_account.chain(self.full_resource(entity));
+        let spots =
+            on_account.chain(self.full_resource(entity)).chain(self.spot_of_endings(entity));
         spots.max_by(|a, b| a.times.total_cmp(&b.times).then_with(|| b.text.cmp(&a.text)))
     }
 

@@ -226,6 +226,23 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// Notes on callees whose answers end requests of this entity.
+    pub(super) fn ended_by(&self) -> impl Iterator<Item = &'a Finding> {
+        self.endings(PeerRole::Callee)
+    }
+
+    /// Notes on callers whose requests end with answers of this entity.
+    pub(super) fn ends_others(&self) -> impl Iterator<Item = &'a Finding> {
+        self.endings(PeerRole::Caller)
+    }
+
+    fn endings(&self, other: PeerRole) -> impl Iterator<Item = &'a Finding> {
+        self.findings().iter().filter(move |finding| {
+            (finding.kind, finding.signal) == (EvidenceKind::Note, Signal::Output)
+                && role(finding) == Some(other)
+        })
+    }
+
     /// Whether somebody asks about the entity: it has an alert, or a neighbour names it.
     pub(super) fn is_concerned(&self) -> bool {
         self.alerted().next().is_some() || !self.accusations.is_empty()

@@ -122,7 +122,10 @@ fn heed(explanation: &mut Explanation, facts: &Facts<'_>) {
     }
     if facts.is_cleared() {
         explanation.lower(Standing::Refuted, "a person says that it is not the cause");
-    } else if is_minor(facts) && !facts.is_stated() && facts.crowding_out().next().is_none() {
+    } else if is_minor(facts)
+        && !facts.is_stated()
+        && facts.crowding_out().chain(facts.ends_others()).next().is_none()
+    {
         explanation.lower(Standing::Refuted, TOO_LITTLE);
     } else if facts.is_stated() && explanation.standing > Standing::Unexplained {
         explanation.standing = Standing::Stated;

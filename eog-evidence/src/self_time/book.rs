@@ -7,6 +7,7 @@ use eog_core::{EntityId, Timestamp, Window};
 
 use super::calls::{Call, Calls};
 use super::courses::{Course, course};
+use super::endings::{Ending, endings as endings_of};
 use super::ends::{Way, belongs_to};
 use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
 use super::operations::{Detail, operations, retries_and_waiting};
@@ -107,6 +108,8 @@ pub(crate) struct Books {
     books: BTreeMap<EntityId, Book>,
     /// The bad requests of entities with an alert.
     courses: BTreeMap<EntityId, Course>,
+    /// After whose answer the requests of entities end.
+    endings: BTreeMap<EntityId, Vec<Ending>>,
 }
 
 impl Books {
@@ -125,14 +128,23 @@ impl Books {
         let bad =
             alerting.iter().filter(|name| books.get(**name).is_some_and(|book| book.stands_out));
         let times = (ledger.split, ledger.end);
+        let leads = |name: &&&EntityId| upstream.contains(**name) || alerting.contains(**name);
+        let endings = ledger.names.iter().filter(leads);
+        let endings = endings.map(|name| ((*name).clone(), endings_of(calls, name, times)));
+        let endings = endings.filter(|(_, found)| !found.is_empty()).collect();
         let courses =
             bad.filter_map(|name| Some(((*name).clone(), course(calls, counted, name, times)?)));
-        Self { courses: courses.collect(), books }
+        Self { courses: courses.collect(), books, endings }
     }
 
     /// The bad requests of entities with an alert whose traces are known.
     pub(crate) fn courses(&self) -> impl Iterator<Item = (&EntityId, &Course)> {
         self.courses.iter()
+    }
+
+    /// Entities whose requests end after the answer of a callee, by name.
+    pub(crate) fn endings(&self) -> impl Iterator<Item = (&EntityId, &Ending)> {
+        self.endings.iter().flat_map(|(caller, all)| all.iter().map(move |one| (caller, one)))
     }
 
     pub(crate) fn get(&self, entity: &EntityId) -> Option<&Book> {

@@ -9,6 +9,7 @@
 //! - [`trees`]: traces as trees: of calls that overlap the part that is waited for (the critical path), where an error
 //!   began, calls that were made again, messages that waited.
 //! - [`courses`]: who had what of the requests that alerts are about, along their critical paths.
+//! - [`endings`]: after whose answer requests end that went on before.
 //! - [`operations`]: the same for each operation of an entity; retries and waiting.
 //! - [`split`]: when trouble began.
 //! - [`excess`]: what is more than before, beyond chance.
@@ -18,6 +19,7 @@
 mod book;
 mod calls;
 mod courses;
+mod endings;
 mod ends;
 mod excess;
 mod operations;
@@ -30,6 +32,7 @@ mod trees;
 pub(crate) use book::{Book, Books, Counted};
 pub(crate) use calls::Calls;
 pub(crate) use courses::{Course, Part};
+pub(crate) use endings::{End, Ending};
 pub(crate) use ends::{Way, belongs_to};
 pub(crate) use operations::{Detail, What};
 pub use traced::{SpanPlace, TracedSpan};

@@ -166,6 +166,17 @@ impl Trees {
         })
     }
 
+    /// Whether the place of a span is known.
+    pub(super) fn is_placed(&self, at: u32) -> bool {
+        self.node(at).is_some()
+    }
+
+    /// The calls of a request, with whether they failed; those first that ended last.
+    pub(super) fn calls_of(&self, at: u32) -> impl Iterator<Item = (&EntityId, Option<bool>)> {
+        let calls = self.children(at).filter_map(|(_, one)| Some((one.callee?, one.failed)));
+        calls.filter_map(|(callee, failed)| Some((self.name(callee)?, failed)))
+    }
+
     /// What a request worked itself, in milliseconds: what its calls that are waited for leave.
     pub(super) fn own_ms(&self, at: u32) -> Option<f64> {
         let node = self.node(at)?;

@@ -8,7 +8,7 @@ use crate::policy::books::own_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
-use crate::signs::{is_nearly_full, role};
+use crate::signs::{is_nearly_full, is_slight, role};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "first in trouble",
@@ -51,7 +51,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     Some(decision)
 }
 
-/// Trouble that shows on the entity itself, other than by an alert. A busy resource alone harms
+/// Trouble that shows on the entity itself, other than by an alert, and matters. A busy resource alone harms
 /// nobody until it is nearly full, and who rests on others may be full of what waits for them: unless all of
 /// them found themselves healthy or, where the search ends, none of them is an origin.
 fn is_seen_here(harm: &Finding, facts: &Facts<'_>) -> bool {
@@ -64,5 +64,5 @@ fn is_seen_here(harm: &Finding, facts: &Facts<'_>) -> bool {
     // An event that tells of a full resource is raised where it matters.
     let resource = harm.signal == Signal::Saturation && harm.kind != EvidenceKind::Event;
     let kind = harm.kind != EvidenceKind::Alert && (!resource || is_full());
-    kind && role(harm) != Some(PeerRole::Callee)
+    kind && !is_slight(harm) && role(harm) != Some(PeerRole::Callee)
 }

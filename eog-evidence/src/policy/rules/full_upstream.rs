@@ -10,21 +10,21 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "full upstream",
-    when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not",
+    when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not, or whose answers end requests",
     decides: "`symptom`; that one → itself, at a dead end the next",
     propose,
 };
 
 /// **Full upstream.** The entity has an alert, and no neighbour explains it: what comes through a neighbour that passes it on may
-/// not show there, since it is diluted by what else is done. Of all upstream those that are full
-/// are named, one after the other; whether they are origins is for them to say. Others that are hit hard are looked
+/// not show there, since it is diluted by what else is done. Of all upstream those that are full, and those whose answers
+/// end requests, are named, one after the other; whether they are origins is for them to say. Others that are hit hard are looked
 /// at alone: of many entities one is always slower than ever, and few have ever been full.
 fn propose(facts: &Facts<'_>) -> Vec<Explanation> {
     if facts.alerted().next().is_none() {
         return Vec::new();
     }
     let mut hit: Vec<(&EntityId, &Finding)> = facts.hit_upstream().collect();
-    hit.retain(|(_, note)| note.signal == Signal::Saturation);
+    hit.retain(|(_, note)| matches!(note.signal, Signal::Saturation | Signal::Output));
     hit.retain(|(other, _)| facts.label_of(other) != Some(Label::Healthy));
     let of = |(other, note): (&EntityId, &Finding)| Explanation::possible(one(facts, other, note));
     hit.into_iter().flat_map(of).collect()

@@ -11,11 +11,13 @@ mod crowds_out;
 mod degraded_upstream;
 mod demand_enters_here;
 pub(super) mod does_not_answer;
+mod ended_by_an_answer;
 mod failing_callee;
 mod failure_of_a_part;
 pub(super) mod first_in_trouble;
 mod full_upstream;
 mod gets_nothing_done;
+mod its_answers_end_requests;
 mod less_arrives;
 mod no_findings;
 mod no_part_in_it;
@@ -32,7 +34,7 @@ use super::rule::Rule;
 
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
-pub(super) const RULES: [Rule; 27] = [
+pub(super) const RULES: [Rule; 29] = [
     no_part_in_it::RULE,
     own_change::RULE,
     crowds_out::RULE,
@@ -46,6 +48,8 @@ pub(super) const RULES: [Rule; 27] = [
     source_of_demand::RULE,
     demand_enters_here::RULE,
     changed_upstream::RULE,
+    ended_by_an_answer::RULE,
+    its_answers_end_requests::RULE,
     accounted_for_by_nobody::RULE,
     degraded_upstream::RULE,
     on_the_path::RULE,

@@ -22,8 +22,8 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     if facts.alerted().next().is_some() || !facts.failures.is_empty() {
         return None;
     }
-    // What is taken from others shows on them.
-    if facts.crowding_out().next().is_some() {
+    // What is taken from others, and wrong answers, show on them.
+    if facts.crowding_out().chain(facts.ends_others()).next().is_some() {
         return None;
     }
     let part = has_no_part(facts)?;

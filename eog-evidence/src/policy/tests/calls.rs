@@ -88,6 +88,44 @@ fn who_leaves_calls_out_stops_short() {
     ]);
 }
 
+/// Requests that end with an answer: of this entity's with that of a callee, or of a caller's with its own.
+fn ends(other: &str, role: PeerRole) -> FindingContent {
+    with_peer(finding(EvidenceKind::Note, Signal::Output, Trend::Falling, 5), other, role)
+}
+
+#[test]
+fn whose_answers_end_requests_is_the_cause_of_who_goes_no_further() {
+    let healthy = || steady(Signal::Latency);
+    let ended = || vec![late(), left_out("b"), ends("callee", PeerRole::Callee)];
+    let ends_others = || ends("caller", PeerRole::Caller);
+    let and = |more: FindingContent| ended().into_iter().chain([more]).collect();
+    let none_of_it = || part(Signal::Latency, 0);
+    check(vec![
+        ("it goes no further", ended(), vec![], "Symptom, ended by an answer callee>me"),
+        ("its own time", and(rest(Signal::Latency, 95)), vec![], "Origin, accounted for by nobody"),
+        ("slow calls", and(slow("callee")), vec![], "Symptom, failing callee callee>me"),
+        (
+            "the callee is well",
+            ended(),
+            vec![says("callee", Healthy, &[], &[])],
+            "Origin, stops short",
+        ),
+        (
+            "others end with its answers",
+            vec![healthy(), ends_others(), none_of_it()],
+            vec![],
+            "Origin, its answers end requests",
+        ),
+        (
+            "they end with what it passes on",
+            vec![healthy(), ends_others(), ends("callee", PeerRole::Callee)],
+            vec![],
+            "Symptom, ended by an answer callee>me",
+        ),
+        ("nobody's end", vec![healthy(), none_of_it()], vec![], "Healthy, no part in it"),
+    ]);
+}
+
 #[test]
 fn whoever_is_hit_hardest_is_proposed_first() {
     let unheard = || vec![says("callee", Label::Defer, &[], &[])];
@@ -130,4 +168,28 @@ fn a_full_resource_is_to_blame_where_nothing_else_is() {
             "symptom, degraded upstream callee>me",
         ),
     ]);
+}
+
+#[test]
+fn what_hardly_takes_longer_is_not_first_in_trouble() {
+    let takes = |observed: f64, usual: f64, unit: &str| {
+        let mut content = finding(EvidenceKind::Metric, Signal::Latency, Trend::Rising, 5);
+        content.quantity = Some(Quantity { observed, baseline: Some(usual), unit: unit.into() });
+        content.onset = Some(eog_core::incident::Onset::at(at(5)));
+        content
+    };
+    let accused = || {
+        let caller = says("caller", Symptom, &["me > caller"], &[Log]);
+        vec![caller, says("callee", Healthy, &[], &[])]
+    };
+    let cases = [
+        ("15 % of 5 ms", takes(5.75, 5.0, "ms"), "Symptom, cause not found"),
+        ("15 % of 5 ms, in seconds", takes(0.00575, 0.005, "s"), "Symptom, cause not found"),
+        ("a millisecond", takes(6.1, 5.0, "ms"), "Origin, first in trouble"),
+        ("half as long again", takes(0.8, 0.5, "ms"), "Origin, first in trouble"),
+        ("no unit of time", takes(5.75, 5.0, "ticks"), "Origin, first in trouble"),
+    ];
+    for (name, slow, decided) in cases {
+        check(vec![(name, vec![slow], accused(), decided)]);
+    }
 }

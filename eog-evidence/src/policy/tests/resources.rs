@@ -53,6 +53,12 @@ fn who_is_full_upstream_is_named_where_nothing_else_explains_an_alert() {
             "symptom, full upstream store>me",
         ),
         (
+            "answers of somebody far upstream end requests",
+            vec![late(), hit("store", Signal::Output)],
+            vec![],
+            "Symptom, full upstream store>me",
+        ),
+        (
             "somebody is merely slower",
             vec![late(), hit("store", Signal::Latency)],
             vec![],
