@@ -28,8 +28,8 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let is_open = |(callee, _): &(&EntityId, &Finding)| {
         !facts.blames_me(callee) && facts.label_of(callee) != Some(Label::Healthy)
     };
-    let ended = facts.ended_by().filter_map(|note| Some((&note.peer.as_ref()?.entity, note)));
-    let (callee, note) = ended.filter(is_open).next()?;
+    let mut ended = facts.ended_by().filter_map(|note| Some((&note.peer.as_ref()?.entity, note)));
+    let (callee, note) = ended.find(is_open)?;
     let harms = facts.harms.iter().copied().take(2);
     let summary = format!("ended by an answer: {}", quote(note));
     let mut decision = decide(Label::Symptom, &summary, std::iter::once(note).chain(harms));
