@@ -246,14 +246,23 @@ impl Check<'_> {
             let at = finding.time.start();
             explained.iter().any(|alert| alert.onsets().any(|onset| onset > at))
         };
+        // A fault that is injected into something is a change of that, too.
+        let injected = || {
+            cited.iter().filter(|finding| {
+                let is_experiment = finding.signal == Signal::Experiment;
+                is_experiment && self.input.reaches(&finding.entity, entity, false)
+            })
+        };
         let related = |finding: &&Finding| {
             let by_demand = finding.signal == Signal::Demand;
             finding.kind == EvidenceKind::Change
                 && self.input.reaches(&finding.entity, entity, by_demand)
         };
         let lacking = match self.candidate.strength {
-            Strength::ChangeBeforeAlert if !own(true).any(|finding| precedes(finding)) => {
-                "a cited change of its own before an alert that it explains"
+            Strength::ChangeBeforeAlert
+                if !own(true).chain(injected()).any(|finding| precedes(finding)) =>
+            {
+                "a cited change of its own, or a fault injected into it, before an alert that it explains"
             }
             Strength::FailureEvent if own(false).next().is_none() => "a cited event of its own",
             Strength::RelatedChange if !cited.iter().any(related) => {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use eog_core::Finding;
+use eog_core::evidence::{FindingContent, Signal};
 use eog_evidence::open_case;
 use eog_prompts::{ChatErrorKind, MockModel, Reply};
 use serde_json::json;
@@ -108,6 +110,30 @@ fn told(seeds: &Value) -> String {
     let opened = open(&flash_sale(), &model);
     assert_eq!(opened.fallbacks.len(), 1, "{seeds}");
     model.requests().last().unwrap().messages.last().unwrap().text.clone()
+}
+
+/// The flash sale, with changes of another signal.
+fn flash_sale_of(signal: Signal) -> Incident {
+    let mut incident = flash_sale();
+    for change in &mut incident.changes {
+        *change = Finding::new(FindingContent { signal, ..change.content().clone() });
+    }
+    incident
+}
+
+/// A fault that is injected into something is a change of that, too.
+#[test]
+fn an_injected_fault_is_a_change_of_whatever_it_reaches() {
+    let seeds = seeds_of("gateway", "change_before_alert", &["C1"]);
+    let corrected = |signal: Signal| {
+        let model = MockModel::new("mock/sure")
+            .when_phase("select_investigation_window", window(&["A1"]))
+            .when_phase("filter_events", keep([], 0))
+            .when_phase("filter_spec_changes", keep([1], 1))
+            .when_phase("bootstrap", seeds.clone());
+        open(&flash_sale_of(signal), &Arc::new(model)).fallbacks.len()
+    };
+    assert_eq!((corrected(Signal::Experiment), corrected(Signal::Configuration)), (0, 1));
 }
 
 #[test]

@@ -22,7 +22,8 @@ pub struct ExploreAnswer {
     /// What the entity is.
     #[schemars(description = " ")]
     pub label: Label,
-    /// false if no page is left
+    /// Whether the next page of evidence is wanted.
+    #[schemars(description = " ")]
     pub next_page: bool,
     /// Where to look next, best first; may be empty.
     #[schemars(description = " ")]

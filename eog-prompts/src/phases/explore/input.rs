@@ -91,7 +91,7 @@ impl Notes {
             restart: has(&[Restart]),
             messages,
             since: false,
-            signals: has(&[Exhaustion, Saturation, Availability, Output]),
+            signals: has(&[Exhaustion, Saturation, Availability]),
             changes: any(&|it| it.kind == EvidenceKind::Change),
             // What is starved or fed by whom is asked where goods flow, whatever the names.
             names: names || has(&[Output]),
