@@ -106,7 +106,7 @@ impl BundleTool for Logs {
         for row in &mut rows {
             row.percent = short(100.0 * row.pattern.times.len() as f64 / lines.max(1) as f64);
         }
-        rows.sort_by(|a, b| b.pattern.times.len().cmp(&a.pattern.times.len()));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.pattern.times.len()));
         let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
         let page = shown.run(&table(rows.iter().collect()))?;
         Ok(Patterns { lines, not_kept, page })
