@@ -46,13 +46,22 @@ pub(crate) fn at(text: &[u8], start: usize) -> Option<Block> {
         }
         (false, None) => None,
     };
-    let end = end.map(|end| {
-        let tail = after.get(end + 9..).unwrap_or_default();
-        let tail = tail.get(..tail.len().min(MAX_LABEL)).unwrap_or_default();
-        end + 9 + memmem::find(tail, b"-----").map_or(0, |dashes| dashes + 5)
-    });
+    let end = end
+        .map(|end| end + END.len() + label_end(after.get(end + END.len()..).unwrap_or_default()));
     let open_end = if private { after.len() } else { label.len() };
     Some(Block { range: start..label_start + end.unwrap_or(open_end), private })
+}
+
+/// The length of the label that ends a block, with its dashes; zero if it has none, or if these could belong
+/// to the next block.
+fn label_end(tail: &[u8]) -> usize {
+    let tail = tail.get(..tail.len().min(MAX_LABEL)).unwrap_or_default();
+    let line = tail.iter().position(|byte| b"\n\r\\".contains(byte));
+    let line = tail.get(..line.unwrap_or(tail.len())).unwrap_or_default();
+    match memmem::find(line, b"-----") {
+        Some(dashes) if memmem::find(line, BEGIN).is_none() => dashes + 5,
+        _ => 0,
+    }
 }
 
 /// The length of the lines of base64 before the end of a block, if there is nothing else. All lines but the last are of
@@ -149,6 +158,14 @@ mod tests {
         assert!(block.private && block.range == (2..text.len() - 2));
         let open = b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl";
         assert_eq!(at(open, 0).unwrap().range, 0..open.len());
+        for cut in ["-----END ", "-----END \n", "-----END X", "-----END ---"] {
+            let text = format!(
+                "-----BEGIN PRIVATE KEY-----{cut}-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"
+            );
+            let first = at(text.as_bytes(), 0).unwrap().range.end;
+            let rest = &text[first..];
+            assert!(rest.contains("-----BEGIN PRIVATE KEY-----"), "{cut:?} {rest:?}");
+        }
         let public = b"-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----\nmore";
         let block = at(public, 0).unwrap();
         assert!(!block.private && block.range.end == public.len() - 5);

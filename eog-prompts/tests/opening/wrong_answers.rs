@@ -112,11 +112,16 @@ fn told(seeds: &Value) -> String {
     model.requests().last().unwrap().messages.last().unwrap().text.clone()
 }
 
-/// The flash sale, with changes of another signal.
+/// The flash sale, with changes of another signal, of something whose effects reach the gateway.
 fn flash_sale_of(signal: Signal) -> Incident {
     let mut incident = flash_sale();
-    for change in &mut incident.changes {
-        *change = Finding::new(FindingContent { signal, ..change.content().clone() });
+    let sales = incident.changes.iter_mut().filter(|it| it.signal == Signal::Demand);
+    for change in sales {
+        *change = Finding::new(FindingContent {
+            signal,
+            entity: id("processor"),
+            ..change.content().clone()
+        });
     }
     incident
 }

@@ -101,28 +101,28 @@ fn whose_answers_end_requests_is_the_cause_of_who_goes_no_further() {
     let and = |more: FindingContent| ended().into_iter().chain([more]).collect();
     let none_of_it = || part(Signal::Latency, 0);
     check(vec![
-        ("it goes no further", ended(), vec![], "Symptom, ended by an answer callee>me"),
-        ("its own time", and(rest(Signal::Latency, 95)), vec![], "Origin, accounted for by nobody"),
-        ("slow calls", and(slow("callee")), vec![], "Symptom, failing callee callee>me"),
+        ("it goes no further", ended(), vec![], "symptom, ended by an answer callee>me"),
+        ("its own time", and(rest(Signal::Latency, 95)), vec![], "origin, accounted for by nobody"),
+        ("slow calls", and(slow("callee")), vec![], "symptom, failing callee callee>me"),
         (
             "the callee is well",
             ended(),
             vec![says("callee", Healthy, &[], &[])],
-            "Origin, stops short",
+            "origin, stops short",
         ),
         (
             "others end with its answers",
             vec![healthy(), ends_others(), none_of_it()],
             vec![],
-            "Origin, its answers end requests",
+            "origin, its answers end requests",
         ),
         (
             "they end with what it passes on",
             vec![healthy(), ends_others(), ends("callee", PeerRole::Callee)],
             vec![],
-            "Symptom, ended by an answer callee>me",
+            "symptom, ended by an answer callee>me",
         ),
-        ("nobody's end", vec![healthy(), none_of_it()], vec![], "Healthy, no part in it"),
+        ("nobody's end", vec![healthy(), none_of_it()], vec![], "healthy, no part in it"),
     ]);
 }
 
@@ -183,11 +183,11 @@ fn what_hardly_takes_longer_is_not_first_in_trouble() {
         vec![caller, says("callee", Healthy, &[], &[])]
     };
     let cases = [
-        ("15 % of 5 ms", takes(5.75, 5.0, "ms"), "Symptom, cause not found"),
-        ("15 % of 5 ms, in seconds", takes(0.00575, 0.005, "s"), "Symptom, cause not found"),
-        ("a millisecond", takes(6.1, 5.0, "ms"), "Origin, first in trouble"),
-        ("half as long again", takes(0.8, 0.5, "ms"), "Origin, first in trouble"),
-        ("no unit of time", takes(5.75, 5.0, "ticks"), "Origin, first in trouble"),
+        ("15 % of 5 ms", takes(5.75, 5.0, "ms"), "symptom, cause not found"),
+        ("15 % of 5 ms, in seconds", takes(0.00575, 0.005, "s"), "symptom, cause not found"),
+        ("a millisecond", takes(6.1, 5.0, "ms"), "origin, first in trouble"),
+        ("half as long again", takes(0.8, 0.5, "ms"), "origin, first in trouble"),
+        ("no unit of time", takes(5.75, 5.0, "ticks"), "origin, first in trouble"),
     ];
     for (name, slow, decided) in cases {
         check(vec![(name, vec![slow], accused(), decided)]);

@@ -56,7 +56,7 @@ fn who_is_full_upstream_is_named_where_nothing_else_explains_an_alert() {
             "answers of somebody far upstream end requests",
             vec![late(), hit("store", Signal::Output)],
             vec![],
-            "Symptom, full upstream store>me",
+            "symptom, full upstream store>me",
         ),
         (
             "somebody is merely slower",
