@@ -97,7 +97,7 @@ impl Clock {
 }
 
 /// One finding.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct FindingLine {
     number: u32,
     /// The last number, where one line stands for several findings that differ by the other entity alone.
@@ -115,7 +115,7 @@ pub(crate) struct FindingLine {
     text: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct PeerPart {
     role: &'static str,
     entity: String,
@@ -141,7 +141,7 @@ impl FindingLine {
             peer: next.peer.clone(),
             ..self.clone()
         };
-        let is_same = serde_json::to_value(&same).ok()? == serde_json::to_value(next).ok()?;
+        let is_same = same == *next;
         let is_next = self.until.unwrap_or(self.number).checked_add(1) == Some(next.number);
         let alike = with_name_replaced(&next.text, &other.entity, EACH)? == text;
         if !(is_same && is_next && alike && peer.role == other.role && peer.entity != other.entity)
