@@ -226,6 +226,33 @@ fn any_controller_is_on_call_and_those_that_take_no_news_begin_anew() {
 }
 
 #[test]
+fn a_capture_that_cannot_be_gone_on_with_is_begun_anew() {
+    let plan = r#"{"version":1,"digest":"of another configuration","window":null,"now":"2026-01-01T00:00:00Z"}"#;
+    let left = [
+        // Killed before it wrote what it began with.
+        (".capture/plan.part", "{"),
+        // Killed before somebody changed source.toml.
+        (".capture/plan.json", plan),
+        ("capture.json", "{"),
+    ];
+    for (name, text) in left {
+        let folder = folder("[pace]\nsettle = '0s'\n", "");
+        let mut service = Service::start(folder.path());
+        service.kill();
+        let path = folder.path().join("state/captures/in-000001-1").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let service = Service::start(folder.path());
+        assert_eq!(service.post("/alerts", &alert("g", "1", "Slow", "web", None)).unwrap().0, 200);
+        let told = wait_for(|| {
+            let one = service.json("/incidents")["incidents"][0].clone();
+            (!one["problem"].is_null() || !one["investigation"].is_null()).then_some(one)
+        });
+        assert!(told["problem"].is_null() && !told["investigation"].is_null(), "{name}: {told:#}");
+    }
+}
+
+#[test]
 fn more_than_is_taken_on_is_refused_so_that_it_is_sent_again() {
     let folder = folder("[limits]\nincidents = 1\n", "");
     let service = Service::start(folder.path());

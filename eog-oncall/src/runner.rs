@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use eog_mcp::server::{Fate, Order, Outcome};
 use eog_report::clean::clean_up_to;
-use eog_sources::{CaptureReport, SentAlert, SourceConfig};
+use eog_sources::{CaptureError, CaptureReport, SentAlert, SourceConfig};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -160,8 +160,13 @@ async fn capture(source: &SourceConfig, alerts: &[SentAlert], into: &Path) -> Re
     if matches!(CaptureReport::of(into), Ok(Some(_))) {
         return Ok(());
     }
-    let captured =
-        eog_sources::capture_for(source, alerts, None, Timestamp::now(), into, &|_| {}).await;
+    let begin = || eog_sources::capture_for(source, alerts, None, Timestamp::now(), into, &|_| {});
+    let captured = match begin().await {
+        // The folder is the service's own. What was begun there before a restart with another
+        // configuration or version is not gone on with.
+        Err(CaptureError::Folder { .. }) if std::fs::remove_dir_all(into).is_ok() => begin().await,
+        captured => captured,
+    };
     let report = captured.map_err(|error| error.to_string())?;
     if let Some(first) = report.missing.first() {
         let (count, first) = (report.missing.len(), clean_up_to(first, MAX_REASON));

@@ -67,6 +67,11 @@ impl Store {
             }
             return Ok(Self { folder, plan, goes_on: true });
         }
+        // A crash before the plan was written, or while it was removed, leaves the folder of a capture under way
+        // without one: nothing in it can be gone on with.
+        if folder.is_dir() {
+            fs::remove_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
+        }
         let is_empty = match fs::read_dir(out) {
             Ok(mut entries) => entries.next().is_none(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
@@ -160,6 +165,22 @@ mod tests {
         std::fs::write(out.join("notes.txt"), "mine").unwrap();
         let full = Store::open(&out, "a", None, now).unwrap_err().to_string();
         assert!(full.contains("not empty"), "{full}");
+    }
+
+    #[test]
+    fn what_a_crash_left_without_a_plan_is_begun_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        let now: Timestamp = "2026-01-01T10:00:00Z".parse().unwrap();
+        // Killed between the folder and the plan; and amid the removal of what was kept.
+        for left in ["plan.part", "0123.json"] {
+            fs::create_dir_all(out.join(FOLDER)).unwrap();
+            fs::write(out.join(FOLDER).join(left), "{").unwrap();
+            let store = Store::open(&out, "a", None, now).unwrap();
+            assert!(!store.goes_on);
+            assert!(!out.join(FOLDER).join(left).exists());
+            store.abandon(&out);
+        }
     }
 
     #[test]
