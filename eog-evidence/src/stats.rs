@@ -105,6 +105,35 @@ pub(crate) fn shares_apart(before: (f64, f64), after: (f64, f64)) -> f64 {
     (angle(after) - angle(before)) / (variance(before) + variance(after)).sqrt()
 }
 
+/// Shares of one stratum: `(part, whole)` before and after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fourfold {
+    pub(crate) before: (f64, f64),
+    pub(crate) after: (f64, f64),
+}
+
+/// How many standard deviations shares are apart that are compared within each stratum alone; below zero where they are
+/// less after. Zero where no stratum has both.
+///
+/// The sum of the differences from what is expected of hypergeometric draws, less one half for whole numbers (Mantel
+/// and Haenszel, *Statistical aspects of the analysis of data from retrospective studies of disease*, 1959).
+pub(crate) fn strata_apart(strata: impl Iterator<Item = Fourfold>) -> f64 {
+    let (mut difference, mut variance) = (0.0, 0.0);
+    for Fourfold { before, after } in strata {
+        let (whole, part) = (before.1 + after.1, before.0 + after.0);
+        if before.1 <= 0.0 || after.1 <= 0.0 || whole <= 1.0 {
+            continue;
+        }
+        difference += after.0 - after.1 * part / whole;
+        variance += before.1 * after.1 * part * (whole - part) / (whole * whole * (whole - 1.0));
+    }
+    if variance <= 0.0 {
+        return 0.0;
+    }
+    let beyond = (difference.abs() - 0.5).max(0.0);
+    beyond.copysign(difference) / variance.sqrt()
+}
+
 /// How many standard deviations the ranks of two samples are apart (Mann and Whitney, *On a test of whether one of two
 /// random variables is stochastically larger than the other*, 1947); above zero where the second is larger.
 pub(crate) fn ranks_apart(before: &[f64], after: &[f64]) -> f64 {
@@ -161,6 +190,20 @@ mod tests {
         assert_eq!(ranks_apart(&[], &[1.0]), 0.0);
         // However far away, two values are few.
         assert!(ranks_apart(&many(0), &[1e9; 2]) < 3.0);
+    }
+
+    #[test]
+    fn shares_are_compared_within_strata() {
+        let of = |before, after| Fourfold { before, after };
+        let apart = |all: &[Fourfold]| strata_apart(all.iter().copied());
+        assert!(apart(&[of((26.0, 26.0), (7.0, 20.0))]) < -BEYOND_CHANCE);
+        assert!(apart(&[of((7.0, 20.0), (26.0, 26.0))]) > BEYOND_CHANCE);
+        assert!(apart(&[of((5.0, 5.0), (1.0, 5.0))]) > -BEYOND_CHANCE, "too few");
+        // Each operation as before, in another mix: by themselves 90 of 100 and 30 of 100.
+        let mix = [of((90.0, 90.0), (30.0, 30.0)), of((0.0, 10.0), (0.0, 70.0))];
+        assert_eq!(apart(&mix), 0.0);
+        assert_eq!(apart(&[of((0.0, 0.0), (0.0, 9.0))]), 0.0);
+        assert_eq!(apart(&[]), 0.0);
     }
 
     #[test]

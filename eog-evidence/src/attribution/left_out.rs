@@ -4,6 +4,7 @@ use eog_core::evidence::{PeerRole, Signal};
 use eog_core::{EntityId, Finding, Timestamp};
 
 use super::burden::longest;
+use super::trouble::Spot;
 use super::{Attribution, Kind, notes};
 use crate::paths::Travel;
 use crate::series::{MIN_BASELINE, Series};
@@ -22,6 +23,9 @@ const CHANCE: f64 = 0.5e-3;
 /// comes and goes has many such runs, though each value by itself is rare.
 const RUNS: f64 = 0.005;
 
+/// Calls that are no longer made at all compare like those of which one in a hundred is left.
+const NEVER: f64 = 0.01;
+
 /// How often a callee is called for each request, before and after trouble began.
 struct Fewer {
     callee: EntityId,
@@ -33,6 +37,28 @@ struct Fewer {
 impl Attribution<'_> {
     /// A note on each callee that is called less often for each request that the entity serves.
     pub(super) fn left_out(&self, entity: &EntityId) -> Vec<Finding> {
+        let note = |one: &Fewer| {
+            let time = during(one.time.0, one.time.1);
+            notes::of_left_out(entity, &one.callee, [one.usual, one.now], time)
+        };
+        self.fewer_calls(entity).iter().map(note).collect()
+    }
+
+    /// What tells where to look: an entity that leaves calls out, though none that it makes is slow or fails.
+    pub(super) fn spot_of_left_out(&self, entity: &EntityId) -> Option<Spot> {
+        if [Kind::Time, Kind::Failures].iter().any(|kind| self.waits_for_calls(entity, *kind)) {
+            return None;
+        }
+        let fewer = self.fewer_calls(entity);
+        let one = fewer.first()?;
+        Some(Spot {
+            times: one.usual / one.now.max(NEVER * one.usual),
+            signal: Signal::Output,
+            text: notes::left_out_excerpt(entity, &one.callee, [one.usual, one.now]),
+        })
+    }
+
+    fn fewer_calls(&self, entity: &EntityId) -> Vec<Fewer> {
         let traced = self.traced_books(Kind::Time);
         let book = traced.as_ref().and_then(|books| books.get(entity));
         let book = book.filter(|_| !self.loses_calls(entity));
@@ -54,11 +80,7 @@ impl Attribution<'_> {
             (a.now / a.usual).total_cmp(&(b.now / b.usual)).then_with(|| a.callee.cmp(&b.callee))
         });
         fewer.truncate(super::MAX_NAMED);
-        let note = |one: &Fewer| {
-            let time = during(one.time.0, one.time.1);
-            notes::of_left_out(entity, &one.callee, [one.usual, one.now], time)
-        };
-        fewer.iter().map(note).collect()
+        fewer
     }
 
     /// By measured traffic: that between the two, else all of a callee that nobody else calls.

@@ -429,13 +429,21 @@ pub(super) fn of_left_out(
         peer: Some(Peer { entity: callee.clone(), role: PeerRole::Callee }),
         source: "attribution".into(),
         query: format!("entity={entity} left out={callee}"),
-        excerpt: format!(
-            "{entity} calls {callee} {} times for each request, usually {}: it stops before it gets there",
-            rounded(now),
-            rounded(usual)
-        ),
+        excerpt: left_out_excerpt(entity, callee, [usual, now]),
         onset: None,
     })
+}
+
+pub(super) fn left_out_excerpt(
+    entity: &EntityId,
+    callee: &EntityId,
+    [usual, now]: [f64; 2],
+) -> String {
+    format!(
+        "{entity} calls {callee} {} times for each request, usually {}: it stops before it gets there",
+        rounded(now),
+        rounded(usual)
+    )
 }
 
 /// Requests of a caller that end once a callee has answered, at either of the two.

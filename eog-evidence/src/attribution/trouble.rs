@@ -88,12 +88,14 @@ impl Attribution<'_> {
     }
 
     /// What an entity shows that is most times its usual: its own time or failures, a resource of which
-    /// nearly all is used, or requests of others that end with its answers.
+    /// nearly all is used, requests of others that end with its answers, or calls that it leaves out.
     fn spot(&self, entity: &EntityId) -> Option<Spot> {
         let on_account =
             self.asked.kinds.iter().filter_map(|kind| self.spot_of_account(entity, *kind));
-        let spots =
-            on_account.chain(self.full_resource(entity)).chain(self.spot_of_endings(entity));
+        let spots = on_account
+            .chain(self.full_resource(entity))
+            .chain(self.spot_of_endings(entity))
+            .chain(self.spot_of_left_out(entity));
         spots.max_by(|a, b| a.times.total_cmp(&b.times).then_with(|| b.text.cmp(&a.text)))
     }
 

@@ -3,12 +3,12 @@
 use eog_core::contract::NoticeReason;
 use eog_core::evidence::Signal;
 use eog_core::incident::Onset;
-use eog_core::{EntityId, EvidenceKind, Label};
+use eog_core::{Claim, EntityId, EvidenceKind, Label};
 
 use super::books::own_part;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
-use super::times::made;
+use super::times::{made, surely_before};
 use super::weigh::Weighed;
 
 /// The place of the explanation to take: the best one, but at a dead end the best one that leads
@@ -51,16 +51,28 @@ fn leads(weighed: &Weighed) -> bool {
     weighed.explanation.standing > Standing::Unexplained
 }
 
-/// Whether, at a second opinion, an explanation leads to a rival that came first: one cause explains both
-/// then, and what was changed here is one more cause for the same. A rival comes first when it cites a
-/// change and this entity has none that was made in time, or when it began before all that was changed
-/// here in time. An entity of which no more is known than that something waits there, such as a queue,
-/// yields to whatever explains a neighbour.
+/// Whether an explanation leads to a rival that came first: one cause explains both then, and what was changed here is one
+/// more cause for the same. A rival comes first when it cites a change and this entity has none that was made in time, or
+/// when it began before all that was changed here in time. That is weighed at a second opinion, when rivals are known.
+///
+/// An entity of which no more is known than that something waits there, such as a queue, yields to whatever explains a
+/// neighbour, and at any time to what began no later than the waiting.
 pub(super) fn yields_to_a_rival(explanation: &Explanation, facts: &Facts<'_>) -> bool {
-    let Some(notice) = facts.notice else { return false };
-    if notice.reason != NoticeReason::SecondOpinion {
-        return false;
-    }
+    let notice = facts.notice.filter(|notice| notice.reason == NoticeReason::SecondOpinion);
+    // Of what is known to wait alone, whatever keeps a neighbour from taking it is the simpler explanation.
+    let no_account = own_part(facts).is_none()
+        && facts
+            .harms
+            .iter()
+            .all(|harm| harm.kind == EvidenceKind::Alert || harm.signal == Signal::Saturation);
+    let mut others =
+        explanation.causes(facts.entity).into_iter().filter(|cause| *cause != facts.entity);
+    let Some(notice) = notice else {
+        let since = facts.harm_since().filter(|_| no_account);
+        let by_then = |begun: Onset| since.is_some_and(|since| !surely_before(&since, &begun));
+        return others
+            .any(|cause| behind(cause, facts).any(|claim| claim.cause_since.is_some_and(by_then)));
+    };
     let is_changed = |rival: &EntityId| {
         facts.message(rival).is_some_and(|belief| {
             belief.label == Label::Origin
@@ -71,24 +83,21 @@ pub(super) fn yields_to_a_rival(explanation: &Explanation, facts: &Facts<'_>) ->
     let own = facts.timely_changes().map(made).max_by_key(Onset::latest);
     let came_first =
         |since: Onset| own.is_some_and(|own: Onset| since.earliest() <= own.earliest());
-    // Of what is known to wait alone, whatever keeps a neighbour from taking it is the simpler explanation.
-    let no_account = own_part(facts).is_none()
-        && facts
-            .harms
-            .iter()
-            .all(|harm| harm.kind == EvidenceKind::Alert || harm.signal == Signal::Saturation);
     let is_rival = |cause: &EntityId| notice.rivals.contains(cause);
-    explanation.causes(facts.entity).into_iter().filter(|cause| *cause != facts.entity).any(
-        |cause| {
-            if is_rival(cause) && own.is_none() && is_changed(cause) {
-                return true;
-            }
-            let Some(belief) = facts.message(cause) else { return false };
-            let by_itself = belief.since.filter(|_| is_rival(cause));
-            let behind = belief.claims.iter().filter(|claim| claim.effect == *cause);
-            let behind = behind.filter(|claim| no_account || is_rival(&claim.cause));
-            let behind = behind.filter_map(|claim| claim.cause_since);
-            by_itself.into_iter().chain(behind).any(|since| no_account || came_first(since))
-        },
-    )
+    others.any(|cause| {
+        if is_rival(cause) && own.is_none() && is_changed(cause) {
+            return true;
+        }
+        let Some(belief) = facts.message(cause) else { return false };
+        let by_itself = belief.since.filter(|_| is_rival(cause));
+        let behind = behind(cause, facts).filter(|claim| no_account || is_rival(&claim.cause));
+        let behind = behind.filter_map(|claim| claim.cause_since);
+        by_itself.into_iter().chain(behind).any(|since| no_account || came_first(since))
+    })
+}
+
+/// What a neighbour says that its own trouble comes from.
+fn behind<'a>(cause: &'a EntityId, facts: &Facts<'a>) -> impl Iterator<Item = &'a Claim> {
+    let claims = facts.message(cause).map_or(&[][..], |belief| belief.claims.as_slice());
+    claims.iter().filter(move |claim| claim.effect == *cause)
 }

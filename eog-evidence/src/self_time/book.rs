@@ -11,6 +11,8 @@ use super::endings::{Ending, endings as endings_of};
 use super::ends::{Way, belongs_to};
 use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
 use super::operations::{Detail, operations, retries_and_waiting};
+use super::requests::requests;
+use super::skipped::{Skipped, skipped};
 use super::split::trouble_began;
 use crate::onsets::share_onset;
 use crate::shift::MIN_RELATIVE;
@@ -100,6 +102,15 @@ impl Book {
         let whole = self.each.max(parts);
         if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 }
     }
+
+    /// Adds callees that are called less often by single requests, where batches of them did not tell.
+    fn add_skipped(&mut self, skipped: Vec<Skipped>) {
+        for Skipped { callee, usual, now } in skipped {
+            if !self.fewer.iter().any(|(known, ..)| *known == callee) {
+                self.fewer.push((callee, usual, now));
+            }
+        }
+    }
 }
 
 /// The books of all entities whose requests were traced before and after trouble began.
@@ -124,14 +135,22 @@ impl Books {
         let ledger = Ledger::of(calls, counted, upstream, alert, window);
         let books = ledger.names.iter().enumerate();
         let books = books.filter_map(|(place, name)| Some(((*name).clone(), ledger.book(place)?)));
-        let books: BTreeMap<EntityId, Book> = books.collect();
+        let mut books: BTreeMap<EntityId, Book> = books.collect();
+        let leads = |name: &&&EntityId| upstream.contains(**name) || alerting.contains(**name);
+        let mut endings: BTreeMap<EntityId, Vec<Ending>> = BTreeMap::new();
+        for name in ledger.names.iter().filter(leads) {
+            let requests = requests(calls, name, ledger.end);
+            let found = endings_of(&requests, ledger.split);
+            if !found.is_empty() {
+                endings.insert((*name).clone(), found);
+            }
+            if let Some(book) = books.get_mut(*name) {
+                book.add_skipped(skipped(&requests, ledger.split));
+            }
+        }
         let bad =
             alerting.iter().filter(|name| books.get(**name).is_some_and(|book| book.stands_out));
         let times = (ledger.split, ledger.end);
-        let leads = |name: &&&EntityId| upstream.contains(**name) || alerting.contains(**name);
-        let endings = ledger.names.iter().filter(leads);
-        let endings = endings.map(|name| ((*name).clone(), endings_of(calls, name, times)));
-        let endings = endings.filter(|(_, found)| !found.is_empty()).collect();
         let courses =
             bad.filter_map(|name| Some(((*name).clone(), course(calls, counted, name, times)?)));
         Self { courses: courses.collect(), books, endings }

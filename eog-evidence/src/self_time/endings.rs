@@ -3,12 +3,12 @@
 //! A wrong answer is often an answer like any other, neither slow nor failed: what shows is that whoever asked
 //! goes no further. So of the requests that ask a callee those are counted whose last call that was.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use eog_core::{EntityId, Timestamp};
 
-use super::calls::{Call, Calls};
 use super::excess::MIN_CALLS;
+use super::requests::{End, Request};
 use crate::shift::MIN_RELATIVE;
 use crate::stats::{BEYOND_CHANCE, shares_apart};
 
@@ -17,18 +17,6 @@ const MUCH_MORE: f64 = 1.5;
 
 /// Half is the majority: where requests end after the answers of several, one of them must stand for most.
 const MAJORITY: f64 = 0.5;
-
-/// Where the places of spans are not known, at most so many calls are looked at for a request, the last ones.
-const LAST_CALLS: usize = 64;
-
-/// How the requests end that end after an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum End {
-    /// They go well, or it is not known how they went.
-    Early,
-    /// They fail, and none of their calls did.
-    Failed,
-}
 
 /// Requests of one entity that ask a callee, and end once that has answered.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,25 +47,16 @@ impl Tally {
 
 /// After whose answer the requests of an entity end more often since trouble began, at most one callee for each way to
 /// end.
-pub(super) fn endings(
-    calls: &Calls,
-    entity: &EntityId,
-    (split, end): (Timestamp, Timestamp),
-) -> Vec<Ending> {
-    if calls.callees(entity).next().is_none() {
-        return Vec::new();
-    }
-    let made = Made::by(calls, entity);
+pub(super) fn endings(requests: &[Request<'_>], split: Timestamp) -> Vec<Ending> {
     let mut tallies: BTreeMap<&EntityId, [Tally; 2]> = BTreeMap::new();
-    for request in calls.served(entity).iter().filter(|request| request.time < end) {
-        let Some(course) = made.course(request) else { continue };
+    for request in requests {
         let side = usize::from(request.time >= split);
-        for callee in course.asked {
+        for callee in request.asked.keys() {
             let tally = &mut tallies.entry(callee).or_default()[side];
             tally.asked += 1;
-            let is_last = course.last == Some(callee);
-            tally.early += usize::from(is_last && course.how == End::Early);
-            tally.failed += usize::from(is_last && course.how == End::Failed);
+            let is_last = request.last == Some(*callee);
+            tally.early += usize::from(is_last && request.how == End::Early);
+            tally.failed += usize::from(is_last && request.how == End::Failed);
         }
     }
     [End::Early, End::Failed].into_iter().filter_map(|how| most(&tallies, how)).collect()
@@ -105,70 +84,11 @@ fn most(tallies: &BTreeMap<&EntityId, [Tally; 2]>, how: End) -> Option<Ending> {
     (most.0 > MAJORITY * all).then_some(most.1)
 }
 
-/// Whom one request asked.
-struct Course<'a> {
-    asked: BTreeSet<&'a EntityId>,
-    /// Whom it asked last, if that answered well.
-    last: Option<&'a EntityId>,
-    how: End,
-}
-
-/// The calls that an entity made, to be found for each of its requests.
-struct Made<'a> {
-    calls: &'a Calls,
-    /// By time, for requests whose places are not known.
-    by_time: Vec<(&'a Call, &'a EntityId)>,
-}
-
-impl<'a> Made<'a> {
-    fn by(calls: &'a Calls, entity: &EntityId) -> Self {
-        let trees = calls.trees();
-        if calls.served(entity).iter().all(|request| trees.is_placed(request.span)) {
-            return Self { calls, by_time: Vec::new() };
-        }
-        let made = calls.made_by(entity);
-        let mut by_time: Vec<(&Call, &EntityId)> =
-            made.flat_map(|(callee, list)| list.iter().map(move |call| (call, callee))).collect();
-        by_time.sort_by(|a, b| (a.0.time, a.1, a.0.span).cmp(&(b.0.time, b.1, b.0.span)));
-        Self { calls, by_time }
-    }
-
-    /// Nothing of a request that failed with a call, and of one that failed where nobody knows which calls are its own.
-    fn course(&self, request: &Call) -> Option<Course<'a>> {
-        let trees = self.calls.trees();
-        if trees.is_placed(request.span) {
-            let all: Vec<(&EntityId, Option<bool>)> = trees.calls_of(request.span).collect();
-            let last = all.first().filter(|(_, failed)| *failed != Some(true));
-            let how = match trees.begins_error(request.span) {
-                Some(true) => End::Failed,
-                _ if request.failed == Some(true) => return None,
-                _ => End::Early,
-            };
-            let asked = all.iter().map(|(callee, _)| *callee).collect();
-            return Some(Course { asked, last: last.map(|(callee, _)| *callee), how });
-        }
-        if request.failed == Some(true) {
-            return None;
-        }
-        let length = jiff::SignedDuration::try_from_secs_f64(request.ms / 1e3).ok()?;
-        let until = request.time.checked_add(length).ok()?;
-        let from = self.by_time.partition_point(|(call, _)| call.time < request.time);
-        let to = self.by_time.partition_point(|(call, _)| call.time <= until);
-        let from = from.max(to.saturating_sub(LAST_CALLS));
-        let within = self.by_time.get(from..to).unwrap_or_default();
-        let last = within.last().filter(|(call, _)| call.failed != Some(true));
-        Some(Course {
-            asked: within.iter().map(|(_, callee)| *callee).collect(),
-            last: last.map(|(_, callee)| *callee),
-            how: End::Early,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::self_time::TracedSpan;
+    use crate::self_time::requests::requests;
+    use crate::self_time::{Calls, TracedSpan};
 
     fn at(ms: i64) -> Timestamp {
         Timestamp::from_millisecond(ms).unwrap()
@@ -202,7 +122,7 @@ mod tests {
                 spans.push(span(25, 10.0, Some(&orders), false, place(2, true)));
             }
         }
-        endings(&Calls::of_traced(&spans), &web, (at(40_000), at(60_000)))
+        endings(&requests(&Calls::of_traced(&spans), &web, at(60_000)), at(40_000))
     }
 
     #[test]

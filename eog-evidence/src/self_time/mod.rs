@@ -9,6 +9,7 @@
 //! - [`trees`]: traces as trees: of calls that overlap the part that is waited for (the critical path), where an error
 //!   began, calls that were made again, messages that waited.
 //! - [`courses`]: who had what of the requests that alerts are about, along their critical paths.
+//! - [`requests`]: each with the calls that it made; [`skipped`]: callees that they leave out.
 //! - [`endings`]: after whose answer requests end that went on before.
 //! - [`operations`]: the same for each operation of an entity; retries and waiting.
 //! - [`split`]: when trouble began.
@@ -23,6 +24,8 @@ mod endings;
 mod ends;
 mod excess;
 mod operations;
+mod requests;
+mod skipped;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -32,7 +35,8 @@ mod trees;
 pub(crate) use book::{Book, Books, Counted};
 pub(crate) use calls::Calls;
 pub(crate) use courses::{Course, Part};
-pub(crate) use endings::{End, Ending};
+pub(crate) use endings::Ending;
 pub(crate) use ends::{Way, belongs_to};
 pub(crate) use operations::{Detail, What};
+pub(crate) use requests::End;
 pub use traced::{SpanPlace, TracedSpan};

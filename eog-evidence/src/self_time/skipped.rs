@@ -1,0 +1,114 @@
+//! Callees that requests leave out which asked them before.
+//!
+//! Means over batches of requests ([`Excess`](super::excess::Excess)) guard against bursts of one kind of request, and
+//! need many of them. Where it is known which calls each request made, requests for the same operation are compared
+//! with each other, so that few of them tell as much, and another mix of operations tells nothing.
+
+use std::collections::BTreeMap;
+
+use eog_core::{EntityId, Timestamp};
+
+use super::requests::Request;
+use crate::stats::{BEYOND_CHANCE, Fourfold, strata_apart};
+
+/// A callee that is called less often for each request.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Skipped {
+    pub(super) callee: EntityId,
+    /// Calls for each request, before and after trouble began, with the operations as they are now.
+    pub(super) usual: f64,
+    pub(super) now: f64,
+}
+
+/// Requests of one operation, and how many calls to a callee they made.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    requests: usize,
+    asking: usize,
+    calls: usize,
+}
+
+/// The callees that fewer requests ask since trouble began, by more than chance.
+pub(super) fn skipped(requests: &[Request<'_>], split: Timestamp) -> Vec<Skipped> {
+    let mut all: BTreeMap<u32, [usize; 2]> = BTreeMap::new();
+    let mut asking: BTreeMap<&EntityId, BTreeMap<u32, [Tally; 2]>> = BTreeMap::new();
+    for request in requests {
+        let side = usize::from(request.time >= split);
+        all.entry(request.operation).or_default()[side] += 1;
+        for (callee, calls) in &request.asked {
+            let of = asking.entry(callee).or_default().entry(request.operation).or_default();
+            of[side].asking += 1;
+            of[side].calls += calls;
+        }
+    }
+    let told = asking.into_iter().filter_map(|(callee, operations)| {
+        let strata = all.iter().map(|(operation, requests)| {
+            let mut both = operations.get(operation).copied().unwrap_or_default();
+            for (tally, count) in both.iter_mut().zip(requests) {
+                tally.requests = *count;
+            }
+            both
+        });
+        one(callee, &strata.collect::<Vec<[Tally; 2]>>())
+    });
+    told.collect()
+}
+
+fn one(callee: &EntityId, strata: &[[Tally; 2]]) -> Option<Skipped> {
+    let fourfold = |[before, after]: &[Tally; 2]| Fourfold {
+        before: (before.asking as f64, before.requests as f64),
+        after: (after.asking as f64, after.requests as f64),
+    };
+    if strata_apart(strata.iter().map(fourfold)) > -BEYOND_CHANCE {
+        return None;
+    }
+    let known = strata.iter().filter(|[before, _]| before.requests > 0);
+    let (mut usual, mut now, mut count) = (0.0, 0.0, 0.0);
+    for [before, after] in known {
+        let requests = after.requests as f64;
+        usual += requests * before.calls as f64 / before.requests as f64;
+        now += after.calls as f64;
+        count += requests;
+    }
+    (count > 0.0).then(|| Skipped {
+        callee: callee.clone(),
+        usual: usual / count,
+        now: now / count,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::self_time::requests::End;
+
+    /// Requests of two operations, one each second: those of the first call `users` twice, those of the second never.
+    fn told(first: impl Fn(i64) -> bool, calls: impl Fn(i64) -> bool) -> Vec<(f64, f64)> {
+        let users = EntityId::new("users").unwrap();
+        let request = |n: i64| Request {
+            time: Timestamp::from_second(n).unwrap(),
+            operation: u32::from(!first(n)),
+            asked: if first(n) && calls(n) {
+                BTreeMap::from([(&users, 2)])
+            } else {
+                BTreeMap::new()
+            },
+            last: None,
+            how: End::Early,
+        };
+        let requests: Vec<Request<'_>> = (0..50).map(request).collect();
+        let found = skipped(&requests, Timestamp::from_second(30).unwrap());
+        found.into_iter().map(|one| (one.usual, one.now)).collect()
+    }
+
+    #[test]
+    fn few_requests_tell_where_all_asked_before() {
+        assert_eq!(told(|_| true, |n| n < 30 || n % 4 == 0), [(2.0, 0.5)]);
+        assert_eq!(told(|_| true, |n| n % 4 != 0), [], "as before");
+    }
+
+    #[test]
+    fn another_mix_of_operations_is_not_fewer_calls() {
+        assert_eq!(told(|n| n < 30 || n % 10 == 0, |_| true), []);
+    }
+}
