@@ -56,9 +56,24 @@ pub(crate) fn is_nearly_full(finding: &Finding) -> bool {
 
 /// How much of a resource is used, from 0 to 1, where that is known.
 fn use_of(finding: &Finding) -> Option<f64> {
-    let quantity = finding.quantity.as_ref().filter(|_| is_share(finding))?;
-    let full = if quantity.unit == "ratio" { 1.0 } else { 100.0 };
-    (finding.signal == Signal::Saturation).then_some(quantity.observed / full)
+    let quantity = finding.quantity.as_ref()?;
+    share_in_use(finding.signal, &quantity.unit, quantity.observed)
+}
+
+/// How much of a resource a value says is used, from 0 to 1, where the unit tells what is all of it.
+pub(crate) fn share_in_use(signal: Signal, unit: &str, value: f64) -> Option<f64> {
+    let whole = match unit {
+        "ratio" => 1.0,
+        "percent" | "%" => 100.0,
+        _ => return None,
+    };
+    (signal == Signal::Saturation).then_some(value / whole)
+}
+
+/// Whether a resource whose use went from one level to another harms nobody: less is used, or it is known to be far from
+/// full.
+pub(crate) fn harms_nobody(unit: &str, [before, now]: [f64; 2]) -> bool {
+    now <= before || share_in_use(Signal::Saturation, unit, now).is_some_and(|used| used < BUSY)
 }
 
 /// Whether a finding speaks of more load coming to its entity.

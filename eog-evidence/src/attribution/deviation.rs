@@ -12,6 +12,7 @@ use crate::intervals::Intervals;
 use crate::logs::times;
 use crate::series::{MIN_BASELINE, Periods, Series};
 use crate::shift::{MIN_RELATIVE, find_shift};
+use crate::signs::harms_nobody;
 use crate::stats::{BEYOND_CHANCE, deviation, median};
 use crate::text::{rounded, shorten};
 
@@ -110,6 +111,11 @@ fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
     }
     let points = held(series, periods);
     let shift = find_shift(&points, &series.unit, periods)?;
+    if series.signal == Signal::Saturation
+        && harms_nobody(&series.unit, [shift.baseline, shift.observed])
+    {
+        return None;
+    }
     let text = format!("{name} from {} to {}", rounded(shift.baseline), rounded(shift.observed));
     let onset = shift.onset();
     let inside = points.iter().filter(|(at, _)| periods.window.contains(*at));

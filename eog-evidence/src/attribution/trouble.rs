@@ -15,7 +15,7 @@ use super::{Attribution, Kind, notes};
 use crate::alarms::Alarms;
 use crate::paths::MAX_PATH_HOPS;
 use crate::shift::find_shift;
-use crate::signs::NEARLY_FULL;
+use crate::signs::{NEARLY_FULL, share_in_use};
 use crate::text::{arrows, rounded, shorten};
 use crate::ways::Number;
 
@@ -125,16 +125,12 @@ impl Attribution<'_> {
     fn full_resource(&self, entity: &EntityId) -> Option<Spot> {
         let measured = (self.measured)(entity)?;
         let full = measured.series.iter().filter_map(|series| {
-            let whole = match series.unit.as_str() {
-                "ratio" => 1.0,
-                "percent" | "%" => 100.0,
-                _ => return None,
-            };
-            if series.signal != Signal::Saturation || series.peer.is_some() {
+            if series.peer.is_some() {
                 return None;
             }
             let shift = find_shift(&series.points, &series.unit, &self.periods)?;
-            let is_full = shift.trend() == Trend::Rising && shift.observed >= NEARLY_FULL * whole;
+            let used = share_in_use(series.signal, &series.unit, shift.observed)?;
+            let is_full = shift.trend() == Trend::Rising && used >= NEARLY_FULL;
             let text = format!(
                 "{} {} {}, usually {}",
                 shorten(&series.metric, 120),
