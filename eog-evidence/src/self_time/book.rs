@@ -103,7 +103,7 @@ impl Book {
         if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Adds callees that are called less often by single requests, where batches of them did not tell.
+    /// Adds callees that are called less often by single requests, where batches of them do not tell.
     fn add_skipped(&mut self, skipped: Vec<Skipped>) {
         for Skipped { callee, usual, now } in skipped {
             if !self.fewer.iter().any(|(known, ..)| *known == callee) {
@@ -145,6 +145,9 @@ impl Books {
                 endings.insert((*name).clone(), found);
             }
             if let Some(book) = books.get_mut(*name) {
+                if calls.are_placed(name) {
+                    book.fewer.clear();
+                }
                 book.add_skipped(skipped(&requests, ledger.split));
             }
         }
@@ -336,18 +339,21 @@ impl<'a> Ledger<'a> {
     fn fewer_calls(&self, entity: usize) -> Vec<(EntityId, f64, f64)> {
         let served = self.served.get(entity).map_or(&[][..], Vec::as_slice);
         let (before, after) = self.cut(served);
-        let calls = |part: &[Measured], calls: &[Measured]| -> Vec<f64> {
-            let all: Vec<&[Measured]> = in_batches(part).collect();
-            let spans = all.iter().filter_map(|batch| Some((batch.first()?.0, batch.last()?.0)));
-            let of = |((begin, end), batch): ((Timestamp, Timestamp), &&[Measured])| {
+        // A batch lasts until the next one begins: the last of its requests makes its calls after it began.
+        let calls = |part: &[Measured], until: Timestamp, calls: &[Measured]| -> Vec<f64> {
+            let mut rest = part;
+            let of = |batch: &[Measured]| {
+                let begin = batch.first()?.0;
+                rest = rest.get(batch.len()..).unwrap_or_default();
+                let end = rest.first().map_or(until, |next| next.0);
                 let from = calls.partition_point(|(at, _)| *at < begin);
-                let to = calls.partition_point(|(at, _)| *at <= end);
-                (to - from) as f64 / batch.len().max(1) as f64
+                let to = calls.partition_point(|(at, _)| *at < end);
+                Some(to.saturating_sub(from) as f64 / batch.len().max(1) as f64)
             };
-            spans.zip(&all).map(of).collect()
+            in_batches(part).filter_map(of).collect()
         };
         let fewer = self.made_by(entity).filter_map(|(callee, made, _)| {
-            let (old, new) = (calls(before, made), calls(after, made));
+            let (old, new) = (calls(before, self.split, made), calls(after, self.end, made));
             if old.is_empty() || new.is_empty() {
                 return None;
             }

@@ -117,6 +117,11 @@ impl Calls {
         self.served.get(entity).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether it is known of all requests of an entity which calls they made.
+    pub(super) fn are_placed(&self, entity: &EntityId) -> bool {
+        self.served(entity).iter().all(|request| self.trees.is_placed(request.span))
+    }
+
     /// How many requests of an entity began after one time and no later than another.
     pub(crate) fn count_served(&self, entity: &EntityId, from: Timestamp, to: Timestamp) -> usize {
         let served = self.served(entity);

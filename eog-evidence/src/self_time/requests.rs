@@ -69,8 +69,7 @@ struct Made<'a> {
 
 impl<'a> Made<'a> {
     fn by(calls: &'a Calls, entity: &EntityId) -> Self {
-        let trees = calls.trees();
-        if calls.served(entity).iter().all(|request| trees.is_placed(request.span)) {
+        if calls.are_placed(entity) {
             return Self { calls, by_time: Vec::new() };
         }
         let made = calls.made_by(entity);
