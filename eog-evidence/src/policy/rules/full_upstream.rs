@@ -10,14 +10,14 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "full upstream",
-    when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not, or whose answers end requests",
+    when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not, whose answers end requests, or who leaves calls out",
     decides: "`symptom`; that one → itself, at a dead end the next",
     propose,
 };
 
 /// **Full upstream.** The entity has an alert, and no neighbour explains it: what comes through a neighbour that passes it on may
-/// not show there, since it is diluted by what else is done. Of all upstream those that are full, and those whose answers
-/// end requests, are named, one after the other; whether they are origins is for them to say. Others that are hit hard are looked
+/// not show there, since it is diluted by what else is done. Of all upstream those that are full, those whose answers
+/// end requests, and those that leave calls out are named, one after the other; whether they are origins is for them to say. Others that are hit hard are looked
 /// at alone: of many entities one is always slower than ever, and few have ever been full.
 fn propose(facts: &Facts<'_>) -> Vec<Explanation> {
     if facts.alerted().next().is_none() {

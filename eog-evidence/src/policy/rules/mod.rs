@@ -29,12 +29,13 @@ mod rests_on_what_fails;
 pub(super) mod source_of_demand;
 mod stops_short;
 pub(super) mod traffic_amplification;
+mod turned_away;
 
 use super::rule::Rule;
 
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
-pub(super) const RULES: [Rule; 29] = [
+pub(super) const RULES: [Rule; 30] = [
     no_part_in_it::RULE,
     own_change::RULE,
     crowds_out::RULE,
@@ -54,6 +55,7 @@ pub(super) const RULES: [Rule; 29] = [
     degraded_upstream::RULE,
     on_the_path::RULE,
     rests_on_what_fails::RULE,
+    turned_away::RULE,
     less_arrives::RULE,
     changed_next_door::RULE,
     stops_short::RULE,

@@ -127,6 +127,33 @@ fn whose_answers_end_requests_is_the_cause_of_who_goes_no_further() {
 }
 
 #[test]
+fn who_turns_several_callers_away_is_their_cause() {
+    let less = |to| traffic(Trend::Falling, 5, to);
+    let fails = |caller| with_peer(errors(6), caller, PeerRole::Caller);
+    let seen = |to| vec![less(to), fails("caller"), fails("other")];
+    let blames = |sender| says(sender, Symptom, &[&format!("me > {sender}")], &[Log]);
+    let both = || vec![blames("caller"), blames("other")];
+    let and = |more: FindingContent| seen(5.0).into_iter().chain([more]).collect();
+    check(vec![
+        ("hardly any call arrives", seen(5.0), both(), "origin, turned away me>caller me>other"),
+        ("most arrive", seen(60.0), both(), "symptom, less arrives caller>me"),
+        (
+            "one caller may do wrong itself",
+            seen(5.0),
+            vec![blames("caller")],
+            "symptom, less arrives caller>me",
+        ),
+        ("it fails itself", and(errors(6)), both(), "symptom, cause not found ?callee"),
+        (
+            "what it calls fails",
+            seen(5.0),
+            both().into_iter().chain([says("callee", Label::Origin, &[], &[])]).collect(),
+            "symptom, degraded upstream callee>me",
+        ),
+    ]);
+}
+
+#[test]
 fn whoever_is_hit_hardest_is_proposed_first() {
     let unheard = || vec![says("callee", Label::Defer, &[], &[])];
     check(vec![

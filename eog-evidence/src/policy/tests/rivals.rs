@@ -331,8 +331,11 @@ fn at_a_second_opinion_an_own_change_yields_to_what_came_first() {
         let full = finding(EvidenceKind::Metric, Signal::Saturation, Trend::Rising, 0);
         vec![deploy(3_600), dated(full, 3_700, 30)]
     };
-    assert_eq!(rule(&judged(waits(), told(3_650), |_| {})), "origin, own change");
-    let yields = judged(waits(), told(3_650), notice(vec![]));
+    let yields = judged(waits(), told(3_650), |_| {});
+    assert_eq!(in_short(&yields), "symptom, degraded upstream callee>me");
+    // What began after the waiting does not explain it, unless nothing else is left to ask for.
+    assert_eq!(rule(&judged(waits(), told(3_800), |_| {})), "origin, own change");
+    let yields = judged(waits(), told(3_800), notice(vec![]));
     assert_eq!(in_short(&yields), "symptom, degraded upstream callee>me");
 }
 
