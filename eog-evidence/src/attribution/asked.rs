@@ -23,6 +23,17 @@ pub(super) struct CallsAsSeen {
     to: BTreeMap<EntityId, Burden>,
 }
 
+impl CallsAsSeen {
+    /// Calls of an entity that are slow, or fail, through no fault of its own, by callee.
+    pub(super) fn made_by<'s>(
+        &'s self,
+        entity: &'s EntityId,
+    ) -> impl Iterator<Item = (&'s EntityId, &'s Burden)> {
+        let of_entity = self.calls.iter().filter(move |((caller, _), _)| caller == entity);
+        of_entity.map(|((_, callee), calls)| (callee, calls))
+    }
+}
+
 impl Attribution<'_> {
     /// What callers see of an entity, where it stands out and is not their own trouble.
     pub(super) fn seen_by_callers(&self, entity: &EntityId, kind: Kind) -> Option<Burden> {
@@ -49,7 +60,8 @@ impl Attribution<'_> {
         };
         let share = if own.precedes(&theirs) { 0.0 } else { own.share_of(&theirs) };
         let factor = |burden: &Burden| burden.observed / burden.usual.max(f64::MIN_POSITIVE);
-        let is_all = share >= MIN_RELATIVE && factor(&theirs) > factor(&own);
+        let is_all = share >= MIN_RELATIVE && factor(&theirs) > factor(&own)
+            || self.held_up_by(entity).as_ref() == Some(callee);
         Some((if is_all { 1.0 } else { share }, theirs))
     }
 
@@ -57,12 +69,10 @@ impl Attribution<'_> {
     /// though its own measurements are too rough to show it: what its calls take longer, it takes longer.
     pub(super) fn slow_calls(&self, entity: &EntityId, kind: Kind, own: &Burden) -> Vec<Finding> {
         let seen = self.calls_as_seen(kind);
-        let of_entity = seen.calls.iter().filter(|((caller, _), _)| caller == entity);
         let is_much =
             |calls: &Burden| calls.observed - calls.usual >= MIN_RELATIVE * own.usual.abs();
-        let much = of_entity.filter(|(_, calls)| is_much(calls));
         let mut much: Vec<(&EntityId, &Burden)> =
-            much.map(|((_, callee), calls)| (callee, calls)).collect();
+            seen.made_by(entity).filter(|(_, calls)| is_much(calls)).collect();
         much.sort_by(|a, b| b.1.total().total_cmp(&a.1.total()).then_with(|| a.0.cmp(b.0)));
         much.truncate(MAX_NAMED);
         much.into_iter()
@@ -75,7 +85,7 @@ impl Attribution<'_> {
         self.calls_as_seen(kind).calls.keys().any(|(caller, _)| caller == entity)
     }
 
-    fn calls_as_seen(&self, kind: Kind) -> std::sync::Arc<CallsAsSeen> {
+    pub(super) fn calls_as_seen(&self, kind: Kind) -> std::sync::Arc<CallsAsSeen> {
         let find = |kept: &super::Kept| kept.seen.get(&kind).cloned();
         self.books.or_else(
             &self.periods,

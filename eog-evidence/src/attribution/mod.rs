@@ -17,6 +17,7 @@ mod crowding;
 mod deviation;
 mod endings;
 mod given;
+mod held_up;
 mod left_out;
 mod lost_spans;
 mod notes;
@@ -46,6 +47,7 @@ use crate::ways::{Number, Ways};
 use asked::CallsAsSeen;
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
+use held_up::HeldUp;
 pub use traces_alone::TraceAccounts;
 use trouble::Spot;
 
@@ -168,6 +170,7 @@ struct Kept {
     traced: BTreeMap<Kind, Option<Arc<self_time::Books>>>,
     seen: BTreeMap<Kind, Arc<CallsAsSeen>>,
     loses_spans: BTreeMap<EntityId, bool>,
+    held_up: BTreeMap<EntityId, Option<HeldUp>>,
     spots: Option<Arc<BTreeMap<EntityId, Spot>>>,
     tracks: BTreeMap<(Number, Timestamp), Arc<Vec<Track>>>,
     goes_on: BTreeMap<Timestamp, bool>,
@@ -244,6 +247,7 @@ impl Attribution<'_> {
         findings.extend(self.left_out(entity));
         findings.extend(self.endings(entity));
         findings.extend(self.crowding(entity));
+        findings.extend(self.holds_up(entity));
         findings.extend(self.trouble_upstream(entity));
         findings
     }
@@ -313,7 +317,7 @@ impl Attribution<'_> {
         }
         shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         shares.truncate(MAX_NAMED);
-        let remainder = own.stands_out() && complete;
+        let remainder = own.stands_out() && complete && self.held_up_by(entity).is_none();
         if shares.is_empty() && !remainder {
             return Vec::new();
         }

@@ -1,6 +1,7 @@
 //! Attribution as findings and notes.
 
 use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend};
+use eog_core::incident::Onset;
 use eog_core::incident::to_the_second;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
@@ -8,6 +9,7 @@ use super::Kind;
 use super::burden::{Burden, Weight};
 use super::crowding::Crowding;
 use super::deviation::Deviation;
+use super::held_up::HeldUp;
 use crate::responses::MIN_CASES;
 use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;
@@ -519,6 +521,36 @@ pub(super) fn of_crowding(entity: &EntityId, one: &Crowding, time: EvidenceTime)
             percent(hosts.now)
         ),
         onset: None,
+    })
+}
+
+/// A caller whose requests wait in front of what calls to the entity fill up.
+pub(super) fn of_holding_up(
+    entity: &EntityId,
+    caller: &EntityId,
+    held: &HeldUp,
+    time: EvidenceTime,
+) -> Finding {
+    let HeldUp { times, resource, usual, now, .. } = held;
+    Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Note,
+        signal: Signal::Saturation,
+        trend: Trend::Rising,
+        time,
+        quantity: Some(Quantity { observed: *now, baseline: Some(*usual), unit: "ratio".into() }),
+        change: None,
+        peer: Some(Peer { entity: caller.clone(), role: PeerRole::Caller }),
+        source: "attribution".into(),
+        query: format!("entity={caller} held up by={entity}"),
+        excerpt: format!(
+            "calls to {entity} hold each request of {caller} {} times as long: {resource} of {caller} is {} in use, \
+             usually {}; what waits there is owed to these calls",
+            rounded(*times),
+            percent(*now),
+            percent(*usual)
+        ),
+        onset: held.since.map(|since| Onset::between(since.min(held.time.0), held.time.0)),
     })
 }
 

@@ -141,7 +141,26 @@ impl Attribution<'_> {
         time.total() >= failures.total() * time.usual
     }
 
+    /// Beside its own part an entity has those of all that its slow calls hold up: what waits there is owed to it.
     fn part_of_account(&self, entity: &EntityId, alerting: &EntityId, kind: Kind) -> Option<f64> {
+        let own = self.part_by_itself(entity, alerting, kind)?;
+        let held_up = self.all_held_up().into_iter().filter_map(|(one, by)| {
+            let of = |entity: &EntityId, of: &EntityId, kind| match entity == of {
+                true => Some(1.0),
+                false => self.part_by_itself(entity, of, kind),
+            };
+            Some(of(&one, alerting, kind)? * of(entity, &by, Kind::Time)?)
+        });
+        Some(held_up.fold(own, f64::max))
+    }
+
+    /// Who is held up by the calls to whom.
+    fn all_held_up(&self) -> Vec<(EntityId, EntityId)> {
+        let pair = |name: &EntityId| Some((name.clone(), self.held_up_by(name)?));
+        self.ways.names().iter().filter_map(pair).collect()
+    }
+
+    fn part_by_itself(&self, entity: &EntityId, alerting: &EntityId, kind: Kind) -> Option<f64> {
         // What was traced and what was measured each bound it: the greater bound is the safe one.
         match self.part_of_traced(entity, alerting, kind) {
             Some(None) => None,

@@ -29,15 +29,20 @@ impl Attribution<'_> {
         let book = books.get(entity).filter(|_| tells && !self.loses_spans(entity))?;
         let is_told = book.callees.iter().any(|(_, part)| *part > 0.0);
         let shown = book.total() > 0.0 && (book.stands_out || is_told);
-        let share = |part: f64| if shown { book.share(part) } else { 0.0 };
+        let held_up = self.held_up_by(entity);
+        let share = |callee: &EntityId, part: f64| match (shown, held_up.as_ref()) {
+            (false, _) => 0.0,
+            (true, Some(by)) if kind == Kind::Time && by == callee => 1.0,
+            (true, _) => book.share(part),
+        };
         let shares: Vec<(EntityId, f64, f64)> = book
             .callees
             .iter()
             .filter(|(callee, part)| shown || *part > 0.0 || is_seen(&books, callee))
-            .map(|(callee, part)| (callee.clone(), share(*part), *part))
+            .map(|(callee, part)| (callee.clone(), share(callee, *part), *part))
             .take(super::MAX_NAMED)
             .collect();
-        let remainder = book.own_stands_out && self.is_whole(entity, &books);
+        let remainder = book.own_stands_out && held_up.is_none() && self.is_whole(entity, &books);
         let mut findings =
             notes::of_traced(entity, kind, book, shown, &shares, remainder, self.traces);
         let details = book.operations.iter();
@@ -141,7 +146,7 @@ impl Attribution<'_> {
     }
 
     /// Whether an entity's calls to at least half of those whom it calls were recorded: its own time is what they leave.
-    fn traces_its_calls(&self, entity: &EntityId) -> bool {
+    pub(super) fn traces_its_calls(&self, entity: &EntityId) -> bool {
         let traced: BTreeSet<&EntityId> =
             self.calls.into_iter().flat_map(|calls| calls.callees(entity)).collect();
         let (mut all, mut known) = (0, 0);

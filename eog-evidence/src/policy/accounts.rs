@@ -15,9 +15,13 @@ use super::times::{first_of, made, surely_before};
 pub(super) fn complete(explanation: &mut Explanation, facts: &Facts<'_>) {
     let harm = facts.harm_since();
     let decision = &mut explanation.decision;
-    // A change that explains nothing here may explain a neighbour, which needs its time.
+    // A change that explains nothing here may explain a neighbour, which needs its time. So does what an entity does to
+    // its callers, of which it may measure nothing itself.
+    let holding = || first_of(facts.holds_up().filter_map(|note| note.onset));
     decision.since = match decision.label {
-        Label::Origin => condition_since(decision, facts).or(harm),
+        Label::Origin => {
+            condition_since(decision, facts).or_else(|| first_of(harm.into_iter().chain(holding())))
+        }
         Label::Defer => harm.or_else(|| condition_since(decision, facts)),
         Label::Symptom | Label::Healthy => harm,
     };

@@ -258,6 +258,11 @@ impl<'a> Facts<'a> {
         self.crowding(PeerRole::NextDownstream)
     }
 
+    /// Notes on callers whose requests wait in front of what calls to this entity fill up.
+    pub(super) fn holds_up(&self) -> impl Iterator<Item = &'a Finding> {
+        self.crowding(PeerRole::Caller)
+    }
+
     fn crowding(&self, at: PeerRole) -> impl Iterator<Item = &'a Finding> {
         self.findings().iter().filter(move |finding| {
             (finding.kind, finding.signal) == (EvidenceKind::Note, Signal::Saturation)

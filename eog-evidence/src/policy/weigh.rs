@@ -124,7 +124,7 @@ fn heed(explanation: &mut Explanation, facts: &Facts<'_>) {
         explanation.lower(Standing::Refuted, "a person says that it is not the cause");
     } else if is_minor(facts)
         && !facts.is_stated()
-        && facts.crowding_out().chain(facts.ends_others()).next().is_none()
+        && facts.crowding_out().chain(facts.ends_others()).chain(facts.holds_up()).count() == 0
     {
         explanation.lower(Standing::Refuted, TOO_LITTLE);
     } else if facts.is_stated() && explanation.standing > Standing::Unexplained {

@@ -17,6 +17,7 @@ mod failure_of_a_part;
 pub(super) mod first_in_trouble;
 mod full_upstream;
 mod gets_nothing_done;
+mod holds_up_callers;
 mod its_answers_end_requests;
 mod less_arrives;
 mod no_findings;
@@ -35,7 +36,7 @@ use super::rule::Rule;
 
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
-pub(super) const RULES: [Rule; 30] = [
+pub(super) const RULES: [Rule; 31] = [
     no_part_in_it::RULE,
     own_change::RULE,
     crowds_out::RULE,
@@ -46,6 +47,7 @@ pub(super) const RULES: [Rule; 30] = [
     accounted_for_upstream::RULE,
     failure_of_a_part::RULE,
     own_failure::RULE,
+    holds_up_callers::RULE,
     source_of_demand::RULE,
     demand_enters_here::RULE,
     changed_upstream::RULE,

@@ -23,7 +23,8 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
         return None;
     }
     // What is taken from others, and wrong answers, show on them.
-    if facts.crowding_out().chain(facts.ends_others()).next().is_some() {
+    let exempt = facts.crowding_out().chain(facts.ends_others()).chain(facts.holds_up());
+    if exempt.count() > 0 {
         return None;
     }
     let part = has_no_part(facts)?;
