@@ -10,6 +10,8 @@ use eog_core::{EvidenceKind, Topology, Window};
 use super::*;
 use crate::spans::SpanRecord;
 
+mod held_up;
+
 fn id(name: &str) -> EntityId {
     EntityId::new(name).unwrap()
 }

@@ -127,6 +127,44 @@ fn whose_answers_end_requests_is_the_cause_of_who_goes_no_further() {
 }
 
 #[test]
+fn who_holds_callers_up_is_their_cause_unless_others_are_behind() {
+    let holds = |caller: &str| {
+        let mut content = finding(EvidenceKind::Note, Signal::Saturation, Trend::Rising, 5);
+        content.quantity =
+            Some(Quantity { observed: 0.95, baseline: Some(0.4), unit: "ratio".into() });
+        with_peer(content, caller, PeerRole::Caller)
+    };
+    let healthy = || steady(Signal::Latency);
+    let share = |percent| accounts(Signal::Latency, "callee", percent);
+    check(vec![
+        (
+            "it does as ever",
+            vec![healthy(), holds("caller"), part(Signal::Latency, 100)],
+            vec![],
+            "origin, holds up callers me>caller",
+        ),
+        (
+            "more is asked of it since: calls tried again",
+            vec![holds("caller"), traffic(Trend::Rising, 6, 200.0)],
+            vec![],
+            "origin, holds up callers me>caller",
+        ),
+        (
+            "another accounts for it",
+            vec![late(), holds("caller"), share(80)],
+            vec![],
+            "symptom, accounted for upstream callee>me",
+        ),
+        (
+            "what it rests on does worse",
+            vec![late(), holds("caller")],
+            vec![says("callee", Symptom, &[], &[Log])],
+            "symptom, degraded upstream callee>me",
+        ),
+    ]);
+}
+
+#[test]
 fn who_turns_several_callers_away_is_their_cause() {
     let less = |to| traffic(Trend::Falling, 5, to);
     let fails = |caller| with_peer(errors(6), caller, PeerRole::Caller);
