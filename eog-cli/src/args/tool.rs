@@ -486,7 +486,7 @@ mod tests {
                 json!({"entity": "a", "mode": "callers", "hops": 2}),
             ),
             ("alert_summary d --min-duration 5m", json!({"min_duration": "5m"})),
-            ("get_k8_spec d --entity a --path spec/x", json!({"entity": "a", "path": "spec/x"})),
+            ("get_k8_spec d --entity a --field spec/x", json!({"entity": "a", "field": "spec/x"})),
         ];
         for (line, expected) in cases {
             let words: Vec<&str> = line.split(' ').collect();
