@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its input must stop")]
-
 use std::path::Path;
 
 use eog_sre::tools::{BundleToolbox, ToolError, ToolInfo, tools};
