@@ -229,7 +229,7 @@ pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Res
         [("--skills", judging.skills.is_some()), ("--tools", judging.tools.is_some())];
     let uses = |name: &str| match name {
         // The agent of a chain has no skills.
-        "--skills" => controller == ControllerName::Hypotheses,
+        "--skills" => controller.profile() == Some(SearchProfile::Hypotheses),
         _ => controller.calls_tools(),
     };
     refuse(controller, &of_specialists.map(|(name, given)| (name, given && !uses(name))))?;

@@ -8,10 +8,7 @@ use eog::{Timestamp, Window};
 use eog_report::clean::clean_line;
 use eog_session::controllers::AnySettings;
 use eog_session::run::Start;
-use eog_session::source::{
-    self, Capturing, Kind, OfBundle, OfLive, OfSnapshot, OpenError, Opened, ReadOptions,
-    Source as _,
-};
+use eog_session::source::{self, Capturing, Kind, OfLive, OpenError, Opened, ReadOptions};
 use eog_sre::{CacheAt, Stop};
 
 use crate::args::Reading;
@@ -34,8 +31,27 @@ pub(crate) struct At<'a> {
     pub(crate) until: Option<Instant>,
 }
 
-/// Opens whatever a path leads to, and says so.
+/// Opens whatever a path leads to, and says what of it cannot be used.
 pub(crate) fn open(
+    progress: &Progress,
+    path: &Path,
+    architecture: Option<&Path>,
+    reading: &Reading,
+    at: At<'_>,
+) -> Result<Opened, CliError> {
+    let opened = read(progress, path, architecture, reading, at)?;
+    let incident = opened.incident();
+    progress.bar().suspend(|| {
+        if !path.is_dir() {
+            say_missing(&incident.warnings);
+        }
+        say_unusable(&incident.unusable);
+    });
+    Ok(opened)
+}
+
+/// Opens whatever a path leads to, and leaves to its caller to say what it lacks.
+pub(crate) fn read(
     progress: &Progress,
     path: &Path,
     architecture: Option<&Path>,
@@ -68,7 +84,6 @@ pub(crate) fn open(
     if reading.strict {
         return Ok(opened.all_usable()?);
     }
-    progress.bar().suspend(|| say_unusable(&opened.incident().unusable));
     Ok(opened)
 }
 
@@ -106,15 +121,14 @@ async fn ask(
     let heard = |line: &str| progress.say(line);
     let (into, now) = (into.as_deref(), Timestamp::now());
     let capturing = Capturing { window: at.window, now, into, heard: &heard };
-    let live = OfLive::open(path, options, capturing).await?;
-    // What was missing is said at once: it may be why nothing is found.
-    let missing = live.incident().warnings.iter().filter(|line| line.starts_with("missing in"));
-    progress.bar().suspend(|| {
-        for line in missing {
-            eprintln!("{}", clean_line(&format!("eog: note: {line}")));
-        }
-    });
-    Ok(Opened::new(path, live))
+    Ok(Opened::new(path, OfLive::open(path, options, capturing).await?))
+}
+
+/// Says at once what live sources lacked: it may be why nothing is found.
+fn say_missing(warnings: &[String]) {
+    for line in warnings.iter().filter(|line| line.starts_with("missing in")) {
+        eprintln!("{}", clean_line(&format!("eog: note: {line}")));
+    }
 }
 
 /// Says how much of which file could not be used; the report says it, too, and of every file.
@@ -135,36 +149,6 @@ pub(crate) fn start(
     window: Option<Window>,
 ) -> Result<Start, CliError> {
     Start::of(source, settings, window).map_err(|error| CliError::start(source, error))
-}
-
-/// Reads the folder of a bundle, for its tools.
-pub(crate) fn bundle(
-    progress: &Progress,
-    path: &Path,
-    architecture: Option<&Path>,
-    reading: &Reading,
-) -> Result<OfBundle, CliError> {
-    progress.say(&format!("reading {}", path.display()));
-    let bundle = OfBundle::open(path, &read_options(architecture, reading, Some(progress)))?;
-    if reading.strict {
-        Opened::new(path, bundle.clone()).all_usable()?;
-    }
-    Ok(bundle)
-}
-
-/// Reads the folder of a snapshot, for its tools.
-pub(crate) fn snapshot(
-    progress: &Progress,
-    path: &Path,
-    architecture: Option<&Path>,
-    reading: &Reading,
-) -> Result<OfSnapshot, CliError> {
-    progress.say(&format!("reading {}", path.display()));
-    let snapshot = OfSnapshot::open(path, &read_options(architecture, reading, Some(progress)))?;
-    if reading.strict {
-        Opened::new(path, snapshot.clone()).all_usable()?;
-    }
-    Ok(snapshot)
 }
 
 pub(crate) fn read_options(

@@ -69,6 +69,23 @@ fn an_investigation_of_a_capture_has_the_ledger_of_a_live_one() {
 }
 
 #[test]
+fn live_sources_are_asked_as_what_is_captured_from_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let Some(_server) = started(at) else { return };
+    let ask = |tool: &str, more: &[&str]| {
+        run(at, &[&["tool", tool, "source.toml", "--window", WINDOW], more].concat())
+    };
+    let (code, told, errors) = ask("k8s_spec_change_analysis", &["--columns", "entity,path"]);
+    assert_eq!(code, 0, "{told}{errors}");
+    let page: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(page["rows"], serde_json::json!([{"entity": "db", "path": "flag"}]), "{errors}");
+    let (code, _, errors) = ask("alert_analysis", &[]);
+    assert_eq!(code, 2, "{errors}");
+    assert!(errors.contains("alert_analysis goes with a snapshot, and this"), "{errors}");
+}
+
+#[test]
 fn a_run_with_a_journal_goes_on_with_what_was_captured() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();

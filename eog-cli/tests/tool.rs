@@ -219,6 +219,31 @@ fn bundles_are_asked_what_they_record() {
     }
 }
 
+#[test]
+fn servers_have_no_tables_and_are_not_started_to_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let source = folder.path().join("source.toml");
+    let config = format!(
+        "name = 'x'\n[servers.it]\ncommand = 'touch'\nargs = ['{}']\n\
+         [context]\nserver = 'it'\ntool = 'get_context'\n",
+        started.display()
+    );
+    fs::write(&source, config).unwrap();
+    let output = tool(&source, "event_analysis", &[]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(
+        said.contains("source.toml: this source gives the evidence on entities alone"),
+        "{said}"
+    );
+    assert!(!started.exists());
+    // Others do start it.
+    let output = tool(&source, "evidence", &["met-00000000000000000000"]);
+    assert_ne!(output.status.code(), Some(0));
+    assert!(started.exists(), "{}", text(&output.stderr));
+}
+
 /// Runs a command that was printed, as a shell does. Its code and what it printed.
 fn printed(line: &str, folder: &Path) -> (Option<i32>, String) {
     let rest = line.trim().strip_prefix("eog ").unwrap();

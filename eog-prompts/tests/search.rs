@@ -21,10 +21,10 @@ use eog_prompts::{
     ChatModel as _, ChatRequest, LlmRoles, MockModel, ModelInfo, Pack, Phase, Prompter,
     TokenCounter,
 };
-use eog_search::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, WeighAsk};
+use eog_search::ask::{EvaluateAsk, PlanAsk, ProposeAsk};
 use eog_search::{
-    Action, LaneAction, NodeId, PlanAction, PolicyRoles, Reply, Roles, SearchConfig,
-    SearchController, SearchResponder, ToolSpec, Verdict,
+    Action, NodeId, PlanAction, PolicyRoles, Reply, Roles, SearchConfig, SearchController,
+    SearchResponder, Verdict,
 };
 use eog_testkit::{alert, case, entity, finding, topology};
 use support::{shipped, shown};
@@ -91,18 +91,6 @@ impl Roles for Noting {
                 None => PolicyRoles::default().reflect(ask).await,
             }
         })
-    }
-
-    fn hypothesize<'a>(&'a self, _: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
-        unreachable!("no level asks for hypotheses")
-    }
-
-    fn investigate<'a>(&'a self, _: &'a LaneAsk, _: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
-        unreachable!("no level asks specialists")
-    }
-
-    fn weigh<'a>(&'a self, _: &'a WeighAsk) -> Reply<'a, Verdict> {
-        unreachable!("no level weighs hypotheses")
     }
 }
 

@@ -29,59 +29,87 @@ pub use responder::SearchResponder;
 pub type Reply<'a, T> = BoxFuture<'a, Result<Response<T>, Failure>>;
 
 /// The roles of a tree search beside those that look at entities: each is stateless, and equal questions
-/// should get equal answers.
+/// should get equal answers. Rules play each role that is not implemented ([`PolicyRoles`]): who changes one
+/// names one.
+///
+/// ```
+/// use eog_search::ask::EvaluateAsk;
+/// use eog_search::{Reply, Roles};
+/// struct Mute;
+/// impl Roles for Mute {
+///     fn reflect<'a>(&'a self, _: &'a EvaluateAsk) -> Reply<'a, String> {
+///         Box::pin(async { Ok("nothing is to be learnt".to_owned().into()) })
+///     }
+/// }
+/// ```
 pub trait Roles: Send + Sync {
     /// Distinct actions at the end of a path, best first; none where there is nothing left to do.
     ///
     /// # Errors
     /// A [`Failure`] is recorded, and the leaf is given up.
-    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>>;
+    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
+        Box::pin(async { PolicyRoles::default().propose(ask).await })
+    }
 
     /// The next action of a simulation; nothing where the trajectory answers.
     ///
     /// # Errors
     /// A [`Failure`] is recorded, and the trajectory ends.
-    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>>;
+    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
+        Box::pin(async { PolicyRoles::default().act(ask).await })
+    }
 
     /// How good a path is.
     ///
     /// # Errors
     /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
-    fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict>;
+    fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
+        Box::pin(async { PolicyRoles::default().evaluate(ask).await })
+    }
 
     /// What to do with a tree.
     ///
     /// # Errors
     /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
-    fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>>;
+    fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
+        Box::pin(async { PolicyRoles::default().plan(ask).await })
+    }
 
     /// What is to be learnt from a trajectory that was not accepted.
     ///
     /// # Errors
     /// A [`Failure`] is recorded, and nothing is learnt.
-    fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String>;
+    fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
+        Box::pin(async { PolicyRoles::default().reflect(ask).await })
+    }
 
     /// Hypotheses at the root, or below one that was investigated, the most plausible first.
     ///
     /// # Errors
     /// A [`Failure`] is recorded. Without first hypotheses the search ends; others just have no children.
-    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>>;
+    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
+        Box::pin(async { PolicyRoles::default().hypothesize(ask).await })
+    }
 
     /// What a specialist does next: it calls one of the tools that it is offered, records findings
     /// ([`LaneAction::record`]), or finishes ([`LaneAction::finish`]).
     ///
     /// # Errors
     /// A [`Failure`] is recorded and counts as a call; after several in a row the lane ends.
-    fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction>;
+    fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
+        Box::pin(async { PolicyRoles::default().investigate(ask, tools).await })
+    }
 
     /// How well the evidence supports a hypothesis, with the findings that the score rests on and what is
     /// missing.
     ///
     /// # Errors
     /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
-    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict>;
+    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
+        Box::pin(async { PolicyRoles::default().weigh(ask).await })
+    }
 
-    /// Goals with alternative paths. Rules do it unless implemented, as for the next three.
+    /// Goals with alternative paths.
     ///
     /// # Errors
     /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then the search ends.

@@ -12,18 +12,16 @@ use eog_core::{
     BoxFuture, Case, ContextContract, ContextRequest, Decision, EntityId, EvidenceKind, Label,
     LocalContext, Machine as _, Seed, policy_fn,
 };
-use eog_search::ask::{
-    CallAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, WeighAsk,
-};
+use eog_search::ask::{CallAsk, HypothesizeAsk, LaneAsk, WeighAsk};
 use eog_search::lane::{
     Acts, CUT_SHORT, Came, LaneEnd, RECORD_FINDING, RefusedFinding, Turn, WRAP_UP,
 };
 use eog_search::planted::{PlantedFault, plant};
 use eog_search::roles::Reply;
 use eog_search::{
-    Action, End, Investigated, LaneAction, NodeId, Phase, PlanAction, Roles, SearchBody,
-    SearchConfig, SearchController, SearchResponder, Specialist, ToolAnswer, ToolCall, ToolFailure,
-    ToolSpec, Toolset, Verdict,
+    Action, End, Investigated, LaneAction, NodeId, Phase, Roles, SearchBody, SearchConfig,
+    SearchController, SearchResponder, Specialist, ToolAnswer, ToolCall, ToolFailure, ToolSpec,
+    Toolset, Verdict,
 };
 use eog_testkit::{alert, case, claim, entity, origin, symptom_of, topology};
 use serde_json::json;
@@ -58,26 +56,6 @@ impl Scripted {
 }
 
 impl Roles for &Scripted {
-    fn propose<'a>(&'a self, _: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
-        unreachable!("not of this profile")
-    }
-
-    fn act<'a>(&'a self, _: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
-        unreachable!("not of this profile")
-    }
-
-    fn evaluate<'a>(&'a self, _: &'a EvaluateAsk) -> Reply<'a, Verdict> {
-        unreachable!("not of this profile")
-    }
-
-    fn plan<'a>(&'a self, _: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
-        unreachable!("not of this profile")
-    }
-
-    fn reflect<'a>(&'a self, _: &'a EvaluateAsk) -> Reply<'a, String> {
-        unreachable!("not of this profile")
-    }
-
     fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
         let tested = ask.path.iter().chain(&ask.others);
         let blamed: Vec<&EntityId> = tested.map(|it| it.seen.action.entity()).collect();

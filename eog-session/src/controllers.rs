@@ -164,70 +164,42 @@ pub enum ControllerName {
     Eog,
     /// A loop that looks, notes and goes on.
     Linear,
-    /// Language agent tree search.
-    Lats,
-    /// Breadth-first tree search.
-    Bfs,
-    /// Breadth-first, with the best few of each level.
-    Beam,
-    /// A tree of hypotheses that specialists investigate.
-    Hypotheses,
-    /// Goals with alternative paths.
-    TreeSeeker,
-    /// One chain of a single agent.
-    React,
+    /// Tree search with one of its profiles.
+    Search(Profile),
 }
 
 impl ControllerName {
     /// All that there are.
-    pub const ALL: &'static [Self] = &[
-        Self::Eog,
-        Self::Linear,
-        Self::Lats,
-        Self::Bfs,
-        Self::Beam,
-        Self::Hypotheses,
-        Self::TreeSeeker,
-        Self::React,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Self::Eog, Self::Linear].into_iter().chain(Profile::ALL.map(Self::Search))
+    }
 
     /// What users call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Eog => Controller::NAME,
             Self::Linear => Linear::NAME,
-            Self::Lats => Profile::Lats.name(),
-            Self::Bfs => Profile::Bfs.name(),
-            Self::Beam => Profile::Beam.name(),
-            Self::Hypotheses => Profile::Hypotheses.name(),
-            Self::TreeSeeker => Profile::TreeSeeker.name(),
-            Self::React => Profile::React.name(),
+            Self::Search(profile) => profile.name(),
         }
     }
 
     /// Whether it calls tools beside asking for contexts.
     pub fn calls_tools(self) -> bool {
-        matches!(self, Self::Hypotheses | Self::React)
+        matches!(self, Self::Search(Profile::Hypotheses | Profile::React))
     }
 
     /// The profile of tree search, if it is one.
     pub fn profile(self) -> Option<Profile> {
         match self {
             Self::Eog | Self::Linear => None,
-            Self::Lats => Some(Profile::Lats),
-            Self::Bfs => Some(Profile::Bfs),
-            Self::Beam => Some(Profile::Beam),
-            Self::Hypotheses => Some(Profile::Hypotheses),
-            Self::TreeSeeker => Some(Profile::TreeSeeker),
-            Self::React => Some(Profile::React),
+            Self::Search(profile) => Some(profile),
         }
     }
 }
 
 impl From<Profile> for ControllerName {
     fn from(profile: Profile) -> Self {
-        let of = |name: &&Self| name.profile() == Some(profile);
-        Self::ALL.iter().copied().find(|name| of(&name)).unwrap_or(Self::Bfs)
+        Self::Search(profile)
     }
 }
 
@@ -520,9 +492,8 @@ impl std::str::FromStr for ControllerName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let named = Self::ALL.iter().find(|controller| controller.name() == text);
-        named.copied().ok_or_else(|| {
-            let all: Vec<&str> = Self::ALL.iter().map(|one| one.name()).collect();
+        Self::all().find(|controller| controller.name() == text).ok_or_else(|| {
+            let all: Vec<&str> = Self::all().map(Self::name).collect();
             format!("there is no controller {text:?}; there are {}", all.join(", "))
         })
     }

@@ -24,6 +24,7 @@ use eog::{
 use eog_evidence::{Chart, Incident, StartError, open_case};
 use eog_search::Toolset;
 use eog_sre::tools::Toolbox;
+use serde_json::Value;
 
 use crate::tools::SreTools;
 
@@ -32,7 +33,7 @@ pub use bundle::OfBundle;
 pub use eog::evidence::Verdict;
 pub use eog_evidence::{FilePlace, FolderHandle};
 pub use eog_sre::ReadOptions;
-pub use error::OpenError;
+pub use error::{AskError, OpenError};
 pub use files::Files;
 pub use later::Later;
 pub use library::Library;
@@ -65,6 +66,16 @@ pub trait Source: Send + Sync {
     /// The tools over it, if it is a snapshot.
     fn toolbox(&self) -> Option<&Toolbox> {
         None
+    }
+
+    /// Asks a tool by its name, such as `event_analysis` ([`eog_sre::tools`]). The answer is indented
+    /// JSON in the form of the tool, whatever is asked. Blocks while the answer is worked out.
+    ///
+    /// # Errors
+    /// [`AskError`] when the source has no tools, or not this one, or an argument cannot be used.
+    fn ask(&self, tool: &str, arguments: Value) -> Result<String, AskError> {
+        let toolbox = self.toolbox().ok_or(AskError::NoTools)?;
+        Ok(toolbox.call_text(tool, arguments)?)
     }
 
     /// Tools for the specialists of a tree search, beside those over its contexts.
@@ -262,3 +273,6 @@ fn handle(path: &Path) -> Result<FolderHandle, OpenError> {
     FolderHandle::open(path)
         .map_err(|source| OpenError::Unreadable { path: path.to_owned(), source })
 }
+
+#[cfg(test)]
+mod tests;

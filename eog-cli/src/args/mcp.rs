@@ -133,7 +133,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = parse_seconds)]
     pub(crate) max_time: Duration,
 
-    /// Which tools clients are shown: `compact` has one tool, `query`, for all tables of a snapshot and
+    /// Which tools clients are shown: `compact` has one tool, `query`, for all tables of an incident and
     /// no schemas of answers, so that the list fits into the prompt of an agent; `full` has a tool for
     /// each table and all schemas. All can be called by name either way.
     #[arg(long, value_name = "SET", value_enum, default_value_t)]

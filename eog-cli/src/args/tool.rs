@@ -92,7 +92,7 @@ impl Evidence {
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) tool: &'static ToolInfo,
-    pub(crate) snapshot: PathBuf,
+    pub(crate) path: PathBuf,
     /// What the flags say, as the tool takes it.
     pub(crate) arguments: Map<String, Value>,
     /// More of that, as JSON or as `@FILE`.
@@ -144,7 +144,7 @@ impl FromArgMatches for Tool {
         Ok(Self {
             call: Some(Asked::Tool(Box::new(Call {
                 tool,
-                snapshot: path("snapshot").unwrap_or_default(),
+                path: path("path").unwrap_or_default(),
                 arguments: arguments(tool, matches),
                 json: text("json"),
                 architecture: path("architecture"),
@@ -162,11 +162,11 @@ impl FromArgMatches for Tool {
 }
 
 fn subcommand(tool: &'static ToolInfo) -> Command {
-    let snapshot = Arg::new("snapshot")
+    let path = Arg::new("path")
         .value_name("PATH")
         .help(reads(tool))
         .required(true)
-        .value_hint(ValueHint::DirPath)
+        .value_hint(ValueHint::AnyPath)
         .value_parser(clap::value_parser!(PathBuf));
     let architecture = Arg::new("architecture")
         .long("architecture")
@@ -192,19 +192,20 @@ fn subcommand(tool: &'static ToolInfo) -> Command {
         .about(tool.summary)
         .long_about(format!("{}.\n\n{}", tool.summary, joined(tool.description)))
         .after_help(after_help(tool))
-        .arg(snapshot);
+        .arg(path);
     let command = flags(tool).into_iter().fold(command, |command, flag| command.arg(flag.arg()));
     Reading::augment_args(command.args([json, architecture])).args([format, quiet])
 }
 
 /// What a tool can be asked about.
 fn reads(tool: &ToolInfo) -> &'static str {
-    match BundleToolbox::names().any(|name| name == tool.name) {
-        true => {
+    match BundleToolbox::arguments(tool.name) {
+        Some(_) => {
             "Folder of the snapshot (see docs/sre.md) or the bundle (docs/bundle.md; flags for what bundles \
-             do not hold are refused)"
+             do not hold are refused), or a file that names live sources (docs/live-sources.md): they are \
+             captured as a bundle first"
         }
-        false => "Folder of the snapshot (see docs/sre.md)",
+        None => "Folder of the snapshot (see docs/sre.md)",
     }
 }
 
@@ -486,7 +487,7 @@ mod tests {
                 json!({"entity": "a", "mode": "callers", "hops": 2}),
             ),
             ("alert_summary d --min-duration 5m", json!({"min_duration": "5m"})),
-            ("get_k8_spec d --entity a --path spec/x", json!({"entity": "a", "path": "spec/x"})),
+            ("get_k8_spec d --entity a --field spec/x", json!({"entity": "a", "field": "spec/x"})),
         ];
         for (line, expected) in cases {
             let words: Vec<&str> = line.split(' ').collect();

@@ -1,4 +1,4 @@
-//! `eog tool`: one question to a snapshot or a bundle.
+//! `eog tool`: one question to a snapshot, a bundle or what is captured from live sources.
 
 mod evidence;
 mod ordered;
@@ -7,9 +7,10 @@ mod table;
 use std::io::Read;
 use std::path::Path;
 
+use eog::Window;
 use eog_report::clean::{clean_line, escape_json};
-use eog_session::source::Source as _;
-use eog_sre::tools::{BundleToolbox, MAX_LIMIT, tools};
+use eog_session::source::{AskError, Kind, Opened};
+use eog_sre::tools::{BundleToolbox, MAX_LIMIT, TimeRange, tools};
 use serde_json::{Map, Value};
 
 use crate::args::{Asked, Call, Evidence, Tool, ToolFormat};
@@ -43,19 +44,11 @@ pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
     }
     let groups = groups(&arguments);
     let progress = Progress::start(call.quiet);
-    let (name, arguments) = (call.tool.name, Value::Object(arguments));
-    let architecture = call.architecture.as_deref();
-    let (answer, notes) = if is_bundle(&call.snapshot) {
-        let source = source::bundle(&progress, &call.snapshot, architecture, &call.reading)?;
-        let answer = source.tools().call_text(name, arguments)?;
-        (answer, source.incident().warnings.clone())
-    } else {
-        let source = source::snapshot(&progress, &call.snapshot, architecture, &call.reading)?;
-        let answer = source.tools().call_text(name, arguments)?;
-        (answer, source.tools().snapshot().warnings().to_vec())
-    };
+    let opened = open(&progress, call, window(&arguments))?;
+    let answer = opened.ask(call.tool.name, Value::Object(arguments));
+    let answer = answer.map_err(|error| refused(&call.path, error))?;
     if !call.quiet {
-        progress.bar().suspend(|| note(&notes));
+        progress.bar().suspend(|| note(&opened.incident().warnings));
     }
     drop(progress);
     let text = match call.format {
@@ -64,6 +57,29 @@ pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
     };
     files::print(&text)?;
     Ok(Exit::Diagnosed)
+}
+
+/// Opens what is asked, unless it has no tools: MCP servers are not started only to be refused.
+fn open(progress: &Progress, call: &Call, window: Option<Window>) -> Result<Opened, CliError> {
+    if matches!(Kind::of(&call.path), Ok(Kind::Servers)) {
+        return Err(refused(&call.path, AskError::NoTools));
+    }
+    let architecture = call.architecture.as_deref();
+    let at = source::At { window, ..source::At::default() };
+    source::read(progress, &call.path, architecture, &call.reading, at)
+}
+
+/// The window that is asked about, which live sources are captured for. A wrong one is refused by the tool.
+fn window(arguments: &Map<String, Value>) -> Option<Window> {
+    let TimeRange { start, end } = serde_json::from_value(arguments.get("window")?.clone()).ok()?;
+    Window::new(start?, end?).ok()
+}
+
+fn refused(path: &Path, error: AskError) -> CliError {
+    match error {
+        AskError::Tool(error) => error.into(),
+        other => CliError::Input { path: path.to_owned(), reason: other.to_string() },
+    }
 }
 
 /// The tools, one a line.
@@ -75,9 +91,8 @@ fn list() -> String {
     }
     text.push_str(&format!("{:longest$}  {}\n", Evidence::NAME, Evidence::SUMMARY));
     text.push_str("\n`eog tool NAME --help` explains a tool; `eog tool NAME PATH` runs it.\n");
-    let of_bundles = |name: &&str| BundleToolbox::names().any(|known| known == *name);
     let names = tools().iter().map(|tool| tool.name);
-    let others: Vec<&str> = names.filter(|name| !of_bundles(name)).collect();
+    let others: Vec<&str> = names.filter(|name| BundleToolbox::arguments(name).is_none()).collect();
     text.push_str(&format!(
         "They read snapshots and bundles; {} snapshots alone.\n",
         others.join(", ")
@@ -132,11 +147,6 @@ fn read(file: &str) -> std::io::Result<String> {
         true => Err(std::io::Error::other(format!("longer than {MAX_JSON} bytes"))),
         false => Ok(text),
     }
-}
-
-/// Whether a path leads to a bundle.
-fn is_bundle(path: &Path) -> bool {
-    path.join("bundle.json").is_file()
 }
 
 /// Says on standard error what the input lacks.

@@ -51,12 +51,12 @@ async fn every_tool_describes_itself() {
             );
         }
     }
-    // The arguments of the SRE tools are as they are, with the snapshot beside them. How wide a number
+    // The arguments of the SRE tools are as they are, with the folder beside them. How wide a number
     // is in Rust is left out.
     for info in eog_sre::tools::tools() {
         let tool = tools.iter().find(|tool| tool.name == info.name).unwrap();
         let mut offered = tool.input_schema["properties"].as_object().unwrap().clone();
-        assert!(offered.remove("snapshot").is_some() && offered.remove("architecture").is_some());
+        assert!(offered.remove("path").is_some() && offered.remove("architecture").is_some());
         let mut own = info.args_schema();
         without_widths(&mut own);
         let own = own["properties"].as_object().cloned().unwrap_or_default();
@@ -105,21 +105,32 @@ async fn the_list_for_agents_is_short_and_reaches_everything() {
         assert_eq!(described["arguments"]["type"], "object", "{table}");
     }
     let asked = |arguments: Value| client.call_tool(call("query", arguments));
-    let by_table = asked(json!({"table": "event_analysis", "snapshot": "snap",
+    let by_table = asked(json!({"table": "event_analysis", "path": "snap",
         "arguments": {"limit": 1}}));
     let by_table = parsed(by_table.await);
-    let by_name = json!({"snapshot": "snap", "limit": 1});
+    let by_name = json!({"path": "snap", "limit": 1});
     let by_name = parsed(client.call_tool(call("event_analysis", by_name)).await);
     assert_eq!((by_table["total"].as_u64(), &by_table), (Some(1), &by_name));
 
     let wrong = complaint(asked(json!({"table": "events"})).await);
     assert!(wrong.contains("event_analysis"), "{wrong}");
-    let wrong = json!({"table": "event_analysis", "snapshot": "snap", "arguments": {"limt": 1}});
+    let wrong = json!({"table": "event_analysis", "path": "snap", "arguments": {"limt": 1}});
     let wrong = complaint(asked(wrong).await);
     assert!(wrong.contains("did you mean limit?"), "{wrong}");
-    let bundle =
-        complaint(asked(json!({"table": "alert_summary", "snapshot": "flash-sale"})).await);
-    assert!(bundle.contains("this is a bundle"), "{bundle}");
+    let of_bundle = json!({"table": "alert_summary", "path": "flash-sale",
+        "arguments": {"columns": "alert"}});
+    let of_bundle = parsed(asked(of_bundle).await);
+    assert_eq!(of_bundle["rows"], json!([{"alert": "HttpErrorRate"}]), "{of_bundle}");
+    let refused = json!({"table": "alert_analysis", "path": "flash-sale"});
+    let refused = complaint(asked(refused).await);
+    assert!(refused.contains("alert_analysis goes with a snapshot, and this is"), "{refused}");
+    let alone = "(snapshots alone)";
+    let told = query.description.as_ref().unwrap();
+    for line in told.lines().filter(|line| line.starts_with("- ")) {
+        let name = line.trim_start_matches("- ").split('(').next().unwrap();
+        let of_bundles = eog_sre::tools::BundleToolbox::arguments(name).is_some();
+        assert_eq!(line.ends_with(alone), !of_bundles, "{line}");
+    }
     client.cancel().await.unwrap();
 }
 
@@ -159,14 +170,25 @@ async fn answers_keep_to_their_schemas() {
         ("list_investigations", json!({})),
         ("get_context", evidence_on("flash-sale", "frontend")),
         ("get_context", evidence_on("snap", "cart")),
-        ("event_analysis", json!({"snapshot": "snap"})),
-        ("alert_summary", json!({"snapshot": "snap"})),
-        ("alert_analysis", json!({"snapshot": "snap"})),
-        ("build_topology", json!({"snapshot": "snap"})),
-        ("get_context_contract", json!({"snapshot": "snap", "entity": "cart"})),
-        ("get_trace_error_tree", json!({"snapshot": "snap"})),
+        ("event_analysis", json!({"path": "snap"})),
+        ("alert_summary", json!({"path": "snap"})),
+        ("alert_analysis", json!({"path": "snap"})),
+        ("build_topology", json!({"path": "snap"})),
+        ("get_context_contract", json!({"path": "snap", "entity": "cart"})),
+        ("get_trace_error_tree", json!({"path": "snap"})),
     ];
-    for (tool, arguments) in calls {
+    let of_bundle = eog_sre::tools::BundleToolbox::names().map(|tool| {
+        let entity = ["get_context_contract", "topology_analysis"].contains(&tool);
+        let arguments = if entity { json!({"entity": "database"}) } else { json!({}) };
+        (tool, arguments)
+    });
+    let of_bundle: Vec<_> = of_bundle.collect();
+    assert_eq!(of_bundle.len(), 9);
+    let of_bundle = of_bundle.into_iter().map(|(tool, mut arguments)| {
+        arguments["path"] = json!("flash-sale");
+        (tool, arguments)
+    });
+    for (tool, arguments) in calls.into_iter().chain(of_bundle) {
         let result = client.call_tool(call(tool, arguments)).await.unwrap();
         assert!(!crate::support::text(&result).is_empty(), "{tool} has text beside it");
         checker.check(tool, &content(Ok(result)));
@@ -230,7 +252,7 @@ async fn a_real_recording_keeps_to_the_schemas() {
     let mut answered = 0;
     for (tool, mut arguments) in calls {
         if tool != "explain" {
-            arguments["snapshot"] = json!(name);
+            arguments["path"] = json!(name);
         }
         let result = client.call_tool(call(tool, arguments)).await.unwrap();
         if result.is_error == Some(true) {

@@ -194,7 +194,7 @@ async fn wrong_calls_are_told_what_would_be_right() {
     for name in ["pth: ", "did you mean path?", "budget: ", "profile: ", "window: "] {
         assert!(wrong.contains(name), "{name} is not in {wrong}");
     }
-    let arguments = json!({"snapshot": "snap", "limt": 1, "offset": "x"});
+    let arguments = json!({"path": "snap", "limt": 1, "offset": "x"});
     let wrong = complaint(client.call_tool(call("event_analysis", arguments)).await);
     for name in ["limt: ", "did you mean limit?", "offset: "] {
         assert!(wrong.contains(name), "{name} is not in {wrong}");
@@ -207,7 +207,7 @@ async fn wrong_calls_are_told_what_would_be_right() {
         let refused = complaint(client.call_tool(call("investigate", json!({"path": path}))).await);
         let expected = format!("{path}: nothing of that name below ");
         assert!(refused.starts_with(&expected) && refused.contains("flash-sale"), "{refused}");
-        let refused = call("alert_summary", json!({"snapshot": path}));
+        let refused = call("alert_summary", json!({"path": path}));
         assert!(complaint(client.call_tool(refused).await).starts_with(&expected));
     }
     let arguments = json!({"path": "flash-sale", "entity": "x", "start_time": "noon", "page": -1});
@@ -219,9 +219,37 @@ async fn wrong_calls_are_told_what_would_be_right() {
         "end_time": "2026-01-01T10:00:00Z"});
     let wrong = complaint(client.call_tool(call("get_context", arguments)).await);
     assert!(wrong.contains("start_time: ") && wrong.contains("give RFC 3339"), "{wrong}");
-    let bundle =
-        complaint(client.call_tool(call("alert_summary", json!({"snapshot": "flash-sale"}))).await);
-    assert!(bundle.contains("this is a bundle; the tools need a snapshot"), "{bundle}");
+    for (tool, arguments, expected) in [
+        (
+            "get_k8_spec",
+            json!({"path": "flash-sale", "entity": "database"}),
+            "get_k8_spec goes with a snapshot, and this is a bundle; bundles answer get_",
+        ),
+        (
+            "alert_summary",
+            json!({"path": "flash-sale", "state": "firing"}),
+            "state goes with a snapshot; of a bundle: entity, ",
+        ),
+        (
+            "alert_summary",
+            json!({"path": "flash-sale", "architecture": "flash-sale/bundle.json"}),
+            "`architecture` goes with a snapshot, but this is a bundle",
+        ),
+        // The former name, and others that people use.
+        (
+            "alert_summary",
+            json!({"snapshot": "snap"}),
+            "snapshot: there is no such argument; did you mean path?",
+        ),
+        (
+            "event_analysis",
+            json!({"bundle": "flash-sale"}),
+            "bundle: there is no such argument; did you mean path?",
+        ),
+    ] {
+        let refused = complaint(client.call_tool(call(tool, arguments)).await);
+        assert!(refused.contains(expected), "{tool}: {refused}");
+    }
     let nobody = json!({"investigation": "inv-000007"});
     let unknown = complaint(client.call_tool(call("resume", nobody)).await);
     assert!(unknown.contains("there is no investigation \"inv-000007\""), "{unknown}");

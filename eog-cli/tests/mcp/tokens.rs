@@ -57,7 +57,9 @@ async fn the_tools_and_their_answers_cost_an_agent_little() {
     assert!(!text(&ruled).contains("ROOT CAUSE (confirmed)\n  frontend"), "{}", text(&ruled));
     let listed = ask("list_investigations", json!({})).await;
     assert!(text(&listed).starts_with("2 investigations; 0 run, 0 wait"), "{}", text(&listed));
-    ask("query", json!({"table": "event_analysis", "snapshot": "snap"})).await;
+    ask("query", json!({"table": "event_analysis", "path": "snap"})).await;
+    let few = json!({"table": "event_analysis", "path": "flash-sale", "arguments": {"limit": 5}});
+    ask("query", few).await;
 
     // A whole context is JSON, which another eog reads as it is.
     let window = json!({"path": "flash-sale", "entity_id": "gateway",
@@ -76,17 +78,35 @@ async fn the_tools_and_their_answers_cost_an_agent_little() {
 async fn tools_that_a_bundle_refuses_are_not_listed() {
     let place = Place::new();
     let bundle = place.roots().join("flash-sale");
-    for (toolset, listed) in [("compact", 8), ("full", 8)] {
+    let refused = ["alert_analysis", "get_k8_spec", "get_trace_error_tree"];
+    for (toolset, listed) in [("compact", 9), ("full", 17)] {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_eog"));
         command.args(["mcp", "serve", "--toolset", toolset, "--root"]).arg(&bundle);
         command.arg("--state").arg(place.state());
         let agent = serve(command, client()).await;
         let tools = agent.list_all_tools().await.unwrap();
         let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-        assert!(names.len() == listed && !names.contains(&"query"), "{toolset}: {names:?}");
+        assert_eq!(names.len(), listed, "{toolset}: {names:?}");
+        // Nor is what it refuses of the others.
+        let told = serde_json::to_string(&tools).unwrap();
+        for name in refused.into_iter().chain(["min_duration", "similarity"]) {
+            assert!(!told.contains(name), "{toolset}: {name}");
+        }
         // Nor is a folder to be named: there is one.
         let found = agent.call_tool(call("investigate", json!({}))).await.unwrap();
         assert!(text(&found).contains("frontend") || found.structured_content.is_some());
+        let asked = match toolset {
+            "compact" => call("query", json!({"table": "alert_summary"})),
+            _ => call("alert_summary", json!({})),
+        };
+        let alerts = agent.call_tool(asked).await.unwrap();
+        assert_ne!(alerts.is_error, Some(true), "{}", text(&alerts));
+        let told = serde_json::to_string(&alerts).unwrap();
+        assert!(told.contains("HttpErrorRate"), "{told}");
+        // Whoever knows one by name is told why not.
+        let arguments = json!({"entity": "database"});
+        let told = text(&agent.call_tool(call("get_k8_spec", arguments)).await.unwrap());
+        assert!(told.contains("get_k8_spec goes with a snapshot, and this is a bundle"), "{told}");
         agent.cancel().await.unwrap();
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use eog::{Budget, Config, LinearConfig};
-use eog_search::{Incoherent, SearchConfig};
+use eog_search::{Incoherent, Profile, SearchConfig};
 use eog_session::controllers::{AnySettings, ControllerName};
 use serde::{Serialize, Serializer};
 
@@ -30,7 +30,7 @@ impl Contender {
         let mut all = vec![
             Self::Chosen(ControllerName::Eog),
             Self::NoMessages,
-            Self::Chosen(ControllerName::TreeSeeker),
+            Self::Chosen(Profile::TreeSeeker.into()),
             Self::ByLot,
         ];
         all.extend(Ablation::ALL.map(|it| match it.defaults() {

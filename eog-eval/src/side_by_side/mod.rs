@@ -11,6 +11,7 @@ mod incidents;
 mod report;
 mod tables;
 
+use eog_search::Profile;
 use eog_session::controllers::ControllerName;
 use eog_simulate::RandomSeed;
 
@@ -28,12 +29,12 @@ pub use report::{Judged, SideBySide, SideBySideResult};
 /// Who is compared, in the order of the tables.
 pub const CONTROLLERS: [ControllerName; 8] = [
     ControllerName::Eog,
-    ControllerName::Lats,
-    ControllerName::Bfs,
-    ControllerName::Beam,
-    ControllerName::Hypotheses,
-    ControllerName::TreeSeeker,
-    ControllerName::React,
+    ControllerName::Search(Profile::Lats),
+    ControllerName::Search(Profile::Bfs),
+    ControllerName::Search(Profile::Beam),
+    ControllerName::Search(Profile::Hypotheses),
+    ControllerName::Search(Profile::TreeSeeker),
+    ControllerName::Search(Profile::React),
     ControllerName::Linear,
 ];
 

@@ -296,10 +296,10 @@ pub(super) struct List {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
-    /// Folder of the snapshot below a root of the server. May be left out when the server has one root
-    /// and that is the folder.
-    pub(super) snapshot: Option<String>,
-    /// Application architecture (a JSON file below a root), if there is one.
+    /// Folder of the incident below a root of the server: a bundle or a snapshot. May be left out when
+    /// the server has one root and that is the folder.
+    pub(super) path: Option<String>,
+    /// Application architecture (a JSON file below a root) that goes with a snapshot.
     pub(super) architecture: Option<String>,
     /// What to ask for.
     pub(super) table: String,
@@ -488,10 +488,15 @@ impl Checked {
         Self { validator, names: names.cloned().collect() }
     }
 
+    /// Whether there is an argument of this name.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
     fn unknown(&self, name: &str) -> String {
         let alike = |known: &&String| strsim::jaro_winkler(known, name) > 0.8;
         let mut near: Vec<&str> = self.names.iter().filter(alike).map(String::as_str).collect();
-        // Other tools call the folder otherwise.
+        // People call the folder otherwise, too.
         let folders = ["path", "snapshot", "bundle", "folder", "incident", "directory"];
         if near.is_empty() && folders.contains(&name) {
             near =

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eog_sre::tools::{ToolInfo, tools};
+use eog_sre::tools::{BundleToolbox, ToolInfo, tools};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -25,9 +25,9 @@ pub(super) enum Kind {
     Diff,
     List,
     Context,
-    /// A table of a snapshot, named by an argument.
+    /// A table of an incident, named by an argument.
     Query,
-    Snapshot(&'static ToolInfo),
+    Table(&'static ToolInfo),
 }
 
 impl Kind {
@@ -53,7 +53,7 @@ pub(super) struct Catalogue {
     tools: Vec<Tool>,
     offered: Vec<Offered>,
     toolset: Toolset,
-    /// Whether there can be snapshots, without which their tables only refuse.
+    /// Whether there can be snapshots. Bundles refuse some tables, and some arguments.
     has_snapshots: bool,
 }
 
@@ -64,7 +64,7 @@ impl Catalogue {
         catalogue.own();
         catalogue.query();
         for info in tools() {
-            catalogue.of_snapshot(info, roots);
+            catalogue.table(info, roots);
         }
         catalogue
     }
@@ -81,10 +81,27 @@ impl Catalogue {
 
     fn lists(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Query => self.has_snapshots && self.toolset == Toolset::Compact,
-            Kind::Snapshot(_) => self.has_snapshots && self.toolset == Toolset::Full,
+            Kind::Query => self.toolset == Toolset::Compact,
+            Kind::Table(info) => self.toolset == Toolset::Full && self.answers(info),
             _ => true,
         }
+    }
+
+    /// Whether any incident can answer a table.
+    fn answers(&self, info: &ToolInfo) -> bool {
+        self.has_snapshots || BundleToolbox::arguments(info.name).is_some()
+    }
+
+    /// The schema of what a table can be asked, of the incidents that there can be.
+    pub(super) fn arguments(&self, info: &ToolInfo) -> Value {
+        let mut schema = info.args_schema();
+        let of_bundle = BundleToolbox::arguments(info.name);
+        if let (false, Some(of_bundle)) = (self.has_snapshots, of_bundle)
+            && let Some(arguments) = schema["properties"].as_object_mut()
+        {
+            arguments.retain(|name, _| of_bundle.contains(&name.as_str()));
+        }
+        schema
     }
 
     pub(super) fn find(&self, name: &str) -> Option<(&Tool, &Offered)> {
@@ -179,72 +196,98 @@ impl Catalogue {
         self.offered.push(Offered { kind, arguments: Checked::new(&input) });
     }
 
-    /// One tool for all tables of a snapshot. Its answers are those of the tables.
+    /// One tool for all tables of an incident. Its answers are those of the tables.
     fn query(&mut self) {
+        // Contexts have a tool of their own.
+        let tables = tools().iter().filter(|info| info.name != "get_context_contract");
+        let tables: Vec<&ToolInfo> = tables.filter(|info| self.answers(info)).collect();
         let mut input = eog_core::json_schema::<Query>();
-        let names: Vec<&str> = tables().map(|info| info.name).collect();
+        let names: Vec<&str> = tables.iter().map(|info| info.name).collect();
         input["properties"]["table"]["enum"] = json!(names);
-        let lines: String = tables().map(table_line).collect();
-        let tool = Tool::new("query", format!("{QUERY}\n{lines}"), object(&input))
-            .with_title("Query the telemetry of a snapshot")
+        let lines: String = tables.iter().map(|info| self.table_line(info)).collect();
+        let asks = if self.has_snapshots { QUERY } else { QUERY_BUNDLES };
+        let tool = Tool::new("query", format!("{asks}{QUERY_HOW}\n{lines}"), object(&input))
+            .with_title("Query the telemetry of an incident")
             .with_annotations(reads());
         self.tools.push(tool);
         self.offered.push(Offered { kind: Kind::Query, arguments: Checked::new(&input) });
     }
 
-    /// A tool over a snapshot: its own arguments, and which snapshot.
-    fn of_snapshot(&mut self, info: &'static ToolInfo, roots: &Roots) {
-        let mut input = info.args_schema();
-        input["properties"]["snapshot"] = json!({
+    /// A table in one line: its arguments, those that it needs first and marked, and what it tells.
+    fn table_line(&self, info: &ToolInfo) -> String {
+        let schema = self.arguments(info);
+        let is_required = |name: &str| {
+            schema["required"].as_array().is_some_and(|all| all.iter().any(|it| it == name))
+        };
+        let names = schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
+        let (needed, other): (Vec<&String>, Vec<&String>) =
+            names.partition(|name| is_required(name));
+        let needed = needed.into_iter().map(|name| format!("{name}*"));
+        let arguments: Vec<String> = needed.chain(other.into_iter().cloned()).collect();
+        let alone = match BundleToolbox::arguments(info.name) {
+            Some(_) => "",
+            None => " (snapshots alone)",
+        };
+        format!("\n- {}({}): {}{alone}", info.name, arguments.join(", "), info.summary)
+    }
+
+    /// A table as a tool: its own arguments, and which incident.
+    fn table(&mut self, info: &'static ToolInfo, roots: &Roots) {
+        let of_bundle = BundleToolbox::arguments(info.name);
+        let incident = match of_bundle {
+            Some(_) => "incident (a bundle or a snapshot)",
+            None => "snapshot",
+        };
+        let mut input = self.arguments(info);
+        input["properties"]["path"] = json!({
             "type": "string",
-            "description": "Folder of the snapshot, absolute or relative to a root of the server.",
+            "description": format!("Folder of the {incident}, absolute or relative to a root of the server."),
         });
-        input["properties"]["architecture"] = json!({
-            "type": "string",
-            "description": "Application architecture (a JSON file below a root), if there is one.",
-        });
+        if self.has_snapshots {
+            input["properties"]["architecture"] = json!({
+                "type": "string",
+                "description": "Application architecture (a JSON file below a root) that goes with a snapshot.",
+            });
+        }
         if roots.folders().len() > 1 {
             match input["required"].as_array_mut() {
-                Some(required) => required.push(json!("snapshot")),
-                None => input["required"] = json!(["snapshot"]),
+                Some(required) => required.push(json!("path")),
+                None => input["required"] = json!(["path"]),
             }
         } else {
-            input["properties"]["snapshot"]["description"] = json!(
-                "Folder of the snapshot, absolute or relative to the root of the server. May be left \
-                 out when the root is the snapshot."
-            );
+            input["properties"]["path"]["description"] = json!(format!(
+                "Folder of the {incident}, absolute or relative to the root of the server. May be left \
+                 out when the root is the folder."
+            ));
         }
-        let examples: String =
-            info.examples.iter().map(|example| format!("\n- {example}")).collect();
-        let description = format!(
-            "{}.\n\n{}\n\nExamples, with `snapshot` beside them:{examples}",
-            info.summary, info.description
-        );
+        let bundles = match (self.has_snapshots, of_bundle) {
+            (true, Some(arguments)) => {
+                format!(
+                    "\n\nA bundle can be asked with {} alone, and its rows have columns of their own.",
+                    arguments.join(", ")
+                )
+            }
+            (true, None) => "\n\nGoes with snapshots alone.".to_owned(),
+            (false, _) => String::new(),
+        };
+        let known = |example: &&&str| {
+            let arguments = serde_json::from_str::<JsonObject>(example).unwrap_or_default();
+            arguments.keys().all(|name| input["properties"].get(name).is_some())
+        };
+        let examples = info.examples.iter().filter(known);
+        let examples: String = examples.map(|example| format!("\n- {example}")).collect();
+        let examples = match examples.as_str() {
+            "" => String::new(),
+            some => format!("\n\nExamples, with `path` beside them:{some}"),
+        };
+        let description = format!("{}.\n\n{}{bundles}{examples}", info.summary, info.description);
         let tool = Tool::new(info.name, description, object(&input))
             .with_title(info.summary)
             .with_raw_output_schema(object(&info.answer_schema()))
             .with_annotations(reads());
         self.tools.push(tool);
-        self.offered.push(Offered { kind: Kind::Snapshot(info), arguments: Checked::new(&input) });
+        self.offered.push(Offered { kind: Kind::Table(info), arguments: Checked::new(&input) });
     }
-}
-
-/// The tools over snapshots that `query` stands for. Contexts have a tool of their own, for bundles, too.
-fn tables() -> impl Iterator<Item = &'static ToolInfo> {
-    tools().iter().filter(|info| info.name != "get_context_contract")
-}
-
-/// A table in one line: its arguments, those that it needs first and marked, and what it tells.
-fn table_line(info: &ToolInfo) -> String {
-    let schema = info.args_schema();
-    let is_required = |name: &str| {
-        schema["required"].as_array().is_some_and(|all| all.iter().any(|it| it == name))
-    };
-    let names = schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
-    let (needed, other): (Vec<&String>, Vec<&String>) = names.partition(|name| is_required(name));
-    let needed = needed.into_iter().map(|name| format!("{name}*"));
-    let arguments: Vec<String> = needed.chain(other.into_iter().cloned()).collect();
-    format!("\n- {}({}): {}", info.name, arguments.join(", "), info.summary)
 }
 
 /// The same call gives the same answer, and changes nothing.
@@ -286,7 +329,7 @@ Call it first, with the folder of the incident. The answer names the origins wit
 effects travelled from them, and which alerts they explain. `confidence` says how far to trust it:
 `confirmed` (a change that precedes what it explains), `likely`, or `inconclusive`, when only
 `candidates` are given. Then `explain` tells why one entity got its label, and `query` lets you check the
-evidence in a snapshot yourself.
+evidence yourself.
 
 It takes from under a second to minutes; each step is a progress notification. Every step is stored
 first, so a call that is cancelled or runs out of time leaves an investigation that `resume` goes on
@@ -331,11 +374,17 @@ times and excerpts, entities that they name, and what was left out. This is the 
 `investigate` uses it, for bundles and snapshots alike, so that another engine can investigate with
 this server as its source.
 
-For questions of your own about a snapshot `query` says more.";
+For questions of your own `query` says more.";
 
 const QUERY: &str = "\
-Asks a snapshot for alerts, events, changes, objects, topology, traces, metrics or logs. `arguments` are
+Asks an incident for alerts, events, changes, topology, metrics or logs, and a snapshot also for objects and
+traces. A bundle refuses what it does not record, by name.";
+
+const QUERY_BUNDLES: &str = "\
+Asks an incident for alerts, events, changes, topology, metrics or logs.";
+
+const QUERY_HOW: &str = " `arguments` are
 those of the table (* are required); with `describe` the answer is what a table tells, its arguments with
-their types, and examples. Answers are pages: `limit` and `offset`. Bundles have no tables.
+their types, and examples. Answers are pages: `limit` and `offset`.
 
 Tables:";

@@ -26,7 +26,7 @@ pub(super) fn form(toolset: Toolset, kind: Kind, mut result: CallToolResult) -> 
             let words = text(&result);
             result.content = vec![ContentBlock::text(brief(&words))];
         }
-        Toolset::Compact if matches!(kind, Kind::Query | Kind::Context | Kind::Snapshot(_)) => {
+        Toolset::Compact if matches!(kind, Kind::Query | Kind::Context | Kind::Table(_)) => {
             // Rows are rows, and another eog reads them as they are.
             let mut rows = structured.clone();
             let hint =

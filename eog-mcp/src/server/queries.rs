@@ -1,4 +1,4 @@
-//! Short questions: about stored investigations, and to snapshots.
+//! Short questions: about stored investigations, and to the tables of incidents.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use eog::{ContextContract as _, Diagnosis, EntityId, Topology};
 use eog_evidence::near_entities;
 use eog_report::page::plain;
 use eog_session::controllers::AnyLedger;
+use eog_session::source::AskError;
 use eog_session::store::InvestigationId;
 use eog_session::told;
 use eog_session::travel::{self, ExplainError, Read};
@@ -161,13 +162,13 @@ impl Server {
         result(&context, text)
     }
 
-    /// One question to a table of a snapshot, or what the table tells. Blocks.
+    /// One question to a table of an incident, or what the table tells. Blocks.
     pub(super) fn query(
         &self,
         query: Query,
         cancel: &CancellationToken,
     ) -> Result<CallToolResult, Problem> {
-        let Some((tool, Offered { kind: Kind::Snapshot(info), arguments: checked })) =
+        let Some((tool, Offered { kind: Kind::Table(info), arguments: checked })) =
             self.0.catalogue.find(&query.table)
         else {
             return Err(Problem::Store(format!("there is no table {:?}", query.table)));
@@ -176,13 +177,13 @@ impl Server {
             let described = json!({
                 "table": info.name,
                 "description": tool.description,
-                "arguments": info.args_schema(),
+                "arguments": self.0.catalogue.arguments(info),
             });
             let text = serde_json::to_string_pretty(&described).unwrap_or_default();
             return result(&described, text);
         }
         let mut arguments = query.arguments.unwrap_or_default();
-        let places = [("snapshot", query.snapshot), ("architecture", query.architecture)];
+        let places = [("path", query.path), ("architecture", query.architecture)];
         for (name, path) in places {
             if let Some(path) = path {
                 arguments.insert(name.to_owned(), Value::String(path));
@@ -191,7 +192,7 @@ impl Server {
         self.question(info, checked, arguments, cancel)
     }
 
-    /// One question to a snapshot. Blocks.
+    /// One question to an incident. Blocks.
     pub(super) fn question(
         &self,
         info: &ToolInfo,
@@ -201,37 +202,36 @@ impl Server {
     ) -> Result<CallToolResult, Problem> {
         let shared = &self.0;
         let all = Value::Object(arguments.clone());
-        let does_not_fit = |problem: ToolError| match problem {
-            // The tool names the first argument that does not fit; all of them help more.
-            ToolError::Arguments { tool, reason } => {
-                let mut wrong = arguments::all_wrong(checked, &all);
-                if wrong.is_empty() {
-                    wrong.push(reason);
-                }
-                Problem::Arguments { tool, wrong }
-            }
-            other => other.into(),
-        };
+        let all_wrong = || arguments::all_wrong(checked, &all);
+        let tool = || info.name.to_owned();
+        // Before a folder is read: it may be the folder whose name is misspelt.
+        if arguments.keys().any(|name| !checked.knows(name)) {
+            return Err(Problem::Arguments { tool: tool(), wrong: all_wrong() });
+        }
         let mut path = |name: &str| match arguments.remove(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(path)) => Ok(Some(path)),
-            Some(_) => Err(Problem::Arguments {
-                tool: info.name.to_owned(),
-                wrong: arguments::all_wrong(checked, &all),
-            }),
+            Some(_) => Err(Problem::Arguments { tool: tool(), wrong: all_wrong() }),
         };
-        let folder = shared.roots.folder(path("snapshot")?.as_deref())?;
+        let folder = shared.roots.folder(path("path")?.as_deref())?;
         let architecture =
             path("architecture")?.map(|path| shared.roots.file(&path)).transpose()?;
         let called = shared.roots.name(folder.path());
         let source = shared.library.load(&folder, architecture.as_ref(), Some(self.gone(cancel)));
         let source = source.map_err(|error| Problem::open(&called, &error))?;
-        let toolbox = source.toolbox().ok_or_else(|| Problem::Input {
-            folder: called,
-            reason: "this is a bundle; the tools need a snapshot. `investigate` takes both"
-                .to_owned(),
+        let answered = source.ask(info.name, Value::Object(arguments));
+        let text = answered.map_err(|error| match error {
+            // The tool names the first argument that does not fit; all of them help more.
+            AskError::Tool(ToolError::Arguments { tool, reason }) => {
+                let mut wrong = all_wrong();
+                if wrong.is_empty() {
+                    wrong.push(reason);
+                }
+                Problem::Arguments { tool, wrong }
+            }
+            AskError::Tool(other) => other.into(),
+            other => Problem::Input { folder: called, reason: other.to_string() },
         })?;
-        let text = toolbox.call_text(info.name, Value::Object(arguments)).map_err(does_not_fit)?;
         let value: Value = serde_json::from_str(&text)
             .map_err(|error| Problem::Store(format!("the answer cannot be read: {error}")))?;
         result(&value, text)

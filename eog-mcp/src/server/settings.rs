@@ -11,7 +11,7 @@ const KEEP: NonZeroUsize = NonZeroUsize::new(1000).expect("1000 is not 0");
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Toolset {
-    /// Investigations, contexts, and one tool `query` for all tables of a snapshot, without schemas of
+    /// Investigations, contexts, and one tool `query` for all tables of an incident, without schemas of
     /// answers: a list that fits into the prompt of an agent.
     #[default]
     Compact,

@@ -19,18 +19,28 @@ from mcp.shared.exceptions import MCPError
 LIMIT = 120
 
 
-# What a table needs beside the snapshot.
+# What a table needs beside the folder, of the snapshot and of the bundle.
 TABLES = {
-    "get_context_contract": {"entity": "shop/Pod/web-1"},
-    "get_k8_spec": {"entity": "shop/Pod/web-1"},
-    "metric_analysis": {"metrics": "cpu"},
-    "topology_analysis": {"entity": "shop/Pod/web-1"},
+    "get_context_contract": ({"entity": "shop/Pod/web-1"}, {"entity": "database"}),
+    "get_k8_spec": ({"entity": "shop/Pod/web-1"}, {"entity": "database"}),
+    "metric_analysis": ({"metrics": "cpu"}, {"metrics": "requests", "bucket": "10m"}),
+    "topology_analysis": ({"entity": "shop/Pod/web-1"}, {"entity": "database"}),
 }
 
+# The tables that bundles do not have.
+OF_SNAPSHOTS = {"alert_analysis", "get_k8_spec", "get_trace_error_tree"}
 
-def tables(tools):
-    """The tools over snapshots."""
-    return [name for name, tool in tools.items() if "snapshot" in tool.input_schema["properties"]]
+# The other tools.
+OWN = {
+    "investigate",
+    "resume",
+    "rule_out",
+    "fork",
+    "explain",
+    "diff",
+    "list_investigations",
+    "get_context",
+}
 
 
 def watchdog():
@@ -76,7 +86,7 @@ async def drive(name, server, mode):
         about = {"investigation": answer["investigation"], "entity": origins[0]}
         explained = await client.call_tool("explain", about)
         assert explained.structured_content["label"] == "origin", explained
-        events = await client.call_tool("event_analysis", {"snapshot": "snap"})
+        events = await client.call_tool("event_analysis", {"path": "snap"})
         assert events.structured_content["total"] == 1, events
 
         # Every tool is called, on the bundle and on the snapshot; the SDK checks each answer.
@@ -116,10 +126,19 @@ async def drive(name, server, mode):
         snapshot = {"path": "snap", "window": "2026-01-01T09:00:00Z/2026-01-01T11:00:00Z"}
         found = await client.call_tool("investigate", snapshot)
         assert found.is_error or found.structured_content is not None, found
-        for table in tables(tools):
-            arguments = TABLES.get(table, {})
-            await ask(table, {"snapshot": "snap", **arguments})
-            await ask(table, {"snapshot": "flash-sale", **arguments}, wrong="this is a bundle")
+        answered = 0
+        for table in set(tools) - OWN:
+            of_snapshot, of_bundle = TABLES.get(table, ({}, {}))
+            await ask(table, {"path": "snap", **of_snapshot})
+            if table in OF_SNAPSHOTS:
+                refusal = f"{table} goes with a snapshot, and this is a bundle"
+                await ask(table, {"path": "flash-sale", **of_bundle}, wrong=refusal)
+                continue
+            told = await ask(table, {"path": "flash-sale", **of_bundle})
+            rows = told.get("rows", told.get("findings", told.get("edges", told)))
+            assert rows, (table, told)
+            answered += 1
+        assert answered == 9, answered
         assert called == set(tools), set(tools) - called
 
         report = await client.read_resource(answer["resources"]["report"])

@@ -110,12 +110,17 @@ async fn no_secret_is_told_to_a_client_or_stored() {
         ("list_investigations", json!({})),
         ("get_context", window("bundle", "web")),
         ("get_context", window("snap", "shop/Pod/web-1")),
-        ("event_analysis", json!({"snapshot": "snap"})),
-        ("alert_summary", json!({"snapshot": "snap"})),
-        ("alert_analysis", json!({"snapshot": "snap"})),
-        ("build_topology", json!({"snapshot": "snap"})),
-        ("get_context_contract", json!({"snapshot": "snap", "entity": "shop/Pod/web-1"})),
-        ("get_trace_error_tree", json!({"snapshot": "snap"})),
+        ("event_analysis", json!({"path": "snap"})),
+        ("alert_summary", json!({"path": "snap"})),
+        ("alert_analysis", json!({"path": "snap"})),
+        ("build_topology", json!({"path": "snap"})),
+        ("get_context_contract", json!({"path": "snap", "entity": "shop/Pod/web-1"})),
+        ("get_trace_error_tree", json!({"path": "snap"})),
+        ("event_analysis", json!({"path": "bundle"})),
+        ("alert_summary", json!({"path": "bundle"})),
+        ("log_analysis", json!({"path": "bundle"})),
+        ("k8s_spec_change_analysis", json!({"path": "bundle"})),
+        ("get_context_contract", json!({"path": "bundle", "entity": "web"})),
     ];
     let mut written = Vec::new();
     for (tool, arguments) in calls {
@@ -130,7 +135,7 @@ async fn no_secret_is_told_to_a_client_or_stored() {
     }
     let before = written.len();
     files(&settings.state, &mut written);
-    assert!(before > 13 && written.len() > before, "{before} of {}", written.len());
+    assert!(before > 18 && written.len() > before, "{before} of {}", written.len());
 
     for place in ["alert", "old", "new", "log", "event", "kubeevent"] {
         let word = format!("seen-{place} ");

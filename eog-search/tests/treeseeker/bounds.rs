@@ -9,15 +9,11 @@ use eog_core::{
     BoxFuture, Case, ContextContract, ContextPacket, ContextRequest, Decision, EntityId, Label,
     LocalContext, Machine as _, Seed, policy_fn,
 };
-use eog_search::ask::{
-    DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk, ProposeAsk, Status,
-    SteerAsk, StepAsk, WeighAsk,
-};
+use eog_search::ask::{DecomposeAsk, ProgressAsk, Status, SteerAsk, StepAsk};
 use eog_search::roles::Reply;
 use eog_search::{
-    Action, Approach, By, End, Goal, GoalProgress, LaneAction, Move, MoveKind, NodeId, Phase,
-    PlanAction, Progress, Roles, SearchBody, SearchController, SearchResponder, Signal, Steering,
-    ToolSpec, Verdict,
+    Action, Approach, By, End, Goal, GoalProgress, Move, MoveKind, NodeId, Phase, Progress, Roles,
+    SearchBody, SearchController, SearchResponder, Signal, Steering,
 };
 use eog_testkit::{alert, case, entity, finding, topology};
 
@@ -63,38 +59,6 @@ fn approach(goal: u32, path: u32) -> Approach {
 }
 
 impl Roles for &Tireless {
-    fn propose<'a>(&'a self, _: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
-        unreachable!("not of this profile")
-    }
-
-    fn act<'a>(&'a self, _: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
-        unreachable!("not of this profile")
-    }
-
-    fn evaluate<'a>(&'a self, _: &'a EvaluateAsk) -> Reply<'a, Verdict> {
-        unreachable!("not of this profile")
-    }
-
-    fn plan<'a>(&'a self, _: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
-        unreachable!("not of this profile")
-    }
-
-    fn reflect<'a>(&'a self, _: &'a EvaluateAsk) -> Reply<'a, String> {
-        unreachable!("not of this profile")
-    }
-
-    fn hypothesize<'a>(&'a self, _: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
-        unreachable!("not of this profile")
-    }
-
-    fn investigate<'a>(&'a self, _: &'a LaneAsk, _: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
-        unreachable!("not of this profile")
-    }
-
-    fn weigh<'a>(&'a self, _: &'a WeighAsk) -> Reply<'a, Verdict> {
-        unreachable!("not of this profile")
-    }
-
     fn decompose<'a>(&'a self, _: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
         if self.count("decompose") <= 2 && self.errs {
             return answer(Vec::new());

@@ -8,9 +8,10 @@ use eog::{
 use eog_evidence::{Bundle, BundleContext, Chart, FolderHandle, Incident};
 use eog_sre::Stop;
 use eog_sre::tools::BundleToolbox;
+use serde_json::Value;
 
 use super::live::add_report;
-use super::{Kind, OpenError, ReadOptions, Source, handle};
+use super::{AskError, Kind, OpenError, ReadOptions, Source, handle};
 
 /// A bundle in memory.
 #[derive(Clone, Debug)]
@@ -68,5 +69,9 @@ impl Source for OfBundle {
         request: &'a ContextRequest,
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
         self.context.get_context(request)
+    }
+
+    fn ask(&self, tool: &str, arguments: Value) -> Result<String, AskError> {
+        Ok(self.tools().call_text(tool, arguments)?)
     }
 }

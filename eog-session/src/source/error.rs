@@ -6,6 +6,22 @@ use eog::incident::Unusable;
 use eog_evidence::BundleError;
 use eog_mcp_client::SourceError;
 use eog_sre::SnapshotError;
+use eog_sre::tools::ToolError;
+
+/// Why a source does not answer a tool.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskError {
+    /// It has no tools, as MCP servers have none.
+    #[error(
+        "this source gives the evidence on entities alone; the tools read bundles, snapshots and what \
+         is captured from live sources"
+    )]
+    NoTools,
+    /// The tool was not run.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+}
 
 /// Why a source cannot be opened.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,9 @@
 use eog::{BoxFuture, Case, ContextRequest, Failure, Finding, LocalContext, Timestamp, Window};
 use eog_evidence::{Chart, Incident, StartError};
 use eog_sre::tools::Toolbox;
+use serde_json::Value;
 
-use super::{Opened, Source};
+use super::{AskError, Opened, Source};
 
 /// A source whose contexts reach up to a time after the window of the investigation: what was observed
 /// since has its evidence there.
@@ -51,6 +52,10 @@ impl Source for Later {
 
     fn toolbox(&self) -> Option<&Toolbox> {
         self.source.toolbox()
+    }
+
+    fn ask(&self, tool: &str, arguments: Value) -> Result<String, AskError> {
+        self.source.ask(tool, arguments)
     }
 
     fn case(&self, window: Option<Window>) -> Result<Case, StartError> {

@@ -6,8 +6,9 @@ use eog::{BoxFuture, Case, ContextRequest, Failure, Finding, LocalContext, Times
 use eog_evidence::{Chart, FolderHandle, Incident, StartError};
 use eog_sources::{CaptureReport, Heard, SourceConfig};
 use eog_sre::tools::Toolbox;
+use serde_json::Value;
 
-use super::{Kind, OpenError, Opened, ReadOptions, Source, open_folder};
+use super::{AskError, Kind, OpenError, Opened, ReadOptions, Source, open_folder};
 
 /// How live sources are captured.
 #[derive(Clone, Copy)]
@@ -78,6 +79,10 @@ impl Source for OfLive {
 
     fn toolbox(&self) -> Option<&Toolbox> {
         self.captured.toolbox()
+    }
+
+    fn ask(&self, tool: &str, arguments: Value) -> Result<String, AskError> {
+        self.captured.ask(tool, arguments)
     }
 
     fn case(&self, window: Option<Window>) -> Result<Case, StartError> {

@@ -14,6 +14,14 @@ pub enum ToolError {
         /// Similar names, or all of them.
         hint: String,
     },
+    /// The tool goes with snapshots alone, and was asked of a bundle.
+    #[error("{tool} goes with a snapshot, and this is a bundle; bundles answer {bundles}")]
+    OfSnapshots {
+        /// The tool.
+        tool: String,
+        /// The tools that bundles answer.
+        bundles: String,
+    },
     /// The arguments do not have the form that the tool expects.
     #[error("invalid arguments for {tool}: {reason}")]
     Arguments {

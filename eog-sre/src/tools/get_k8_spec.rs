@@ -34,7 +34,7 @@ pub struct GetK8Spec {
     pub at: Option<Timestamp>,
     /// Return only this part, such as `spec/template/spec/containers[web]/env`; accepts the paths
     /// of k8s_spec_change_analysis.
-    pub path: Option<String>,
+    pub field: Option<String>,
     /// Maximum number of states: 10 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
     /// Number of states to skip.
@@ -79,11 +79,11 @@ impl Tool for GetK8Spec {
     const DESCRIPTION: &'static str = "\
 Returns an object as the last dump shows it, as it was at a time, or in every state that was
 recorded. Consecutive dumps that show the same state are merged. Secrets are masked; JSON and YAML
-inside a ConfigMap are expanded. Give a path to see one part. For what changed,
+inside a ConfigMap are expanded. Give a field to see one part. For what changed,
 k8s_spec_change_analysis is shorter.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"entity": "shop/Deployment/cart"}"#,
-        r#"{"entity": "shop/ConfigMap/settings", "all_observations": true, "path": "data"}"#,
+        r#"{"entity": "shop/ConfigMap/settings", "all_observations": true, "field": "data"}"#,
     ];
     type Answer = SpecHistory;
 
@@ -125,7 +125,7 @@ k8s_spec_change_analysis is shorter.";
         let mut observations = Vec::new();
         let mut missing = None;
         for state in &chosen {
-            let spec = match self.path.as_deref().map(str::trim).filter(|path| !path.is_empty()) {
+            let spec = match self.field.as_deref().map(str::trim).filter(|path| !path.is_empty()) {
                 None => Some(folded(&state.object)),
                 Some(path) => match part(&state.object, path) {
                     Ok(found) => Some(folded(found)),
@@ -140,7 +140,7 @@ k8s_spec_change_analysis is shorter.";
         if let (Some((path, hint)), true) =
             (missing, observations.iter().all(|(_, spec)| spec.is_none()))
         {
-            return Err(ToolError::argument("path", format!("{path:?} does not exist"), hint));
+            return Err(ToolError::argument("field", format!("{path:?} does not exist"), hint));
         }
         let limit = self.limit.or(Some(DEFAULT_STATES));
         Ok(SpecHistory {

@@ -93,12 +93,10 @@ impl ToolInfo {
             #[cfg(feature = "schema")]
             answer_schema: eog_core::json_schema::<T::Answer>,
             to_value: |toolbox, arguments| {
-                serde_json::to_value(answer::<T>(toolbox, arguments)?).map_err(cannot_write::<T>)
+                let answer = read::<T>(arguments)?.run(toolbox)?;
+                serde_json::to_value(answer).map_err(cannot_write::<T>)
             },
-            to_text: |toolbox, arguments| {
-                serde_json::to_string_pretty(&answer::<T>(toolbox, arguments)?)
-                    .map_err(cannot_write::<T>)
-            },
+            to_text: |toolbox, arguments| write::<T>(&read::<T>(arguments)?.run(toolbox)?),
         }
     }
 
@@ -115,14 +113,18 @@ impl ToolInfo {
     }
 }
 
-fn answer<T: Tool>(toolbox: &Toolbox, arguments: Value) -> Result<T::Answer, ToolError> {
+/// A query from its arguments; null means none.
+pub(super) fn read<T: Tool>(arguments: Value) -> Result<T, ToolError> {
     let arguments = match arguments {
         Value::Null => Value::Object(serde_json::Map::new()),
         other => other,
     };
-    let tool: T =
-        serde_json::from_value(arguments).map_err(|error| ToolError::arguments(T::NAME, &error))?;
-    tool.run(toolbox)
+    serde_json::from_value(arguments).map_err(|error| ToolError::arguments(T::NAME, &error))
+}
+
+/// An answer as indented JSON, with the fields in documented order.
+pub(super) fn write<T: Tool>(answer: &T::Answer) -> Result<String, ToolError> {
+    serde_json::to_string_pretty(answer).map_err(cannot_write::<T>)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands where map_err wants a function")]

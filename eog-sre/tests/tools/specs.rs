@@ -31,7 +31,7 @@ fn equal_dumps_are_one_state() {
     let tools = toolbox(recording().open());
     let ask = |arguments: Value| tools.call("get_k8_spec", arguments).unwrap();
     let path = "data/app.json#mode";
-    let all = ask(json!({"entity": "settings", "all_observations": true, "path": path}));
+    let all = ask(json!({"entity": "settings", "all_observations": true, "field": path}));
     assert_eq!(all["entity"], "shop/ConfigMap/settings");
     assert_eq!((&all["states"], &all["first_seen"]), (&json!(2), &json!("2026-01-01T10:00:00Z")));
     assert_eq!(
@@ -41,13 +41,13 @@ fn equal_dumps_are_one_state() {
             {"first_seen": "2026-01-01T10:10:00Z", "last_seen": "2026-01-01T10:10:00Z", "spec": "on"},
         ])
     );
-    let last = ask(json!({"entity": "ConfigMap/settings", "path": "data"}));
+    let last = ask(json!({"entity": "ConfigMap/settings", "field": "data"}));
     assert_eq!(
         last["observations"]["rows"][0]["spec"],
         json!({"app.json": {"mode": "on", "token": "[masked 1]"}})
     );
     for (at, expected) in [("2026-01-01T10:09:59Z", "off"), ("2026-01-01T10:10:00Z", "on")] {
-        let at = json!({"entity": "settings", "path": path, "at": at});
+        let at = json!({"entity": "settings", "field": path, "at": at});
         assert_eq!(ask(at)["observations"]["rows"][0]["spec"], expected);
     }
 }
@@ -65,7 +65,7 @@ fn what_is_not_there_is_told() {
     let cases = [
         (json!({}), "entity: is missing"),
         (json!({"entity": "setings"}), "did you mean shop/ConfigMap/settings?"),
-        (json!({"entity": "settings", "path": "dota"}), "did you mean data?"),
+        (json!({"entity": "settings", "field": "dota"}), "did you mean data?"),
         (
             json!({"entity": "settings", "at": "2026-01-01T09:00:00Z"}),
             "is from 2026-01-01T10:00:00Z",

@@ -2,36 +2,25 @@
 
 use eog_core::{ContextRequest, LocalContext, Window};
 use eog_evidence::open_case;
-use serde::Deserialize;
 
 use super::{BundleTool, BundleToolbox};
-use crate::tools::{GetContextContract, TimeRange, Tool, ToolError, entities};
+use crate::tools::{GetContextContract, TimeRange, ToolError, entities};
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Context {
-    entity: String,
-    window: Option<TimeRange>,
-    page: Option<u32>,
-}
+impl BundleTool for GetContextContract {
+    const ARGUMENTS: &'static [&'static str] = &["entity", "window", "page"];
 
-impl BundleTool for Context {
-    const NAME: &'static str = GetContextContract::NAME;
-    const ARGUMENTS: &'static [&'static [&'static str]] = &[&["entity", "window", "page"]];
-    type Answer = LocalContext;
-
-    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<LocalContext, ToolError> {
+    fn of_bundle(&self, toolbox: &BundleToolbox<'_>) -> Result<LocalContext, ToolError> {
         if self.entity.trim().is_empty() {
             let hint = "build_topology lists all of them";
             return Err(ToolError::argument("entity", "is missing", hint));
         }
         let entity = entities::one(&toolbox.entities(), &self.entity)?.clone();
         let window = window(toolbox, self.window)?;
-        if self.page == Some(0) {
+        if self.page == 0 {
             return Err(ToolError::argument("page", "is not a number from 1 on", ""));
         }
         // A second look also brings the relations that are as usual.
-        let (page, visit) = (self.page.unwrap_or(1), 2);
+        let (page, visit) = (self.page, 2);
         let changed_neighbours = [].into();
         let request = ContextRequest { entity, window, page, visit, changed_neighbours };
         Ok(toolbox.context.local_context(&request))

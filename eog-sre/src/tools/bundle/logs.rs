@@ -4,43 +4,15 @@ use std::collections::BTreeSet;
 
 use eog_core::EntityId;
 use eog_evidence::LogPattern;
-use serde::{Deserialize, Serialize};
 
 use super::records::peer;
 use super::{BundleTool, BundleToolbox, word};
 use crate::tools::entities::Chosen;
-use crate::tools::query::{Cell, Filters, Kind, Names, Page, Query, Table, TimeRange, near};
+use crate::tools::log_analysis::severities;
+use crate::tools::query::{Cell, Kind, Names, Query, Table};
 use crate::tools::records::about;
 use crate::tools::signals::short;
-use crate::tools::{LogAnalysis, Tool, ToolError};
-
-/// As the evidence calls them; snapshots say `unknown` for the last.
-const LEVELS: [&str; 5] = ["error", "warning", "info", "debug", "no level"];
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Logs {
-    entity: Option<String>,
-    severity: Names,
-    text: Option<String>,
-    filters: Filters,
-    window: Option<TimeRange>,
-    columns: Names,
-    sort: Names,
-    limit: Option<usize>,
-    offset: usize,
-}
-
-/// Patterns, with counts.
-#[derive(Serialize)]
-pub(super) struct Patterns {
-    /// The lines of all patterns that were chosen.
-    lines: usize,
-    /// Lines of which only the number is known, since they say too many things.
-    not_kept: usize,
-    #[serde(flatten)]
-    page: Page,
-}
+use crate::tools::{LogAnalysis, LogPatternPage, ToolError};
 
 struct Said<'b> {
     entity: &'b EntityId,
@@ -49,31 +21,22 @@ struct Said<'b> {
     percent: f64,
 }
 
+/// The levels of the evidence that severities mean: it tells neither `fatal` nor `trace` apart.
 fn levels(names: &Names) -> Result<BTreeSet<&'static str>, ToolError> {
-    let each = names.iter().map(|name| {
-        let known = match name.to_lowercase().as_str() {
-            "warn" => "warning".to_owned(),
-            "err" | "fatal" | "critical" => "error".to_owned(),
-            "trace" => "debug".to_owned(),
-            "unknown" | "none" => "no level".to_owned(),
-            other => other.to_owned(),
-        };
-        LEVELS.into_iter().find(|level| *level == known).ok_or_else(|| {
-            let hint = near(&known, LEVELS.into_iter(), "severities");
-            ToolError::argument("severity", format!("there is no severity {name:?}"), hint)
-        })
-    });
-    each.collect()
+    let level = |severity| match severity {
+        "fatal" => "error",
+        "trace" => "debug",
+        "unknown" => "no level",
+        other => other,
+    };
+    Ok(severities(names)?.into_iter().map(level).collect())
 }
 
-impl BundleTool for Logs {
-    const NAME: &'static str = LogAnalysis::NAME;
-    const ARGUMENTS: &'static [&'static [&'static str]] = &[&[
-        "entity", "severity", "text", "filters", "window", "columns", "sort", "limit", "offset",
-    ]];
-    type Answer = Patterns;
+impl BundleTool for LogAnalysis {
+    const ARGUMENTS: &'static [&'static str] =
+        &["entity", "severity", "text", "filters", "window", "columns", "sort", "limit", "offset"];
 
-    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<Patterns, ToolError> {
+    fn of_bundle(&self, toolbox: &BundleToolbox<'_>) -> Result<LogPatternPage, ToolError> {
         let chosen = Chosen::new(|| toolbox.entities(), self.entity.as_deref())?;
         let levels = levels(&self.severity)?;
         let text = self.text.as_ref().map(|text| text.to_lowercase());
@@ -109,7 +72,7 @@ impl BundleTool for Logs {
         rows.sort_by_key(|row| std::cmp::Reverse(row.pattern.times.len()));
         let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
         let page = shown.run(&table(rows.iter().collect()))?;
-        Ok(Patterns { lines, not_kept, page })
+        Ok(LogPatternPage { lines, not_kept: Some(not_kept), page })
     }
 }
 

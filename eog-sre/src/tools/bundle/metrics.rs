@@ -2,39 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::evidence::Trend;
-use eog_core::{Timestamp, Window};
-use eog_evidence::{Series, Shift, shift_of, steady_finding};
-use serde::{Deserialize, Serialize};
+use eog_core::Timestamp;
+use eog_evidence::{Series, shift_of, steady_finding};
 
 use super::context::window;
 use super::records::peer;
 use super::{BundleTool, BundleToolbox, word};
-use crate::evidence::factor;
 use crate::tools::entities::Chosen;
-use crate::tools::metric_analysis::{Statistic, bucket, statistics};
-use crate::tools::query::{
-    Cell, Cells, Filters, Kind, Length, Names, Page, Query, Table, TimeRange, near, quantile,
-};
+use crate::tools::get_metric_anomalies::Compared;
+use crate::tools::metric_analysis::{DEFAULTS, Statistic, bucket, statistics};
+use crate::tools::query::{Cell, Cells, Filters, Kind, Names, Page, Query, Table, near, quantile};
 use crate::tools::records::about;
 use crate::tools::series::name_patterns;
-use crate::tools::signals::{readable, short};
-use crate::tools::{GetMetricAnomalies, MetricAnalysis, Tool, ToolError};
+use crate::tools::signals::readable;
+use crate::tools::{GetMetricAnomalies, MetricAnalysis, MetricAnomalies, ToolError};
 
 /// What tells series apart.
-const KEYS: [&str; 6] = ["entity", "metric", "signal", "peer", "peer_role", "unit"];
+static KEYS: [&str; 6] = ["entity", "metric", "signal", "peer", "peer_role", "unit"];
 
 /// What is never put together: other metrics and other units.
 const ALWAYS: [&str; 2] = ["metric", "unit"];
-
-const DEFAULTS: [Statistic; 6] = [
-    Statistic::Count,
-    Statistic::Mean,
-    Statistic::Min,
-    Statistic::Max,
-    Statistic::P95,
-    Statistic::Last,
-];
 
 /// The series that are asked for.
 fn chosen<'b>(
@@ -76,53 +63,35 @@ fn key<'s>(series: &'s Series, name: &str) -> Cell<'s> {
     }
 }
 
-/// `metric_analysis`.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Metrics {
-    entity: Option<String>,
-    metrics: Names,
-    filters: Filters,
-    group_by: Names,
-    aggregates: Names,
-    window: Option<TimeRange>,
-    bucket: Option<Length>,
-    columns: Names,
-    sort: Names,
-    limit: Option<usize>,
-    offset: usize,
+/// What series are grouped by.
+fn keys(group_by: &Names) -> Result<Vec<&'static str>, ToolError> {
+    let each = group_by.iter().map(|name| {
+        KEYS.into_iter().find(|key| *key == name).ok_or_else(|| {
+            let hint = near(name, KEYS.into_iter(), "columns");
+            ToolError::argument("group_by", format!("there is no column {name:?}"), hint)
+        })
+    });
+    let mut keys = each.collect::<Result<Vec<_>, _>>()?;
+    if keys.is_empty() {
+        return Ok(KEYS.into());
+    }
+    let missing = ALWAYS.into_iter().filter(|key| !keys.contains(key)).collect::<Vec<_>>();
+    keys.extend(missing);
+    Ok(keys)
 }
 
-impl Metrics {
-    fn keys(&self) -> Result<Vec<&'static str>, ToolError> {
-        let each = self.group_by.iter().map(|name| {
-            KEYS.into_iter().find(|key| *key == name).ok_or_else(|| {
-                let hint = near(name, KEYS.into_iter(), "columns");
-                ToolError::argument("group_by", format!("there is no column {name:?}"), hint)
-            })
-        });
-        let mut keys = each.collect::<Result<Vec<_>, _>>()?;
-        if keys.is_empty() {
-            return Ok(KEYS.into());
-        }
-        let missing = ALWAYS.into_iter().filter(|key| !keys.contains(key)).collect::<Vec<_>>();
-        keys.extend(missing);
-        Ok(keys)
+/// What is worked out of each group.
+fn wanted(aggregates: &Names) -> Result<Vec<Statistic>, ToolError> {
+    let asked = statistics(aggregates)?;
+    if asked.iter().any(|one| matches!(one, Statistic::Increase | Statistic::Rate)) {
+        let reason = "increase and rate are of counters, which bundles do not hold";
+        return Err(ToolError::argument("aggregates", reason, "give mean, max or p95"));
     }
-
-    fn statistics(&self) -> Result<Vec<Statistic>, ToolError> {
-        let asked = statistics(&self.aggregates)?;
-        if asked.iter().any(|one| matches!(one, Statistic::Increase | Statistic::Rate)) {
-            let reason = "increase and rate are of counters, which bundles do not hold";
-            return Err(ToolError::argument("aggregates", reason, "give mean, max or p95"));
-        }
-        Ok(if asked.is_empty() { DEFAULTS.into() } else { asked })
-    }
+    Ok(if asked.is_empty() { DEFAULTS.into() } else { asked })
 }
 
-impl BundleTool for Metrics {
-    const NAME: &'static str = MetricAnalysis::NAME;
-    const ARGUMENTS: &'static [&'static [&'static str]] = &[&[
+impl BundleTool for MetricAnalysis {
+    const ARGUMENTS: &'static [&'static str] = &[
         "entity",
         "metrics",
         "filters",
@@ -134,11 +103,10 @@ impl BundleTool for Metrics {
         "sort",
         "limit",
         "offset",
-    ]];
-    type Answer = Page;
+    ];
 
-    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
-        let (keys, statistics) = (self.keys()?, self.statistics()?);
+    fn of_bundle(&self, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
+        let (keys, statistics) = (keys(&self.group_by)?, wanted(&self.aggregates)?);
         let bucket = self.bucket.map(bucket).transpose()?;
         let mut groups: BTreeMap<Cells<'_>, Vec<(Timestamp, f64)>> = BTreeMap::new();
         for series in chosen(toolbox, self.entity.as_deref(), &self.metrics, &self.filters)? {
@@ -189,96 +157,28 @@ fn of(statistic: Statistic, sorted: &[f64], last: Option<f64>) -> Option<f64> {
     }
 }
 
-/// `get_metric_anomalies`.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Anomalies {
-    entity: Option<String>,
-    metrics: Names,
-    filters: Filters,
-    window: Option<TimeRange>,
-    columns: Names,
-    sort: Names,
-    limit: Option<usize>,
-    offset: usize,
-}
+impl BundleTool for GetMetricAnomalies {
+    const ARGUMENTS: &'static [&'static str] =
+        &["entity", "metrics", "filters", "window", "columns", "sort", "limit", "offset"];
 
-/// Series that shifted, by the rules of findings.
-#[derive(Serialize)]
-pub(super) struct Shifted {
-    /// What counts as usual, where the bundle declares it.
-    before: Vec<Window>,
-    /// What is compared with it.
-    after: Window,
-    compared: usize,
-    too_short: usize,
-    #[serde(flatten)]
-    page: Page,
-}
-
-const COLUMNS: [(&str, Kind); 14] = [
-    ("entity", Kind::Text),
-    ("metric", Kind::Text),
-    ("signal", Kind::Text),
-    ("peer", Kind::Text),
-    ("peer_role", Kind::Text),
-    ("trend", Kind::Text),
-    ("onset", Kind::Time),
-    ("last", Kind::Time),
-    ("baseline", Kind::Number),
-    ("observed", Kind::Number),
-    ("unit", Kind::Text),
-    ("factor", Kind::Number),
-    ("points", Kind::Number),
-    ("deviating", Kind::Number),
-];
-
-fn cells<'s>(series: &'s Series, shift: &Shift, factor: f64) -> Cells<'s> {
-    let number = |number: f64| Cell::Number(readable(number));
-    let rising = shift.trend() == Trend::Rising;
-    let mut cells: Cells<'s> = KEYS[..5].iter().map(|name| key(series, name)).collect();
-    cells.extend([
-        Cell::text(if rising { "rising" } else { "falling" }),
-        Cell::Time(shift.onset()),
-        Cell::Time(shift.last()),
-        number(shift.baseline),
-        number(shift.observed),
-        Cell::text(&series.unit),
-        Cell::Number(short(factor)),
-        Cell::count(shift.run.len()),
-        Cell::count(shift.deviating),
-    ]);
-    cells
-}
-
-impl BundleTool for Anomalies {
-    const NAME: &'static str = GetMetricAnomalies::NAME;
-    const ARGUMENTS: &'static [&'static [&'static str]] =
-        &[&["entity", "metrics", "filters", "window", "columns", "sort", "limit", "offset"]];
-    type Answer = Shifted;
-
-    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<Shifted, ToolError> {
+    fn of_bundle(&self, toolbox: &BundleToolbox<'_>) -> Result<MetricAnomalies, ToolError> {
+        // The unit stands beside what was measured.
+        let names = &KEYS[..5];
         let chosen = chosen(toolbox, self.entity.as_deref(), &self.metrics, &self.filters)?;
         let after = window(toolbox, self.window)?;
         let periods = toolbox.context.periods(after);
-        let mut rows: Vec<(f64, Cells<'_>)> = Vec::new();
-        let (mut compared, mut too_short) = (0, 0);
+        let mut all = Compared::default();
         for series in chosen {
             match shift_of(series, &periods) {
                 Some(shift) => {
-                    compared += 1;
-                    let factor = factor(shift.observed, shift.baseline, &series.unit);
-                    rows.push((factor, cells(series, &shift, factor)));
+                    let names = names.iter().map(|name| key(series, name)).collect();
+                    all.shifted(names, &shift, &series.unit);
                 }
-                None if steady_finding(series, &periods, "", "").is_some() => compared += 1,
-                None => too_short += 1,
+                None if steady_finding(series, &periods, "", "").is_some() => all.steady(),
+                None => all.too_short(),
             }
         }
-        rows.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        let rows = rows.into_iter().map(|(_, cells)| cells).collect();
-        let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
-        let page = shown.run(&Table::worked_out(COLUMNS, rows))?;
         let before = periods.baseline.iter().collect();
-        Ok(Shifted { before, after, compared, too_short, page })
+        Ok(MetricAnomalies { before, after: Some(after), ..self.answer(all, names)? })
     }
 }

@@ -1,5 +1,5 @@
-//! The tools over an incident bundle: the names and arguments that they have over a snapshot, as far as a
-//! bundle records what they ask for.
+//! The tools over an incident bundle, as far as it records what they ask for: their names, their arguments and
+//! the form of their answers are those over a snapshot.
 //!
 //! A bundle holds no dumps, no objects and no counters, so what tells of these goes with a snapshot alone. Rows
 //! have the columns that the files of a bundle have.
@@ -15,16 +15,15 @@ use std::collections::BTreeSet;
 use eog_core::EntityId;
 use eog_evidence::{Bundle, BundleContext, Incident};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::query::{Cell, near};
-use super::{ToolError, tools};
-use context::Context;
-use logs::Logs;
-use metrics::{Anomalies, Metrics};
-use records::{Alerts, Changes, Events};
-use topology::{Around, Whole};
+use super::tool::{read, write};
+use super::{
+    AlertSummary, BuildTopology, EventAnalysis, GetContextContract, GetMetricAnomalies,
+    LogAnalysis, MetricAnalysis, SpecChangeAnalysis, TableQuery, Tool, ToolError, TopologyAnalysis,
+    tools,
+};
 
 /// A bundle, ready for calls of tools by name.
 ///
@@ -57,19 +56,32 @@ impl<'b> BundleToolbox<'b> {
         TOOLS.iter().map(|tool| tool.name)
     }
 
-    /// Runs a tool by name and returns its answer as indented JSON, with the fields in documented order.
+    /// What a tool can be asked of a bundle; nothing if bundles do not answer it.
+    ///
+    /// ```
+    /// use eog_sre::tools::BundleToolbox;
+    /// assert_eq!(BundleToolbox::arguments("get_context_contract"), Some(&["entity", "window", "page"][..]));
+    /// assert_eq!(BundleToolbox::arguments("get_k8_spec"), None);
+    /// ```
+    pub fn arguments(name: &str) -> Option<&'static [&'static str]> {
+        find(name).map(|tool| tool.arguments)
+    }
+
+    /// Runs a tool by name and returns its answer as indented JSON, with the fields in documented order. The answer
+    /// has the form that the tool has over snapshots; rows may have other columns.
     ///
     /// # Errors
     /// [`ToolError`] for an unknown tool, one that goes with a snapshot, and invalid arguments.
     pub fn call_text(&self, name: &str, arguments: Value) -> Result<String, ToolError> {
-        let tool = TOOLS.iter().find(|tool| tool.name == name).ok_or_else(|| no_tool(name))?;
+        let tool = find(name).ok_or_else(|| no_tool(name))?;
         let arguments = match arguments {
             Value::Null => Map::new(),
             Value::Object(arguments) => arguments,
             _ => return Err(invalid(tool.name, "expected an object".to_owned())),
         };
-        if let Some(other) = arguments.keys().find(|given| !tool.takes(given)) {
-            let known = tool.arguments.concat().join(", ");
+        let takes = |given: &String| tool.arguments.contains(&given.as_str());
+        if let Some(other) = arguments.keys().find(|given| !takes(given)) {
+            let known = tool.arguments.join(", ");
             let reason = format!("{other} goes with a snapshot; of a bundle: {known}");
             return Err(invalid(tool.name, reason));
         }
@@ -89,58 +101,50 @@ impl<'b> BundleToolbox<'b> {
     }
 }
 
-/// A question to a bundle.
-trait BundleTool: DeserializeOwned {
-    /// The name of the tool over snapshots.
-    const NAME: &'static str;
+/// A tool that bundles answer, too.
+trait BundleTool: Tool {
     /// What can be asked, of that what the tool takes over snapshots.
-    const ARGUMENTS: &'static [&'static [&'static str]];
-    /// The answer.
-    type Answer: Serialize;
+    const ARGUMENTS: &'static [&'static str];
 
+    /// Answers the query. Other arguments than those above are not given.
+    ///
     /// # Errors
     /// [`ToolError::Argument`] when an argument cannot be used.
-    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<Self::Answer, ToolError>;
+    fn of_bundle(&self, toolbox: &BundleToolbox<'_>) -> Result<Self::Answer, ToolError>;
 }
 
 /// A tool by name.
 struct Known {
     name: &'static str,
-    arguments: &'static [&'static [&'static str]],
+    arguments: &'static [&'static str],
     run: fn(&BundleToolbox<'_>, Value) -> Result<String, ToolError>,
 }
 
 impl Known {
     const fn of<T: BundleTool>() -> Self {
-        Self { name: T::NAME, arguments: T::ARGUMENTS, run: answer::<T> }
-    }
-
-    fn takes(&self, argument: &str) -> bool {
-        self.arguments.iter().any(|some| some.contains(&argument))
+        Self {
+            name: T::NAME,
+            arguments: T::ARGUMENTS,
+            run: |toolbox, arguments| write::<T>(&read::<T>(arguments)?.of_bundle(toolbox)?),
+        }
     }
 }
 
 /// In the order of the tools over snapshots.
 static TOOLS: &[Known] = &[
-    Known::of::<Context>(),
-    Known::of::<Alerts>(),
-    Known::of::<Events>(),
-    Known::of::<Anomalies>(),
-    Known::of::<Metrics>(),
-    Known::of::<Logs>(),
-    Known::of::<Changes>(),
-    Known::of::<Whole>(),
-    Known::of::<Around>(),
+    Known::of::<GetContextContract>(),
+    Known::of::<TableQuery<AlertSummary>>(),
+    Known::of::<TableQuery<EventAnalysis>>(),
+    Known::of::<GetMetricAnomalies>(),
+    Known::of::<MetricAnalysis>(),
+    Known::of::<LogAnalysis>(),
+    Known::of::<TableQuery<SpecChangeAnalysis>>(),
+    Known::of::<BuildTopology>(),
+    Known::of::<TopologyAnalysis>(),
 ];
 
-fn answer<T: BundleTool>(
-    toolbox: &BundleToolbox<'_>,
-    arguments: Value,
-) -> Result<String, ToolError> {
-    let tool: T =
-        serde_json::from_value(arguments).map_err(|error| ToolError::arguments(T::NAME, &error))?;
-    serde_json::to_string_pretty(&tool.ask(toolbox)?)
-        .map_err(|error| ToolError::Answer { tool: T::NAME.to_owned(), reason: error.to_string() })
+fn find(name: &str) -> Option<&'static Known> {
+    TOOLS.iter().find(|tool| tool.name == name)
 }
 
 fn invalid(tool: &str, reason: String) -> ToolError {
@@ -149,14 +153,10 @@ fn invalid(tool: &str, reason: String) -> ToolError {
 
 fn no_tool(name: &str) -> ToolError {
     match tools().iter().find(|tool| tool.name == name) {
-        Some(tool) => {
-            let known: Vec<&str> = BundleToolbox::names().collect();
-            let reason = format!(
-                "it goes with a snapshot, and this is a bundle; bundles answer {}",
-                known.join(", ")
-            );
-            invalid(tool.name, reason)
-        }
+        Some(tool) => ToolError::OfSnapshots {
+            tool: tool.name.to_owned(),
+            bundles: BundleToolbox::names().collect::<Vec<_>>().join(", "),
+        },
         None => ToolError::UnknownTool {
             name: eog_evidence::shorten(name, 100),
             hint: near(name, BundleToolbox::names().collect::<Vec<_>>().into_iter(), "tools"),

@@ -5,13 +5,12 @@ use std::borrow::Cow;
 use eog_core::evidence::{ChangeDetail, Peer};
 use eog_core::{Anomaly, EntityId, Finding, Timestamp};
 use eog_evidence::EventRecord;
-use serde::Deserialize;
 
 use super::{BundleTool, BundleToolbox, word};
 use crate::tools::entities::Chosen;
-use crate::tools::query::{Cell, Kind, Page, Query, Table};
+use crate::tools::query::{Cell, Kind, Page, Table, TimeRange};
 use crate::tools::records::{SHARED, about};
-use crate::tools::{AlertSummary, EventAnalysis, SpecChangeAnalysis, TableQuery, Tool, ToolError};
+use crate::tools::{AlertSummary, EventAnalysis, SpecChangeAnalysis, TableQuery, ToolError};
 
 /// Adds the columns of another entity that a record names.
 pub(super) fn peer<'t, R: 't>(table: Table<'t, R>, peer: fn(&R) -> Option<&Peer>) -> Table<'t, R> {
@@ -22,27 +21,20 @@ pub(super) fn peer<'t, R: 't>(table: Table<'t, R>, peer: fn(&R) -> Option<&Peer>
         })
 }
 
-/// Alerts, one row for each.
-#[derive(Deserialize)]
-#[serde(transparent)]
-pub(super) struct Alerts(Query);
-
 fn last_active(alert: &Anomaly) -> Timestamp {
     alert.onsets().chain(alert.last_seen).max().unwrap_or(alert.onset)
 }
 
-impl BundleTool for Alerts {
-    const NAME: &'static str = <TableQuery<AlertSummary> as Tool>::NAME;
-    const ARGUMENTS: &'static [&'static [&'static str]] = &[&SHARED];
-    type Answer = Page;
+/// Alerts, one row for each.
+impl BundleTool for TableQuery<AlertSummary> {
+    const ARGUMENTS: &'static [&'static str] = &SHARED;
 
-    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
-        let Self(query) = self;
+    fn of_bundle(&self, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
+        let query = &self.query;
         let chosen = Chosen::new(|| toolbox.entities(), query.entity.as_deref())?;
         let mut rows: Vec<&Anomaly> = toolbox.incident.anomalies.iter().collect();
         rows.retain(|alert| {
-            let in_time =
-                |window: crate::tools::TimeRange| window.overlaps(alert.onset, last_active(alert));
+            let in_time = |window: TimeRange| window.overlaps(alert.onset, last_active(alert));
             chosen.fits(&alert.entity) && query.window.is_none_or(in_time)
         });
         rows.sort_by_key(|alert| (alert.onset, &alert.name, &alert.entity));
@@ -59,17 +51,11 @@ impl BundleTool for Alerts {
 }
 
 /// Events, one row for each.
-#[derive(Deserialize)]
-#[serde(transparent)]
-pub(super) struct Events(Query);
+impl BundleTool for TableQuery<EventAnalysis> {
+    const ARGUMENTS: &'static [&'static str] = &SHARED;
 
-impl BundleTool for Events {
-    const NAME: &'static str = <TableQuery<EventAnalysis> as Tool>::NAME;
-    const ARGUMENTS: &'static [&'static [&'static str]] = &[&SHARED];
-    type Answer = Page;
-
-    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
-        let Self(query) = self;
+    fn of_bundle(&self, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
+        let query = &self.query;
         let chosen = Chosen::new(|| toolbox.entities(), query.entity.as_deref())?;
         let mut rows: Vec<&EventRecord> = toolbox.bundle().events().collect();
         rows.retain(|event| chosen.fits(&event.entity) && query.covers(event.time));
@@ -82,11 +68,6 @@ impl BundleTool for Events {
         query.run(&peer(table, |row| row.peer.as_ref()))
     }
 }
-
-/// Changes, one row for each.
-#[derive(Deserialize)]
-#[serde(transparent)]
-pub(super) struct Changes(Query);
 
 struct Change<'b> {
     finding: &'b Finding,
@@ -112,13 +93,12 @@ fn value(text: Option<&String>) -> Cell<'_> {
     text.map_or(Cell::Nothing, |text| Cell::Text(Cow::Borrowed(text)))
 }
 
-impl BundleTool for Changes {
-    const NAME: &'static str = <TableQuery<SpecChangeAnalysis> as Tool>::NAME;
-    const ARGUMENTS: &'static [&'static [&'static str]] = &[&SHARED];
-    type Answer = Page;
+/// Changes, one row for each.
+impl BundleTool for TableQuery<SpecChangeAnalysis> {
+    const ARGUMENTS: &'static [&'static str] = &SHARED;
 
-    fn ask(&self, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
-        let Self(query) = self;
+    fn of_bundle(&self, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
+        let query = &self.query;
         let chosen = Chosen::new(|| toolbox.entities(), query.entity.as_deref())?;
         let changes = toolbox.incident.changes.iter();
         let mut rows: Vec<Change<'_>> = changes

@@ -92,8 +92,8 @@ fn every_name_is_one_of_a_tool_over_snapshots_that_takes_the_same_arguments() {
         {
             let tool = tools().iter().find(|tool| tool.name == known.name).unwrap();
             let schema = tool.args_schema();
-            for argument in known.arguments.concat() {
-                assert!(schema["properties"][argument].is_object(), "{} {argument}", known.name);
+            for argument in known.arguments {
+                assert!(schema["properties"][*argument].is_object(), "{} {argument}", known.name);
             }
         }
     }
@@ -186,7 +186,7 @@ fn what_a_bundle_cannot_tell_is_refused_with_what_it_can() {
         (
             "get_k8_spec",
             json!({}),
-            "it goes with a snapshot, and this is a bundle; bundles answer get_",
+            "get_k8_spec goes with a snapshot, and this is a bundle; bundles answer get_",
         ),
         ("get_context", json!({}), "did you mean get_context_contract?"),
         (

@@ -50,18 +50,22 @@ pub struct GetMetricAnomalies {
 }
 
 /// The answer to [`GetMetricAnomalies`], with one row for each series that shifted: `entity`,
-/// `metric`, `measure` (level, rate, error_ratio, p95), `labels`, `trend`, `onset`, `last`,
-/// `baseline` and `observed` (medians) with `unit`, `factor`, `sigmas` (distance in robust
-/// deviations; null when the baseline has none), `points` of the shift, and all `deviating` points.
+/// `metric`, `measure` (level, rate, error_ratio, p95) and `labels`, or of a bundle `signal`, `peer`
+/// and `peer_role`; `trend`, `onset`, `last`, `baseline` and `observed` (medians) with `unit`,
+/// `factor`, `sigmas` (distance in robust deviations; null when the baseline has none), `points` of
+/// the shift, and all `deviating` points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricAnomalies {
-    /// When the usual behaviour ends, and why then.
-    pub pivot: Pivot,
-    /// The period that counts as usual; absent when nothing was measured before the pivot.
+    /// When the usual behaviour ends, and why then; absent for bundles.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Window>,
-    /// The period that is compared with it.
+    pub pivot: Option<Pivot>,
+    /// The periods that count as usual: the one before the pivot, or those that a bundle declares.
+    /// Absent when nothing was measured before the pivot, or a bundle declares none; then each
+    /// series is compared with what it has before `after`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Window>,
+    /// The period that is compared with them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Window>,
     /// Number of series that were compared.
@@ -95,34 +99,16 @@ fn can_compare(measure: &Measure, compare: &Compare) -> bool {
         && within(compare.after).next().is_some()
 }
 
-fn cells(measure: &Measure, shift: &Shift, factor: f64) -> Cells<'static> {
-    let text = |text: &str| Cell::text(text).into_owned();
-    let number = |number: f64| Cell::Number(readable(number));
-    let sigmas = (shift.observed - shift.baseline).abs() / shift.spread;
-    let rising = shift.trend() == Trend::Rising;
-    vec![
-        text(measure.entity.as_str()),
-        text(&measure.metric),
-        text(measure.kind.name()),
-        text(&measure.labels),
-        text(if rising { "rising" } else { "falling" }),
-        Cell::Time(shift.onset()),
-        Cell::Time(shift.last()),
-        number(shift.baseline),
-        number(shift.observed),
-        text(measure.unit),
-        Cell::Number(short(factor)),
-        if sigmas.is_finite() { Cell::Number(short(sigmas)) } else { Cell::Nothing },
-        Cell::count(shift.run.len()),
-        Cell::count(shift.deviating),
-    ]
+/// Series that were compared with their own past.
+#[derive(Default)]
+pub(in crate::tools) struct Compared<'t> {
+    compared: usize,
+    too_short: usize,
+    shifted: Vec<(f64, Cells<'t>)>,
 }
 
-const COLUMNS: [(&str, Kind); 14] = [
-    ("entity", Kind::Text),
-    ("metric", Kind::Text),
-    ("measure", Kind::Text),
-    ("labels", Kind::Text),
+/// What is told of every shift, whatever shifted.
+const SHIFT: [(&str, Kind); 10] = [
     ("trend", Kind::Text),
     ("onset", Kind::Time),
     ("last", Kind::Time),
@@ -134,6 +120,77 @@ const COLUMNS: [(&str, Kind); 14] = [
     ("points", Kind::Number),
     ("deviating", Kind::Number),
 ];
+
+impl<'t> Compared<'t> {
+    /// One that has too few points to be compared.
+    pub(in crate::tools) fn too_short(&mut self) {
+        self.too_short += 1;
+    }
+
+    /// One that stayed as usual.
+    pub(in crate::tools) fn steady(&mut self) {
+        self.compared += 1;
+    }
+
+    /// One that shifted, with what tells it from others.
+    pub(in crate::tools) fn shifted(&mut self, names: Cells<'t>, shift: &Shift, unit: &str) {
+        self.compared += 1;
+        let factor = factor(shift.observed, shift.baseline, unit);
+        let number = |number: f64| Cell::Number(readable(number));
+        let sigmas = (shift.observed - shift.baseline).abs() / shift.spread;
+        let rising = shift.trend() == Trend::Rising;
+        let mut cells = names;
+        cells.extend([
+            Cell::text(if rising { "rising" } else { "falling" }),
+            Cell::Time(shift.onset()),
+            Cell::Time(shift.last()),
+            number(shift.baseline),
+            number(shift.observed),
+            Cell::text(unit).into_owned(),
+            Cell::Number(short(factor)),
+            if sigmas.is_finite() { Cell::Number(short(sigmas)) } else { Cell::Nothing },
+            Cell::count(shift.run.len()),
+            Cell::count(shift.deviating),
+        ]);
+        self.shifted.push((factor, cells));
+    }
+}
+
+impl GetMetricAnomalies {
+    /// The answer: those that shifted, the largest factor first, by what tells them apart.
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`] for unknown columns.
+    pub(in crate::tools) fn answer(
+        &self,
+        compared: Compared<'_>,
+        names: &'static [&'static str],
+    ) -> Result<MetricAnomalies, ToolError> {
+        let Compared { compared, too_short, mut shifted } = compared;
+        shifted.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let rows = shifted.into_iter().map(|(_, cells)| cells).collect();
+        let columns = names.iter().map(|name| (*name, Kind::Text)).chain(SHIFT);
+        let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
+        let page = shown.run(&Table::worked_out(columns, rows))?;
+        Ok(MetricAnomalies {
+            pivot: None,
+            before: Vec::new(),
+            after: None,
+            compared,
+            too_short,
+            page,
+        })
+    }
+}
+
+/// What tells the series of a snapshot apart.
+const NAMES: [&str; 4] = ["entity", "metric", "measure", "labels"];
+
+fn names(measure: &Measure) -> Cells<'static> {
+    let Measure { entity, metric, kind, labels, .. } = measure;
+    let names = [entity.as_str(), metric, kind.name(), labels];
+    names.into_iter().map(|name| Cell::text(name).into_owned()).collect()
+}
 
 impl Tool for GetMetricAnomalies {
     const NAME: &'static str = "get_metric_anomalies";
@@ -164,26 +221,22 @@ first.";
         let pivot = toolbox.signals().pivot(snapshot, graph, self.pivot, window);
         let compare = Compare::at(pivot.at, window, extent);
 
-        let mut rows: Vec<(f64, Cells<'static>)> = Vec::new();
-        let (mut compared, mut too_short) = (0, 0);
+        let mut all = Compared::default();
         for measure in measures(&chosen) {
             let Some(compare) = compare.filter(|compare| can_compare(&measure, compare)) else {
-                too_short += 1;
+                all.too_short();
                 continue;
             };
-            compared += 1;
             let periods =
                 Periods { baseline: compare.before.into(), ..Periods::new(compare.after) };
-            if let Some(shift) = find_shift(&measure.points, measure.unit, &periods) {
-                let factor = factor(shift.observed, shift.baseline, measure.unit);
-                rows.push((factor, cells(&measure, &shift, factor)));
+            match find_shift(&measure.points, measure.unit, &periods) {
+                Some(shift) => all.shifted(names(&measure), &shift, measure.unit),
+                None => all.steady(),
             }
         }
-        rows.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        let rows = rows.into_iter().map(|(_, cells)| cells).collect();
-        let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
-        let page = shown.run(&Table::worked_out(COLUMNS, rows))?;
         let (before, after) = (compare.map(|one| one.before), compare.map(|one| one.after));
-        Ok(MetricAnomalies { pivot, before, after, compared, too_short, page })
+        let before = before.into_iter().collect();
+        let pivot = Some(pivot);
+        Ok(MetricAnomalies { pivot, before, after, ..self.answer(all, &NAMES)? })
     }
 }

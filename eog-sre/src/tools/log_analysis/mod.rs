@@ -80,6 +80,10 @@ pub struct LogAnalysis {
 pub struct LogPatternPage {
     /// Number of matching lines.
     pub lines: usize,
+    /// Lines of a bundle of which only the number is known, since their entity says too many things;
+    /// absent for snapshots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_kept: Option<usize>,
     /// The patterns.
     #[serde(flatten)]
     pub page: Page,
@@ -186,7 +190,11 @@ fn service(logs: &Logs, text: &str) -> Result<Pattern, ToolError> {
     Pattern::new(text).map_err(|reason| ToolError::argument("service", reason, ""))
 }
 
-fn severities(names: &Names) -> Result<BTreeSet<&'static str>, ToolError> {
+/// The severities that names mean.
+///
+/// # Errors
+/// [`ToolError::Argument`] for what is none.
+pub(in crate::tools) fn severities(names: &Names) -> Result<BTreeSet<&'static str>, ToolError> {
     let each = names.iter().map(|name| {
         let lower = name.to_lowercase();
         let known = match lower.as_str() {
@@ -194,7 +202,7 @@ fn severities(names: &Names) -> Result<BTreeSet<&'static str>, ToolError> {
             "err" => "error",
             "information" => "info",
             "critical" | "panic" => "fatal",
-            "none" | "unspecified" => "unknown",
+            "none" | "unspecified" | "no level" => "unknown",
             other => other,
         };
         let found = SEVERITIES.iter().find(|(name, _)| *name == known);
@@ -320,6 +328,6 @@ by `-first` to see what is new.";
         let rows = rows.iter().map(|(text, said)| said.cells(text, lines).to_vec()).collect();
         let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
         let page = shown.run(&Table::worked_out(PATTERN_COLUMNS, rows))?;
-        Ok(LogPatternPage { lines, page })
+        Ok(LogPatternPage { lines, not_kept: None, page })
     }
 }

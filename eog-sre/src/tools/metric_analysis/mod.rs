@@ -283,7 +283,7 @@ impl Question {
 }
 
 /// Statistics of a row that nobody chose any for.
-const DEFAULTS: &[Statistic] = &[
+pub(in crate::tools) const DEFAULTS: &[Statistic] = &[
     Statistic::Count,
     Statistic::Mean,
     Statistic::Min,
