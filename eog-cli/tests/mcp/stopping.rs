@@ -331,7 +331,10 @@ fn a_second_signal_ends_the_server_at_once() {
     let mut server = place.http(&[], None);
     let _half = half_a_request(&server);
     signal(&server.child, "-INT");
-    std::thread::sleep(Duration::from_millis(500));
+    // It has heard the first one when it takes nobody in any more.
+    while TcpStream::connect(server.address()).is_ok() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     assert!(server.child.try_wait().unwrap().is_none(), "the first one waits for what is open");
     signal(&server.child, "-INT");
     let (status, took) = ends(&mut server.child);
