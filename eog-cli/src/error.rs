@@ -67,7 +67,7 @@ pub(crate) enum CliError {
     Memory(#[from] MemoryError),
     #[error("{0}")]
     Tool(#[from] ToolError),
-    #[error("{0}; `eog init on-call` writes such a file")]
+    #[error("{0}; {hint}", hint = about_on_call(.0))]
     OnCall(#[from] eog_oncall::ConfigError),
     #[error("{0}")]
     Usage(String),
@@ -83,6 +83,14 @@ pub(crate) enum CliError {
 /// What is wrong with a ledger that has not begun.
 pub(crate) const NOTHING_YET: &str = "it holds no entry yet, so there is nothing to go on with; \
                                       remove it and investigate anew";
+
+/// What to do about a configuration of a service on call: it names a file with the sources, which may be what is wrong.
+fn about_on_call(error: &eog_oncall::ConfigError) -> &'static str {
+    match error.to_string().starts_with("source: ") {
+        true => "`eog init source` writes a file of sources",
+        false => "`eog init on-call` writes such a file",
+    }
+}
 
 /// What the readers had to say, below the error that may follow from it.
 fn as_notes(warnings: &[String]) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::diagnosis::OriginGroup;
+use eog_core::diagnosis::{FailedLook, OriginGroup};
 use eog_core::{Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, StopReason};
 use serde::Serialize;
 
@@ -11,6 +11,9 @@ use crate::lookup::Lookup;
 use crate::narrative::Narrative;
 use crate::rules;
 use crate::words::{self, count};
+
+/// Entities that are named for one reason why evaluations failed.
+const MAX_FAILED: usize = 5;
 
 /// Origins shown of those that reach no alert.
 pub(crate) const MAX_UNLINKED: usize = 10;
@@ -187,7 +190,7 @@ impl Report {
     pub fn notes(&self) -> Vec<String> {
         let Diagnosis { conclusion, bootstrap, .. } = &self.diagnosis;
         let Conclusion { stale, damped, unread, .. } = conclusion;
-        let mut notes = self.failures();
+        let mut notes = by_reason(&self.diagnosis.failures);
         let mut list = |what: &str, entities: &[EntityId]| {
             if !entities.is_empty() {
                 notes.push(format!("{what}: {}", words::list(entities)));
@@ -262,9 +265,54 @@ impl RunFigures {
     }
 }
 
+/// Failed evaluations, each reason once: where one thing fails everywhere, what failed otherwise is not lost among it.
+fn by_reason(failures: &[FailedLook]) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&FailedLook>)> = Vec::new();
+    for it in failures {
+        let reason = it.failure.to_string();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => all.push(it),
+            None => reasons.push((reason, vec![it])),
+        }
+    }
+    let told = reasons.into_iter().map(|(reason, all)| match all.as_slice() {
+        [it] => format!("entry {}: {}: {reason}", it.entry, it.entity),
+        all => {
+            let named = words::list(all.iter().take(MAX_FAILED).map(|it| &it.entity));
+            let more = all.len().saturating_sub(MAX_FAILED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{} entries: {named}{more}: {reason}", all.len())
+        }
+    });
+    told.collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use eog_core::Failure;
+
     use super::*;
+
+    #[test]
+    fn a_reason_is_told_once() {
+        let failed = |entry: u64, reason: &str| FailedLook {
+            entry,
+            entity: EntityId::new(format!("svc-{entry}")).unwrap(),
+            failure: Failure::policy(reason),
+        };
+        let mut all: Vec<FailedLook> = (1..8).map(|entry| failed(entry, "not called")).collect();
+        all.push(failed(9, "cannot be reached"));
+        let told = by_reason(&all);
+        assert_eq!(told.len(), 2);
+        assert!(
+            told[0].starts_with("7 entries: svc-1, svc-2, svc-3, svc-4, svc-5 and 2 more: "),
+            "{told:?}"
+        );
+        assert!(
+            told[1].starts_with("entry 9: svc-9: ") && told[1].ends_with("cannot be reached"),
+            "{told:?}"
+        );
+    }
 
     #[test]
     fn a_run_with_nothing_to_tell_says_nothing() {

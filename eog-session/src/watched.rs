@@ -157,6 +157,11 @@ impl Watched {
         self.update(|state| state.status.words.extend(words));
     }
 
+    /// What all runs have spent that were not watched.
+    pub fn spent(&self, spent: Spent) {
+        self.update(|state| state.status.spent = spent);
+    }
+
     /// A run begins, or goes on.
     pub fn begin(&self) {
         self.update(|state| {

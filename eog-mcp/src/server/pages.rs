@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eog::EntityId;
+use eog::{EntityId, Spent};
 use eog_report::{Report, Step};
 use eog_session::run::Steering;
 use eog_session::source::{Opened, Word, Words};
@@ -73,6 +73,13 @@ impl Server {
                 watched.recall(&read.ledger.any_entries(), self.0.store.people(&id).words());
             }
             watched.end(why, ended.is_none_or(|ended| ended.is_unfinished));
+        }
+        // What was spent by runs that nobody watched is told by the journal.
+        if !self.0.runner.is_live(&id)
+            && watched.status().spent == Spent::default()
+            && let Ok(Standing { finished, .. }) = self.standing(&id)
+        {
+            watched.spent(finished.spent());
         }
         Some(watched)
     }

@@ -25,7 +25,7 @@ fn names(agent: Specialist) -> &'static [&'static str] {
     match agent {
         Specialist::Metrics => &["get_metric_anomalies", "metric_analysis", "alert_summary"],
         Specialist::Logs => {
-            &["log_analysis", "event_analysis", "k8s_spec_change_analysis", "get_k8s_spec"]
+            &["log_analysis", "event_analysis", "k8s_spec_change_analysis", "get_k8_spec"]
         }
         Specialist::Traces => &["get_trace_error_tree", "topology_analysis"],
         Specialist::Generalist => &[
@@ -36,7 +36,7 @@ fn names(agent: Specialist) -> &'static [&'static str] {
             "log_analysis",
             "event_analysis",
             "k8s_spec_change_analysis",
-            "get_k8s_spec",
+            "get_k8_spec",
             "get_trace_error_tree",
             "topology_analysis",
         ],
@@ -74,5 +74,19 @@ impl Toolset for SreTools {
                 Err(error) => Err(Failure::context(format!("{name}: {error}")).into()),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_offered_is_a_tool() {
+        let all =
+            [Specialist::Metrics, Specialist::Logs, Specialist::Traces, Specialist::Generalist];
+        for name in all.into_iter().flat_map(names) {
+            assert!(tools().iter().any(|info| info.name == *name), "{name}");
+        }
     }
 }
