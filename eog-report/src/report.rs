@@ -278,8 +278,11 @@ fn by_reason(failures: &[FailedLook]) -> Vec<String> {
     let told = reasons.into_iter().map(|(reason, all)| match all.as_slice() {
         [it] => format!("entry {}: {}: {reason}", it.entry, it.entity),
         all => {
-            let named = words::list(all.iter().take(MAX_FAILED).map(|it| &it.entity));
-            let more = all.len().saturating_sub(MAX_FAILED);
+            let mut entities: Vec<&EntityId> = all.iter().map(|it| &it.entity).collect();
+            let mut seen = BTreeSet::new();
+            entities.retain(|entity| seen.insert(*entity));
+            let named = words::list(entities.iter().copied().take(MAX_FAILED));
+            let more = entities.len().saturating_sub(MAX_FAILED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("{} entries: {named}{more}: {reason}", all.len())
         }
