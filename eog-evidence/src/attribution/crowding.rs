@@ -14,7 +14,7 @@ use crate::onsets::level_onset;
 use crate::paths::Travel;
 use crate::series::Series;
 use crate::shift::{during, find_shift};
-use crate::signs::NEARLY_FULL;
+use crate::signs::{NEARLY_FULL, share_in_use};
 use crate::stats::median;
 use crate::ways::Number;
 
@@ -100,15 +100,16 @@ impl Attribution<'_> {
         let measured = (self.measured)(entity)?;
         let is_like = |series: &&&Series| metric.is_none_or(|metric| series.metric == metric);
         let rises = measured.series.iter().filter(is_like).filter_map(|series| {
-            let whole = whole(series)?;
+            let share = |value| share_in_use(series.signal, &series.unit, value);
+            // The unit is asked for first: most series are none of a share.
+            share(0.0).filter(|_| series.peer.is_none())?;
             let shift = find_shift(&series.points, &series.unit, &self.periods)?;
+            if shift.trend() != Trend::Rising {
+                return None;
+            }
             let onset = level_onset(&series.points, &shift).unwrap_or(Onset::at(shift.onset()));
-            (shift.trend() == Trend::Rising).then(|| Rise {
-                metric: series.metric.clone(),
-                usual: shift.baseline / whole,
-                now: shift.observed / whole,
-                onset,
-            })
+            let (usual, now) = (share(shift.baseline)?, share(shift.observed)?);
+            Some(Rise { metric: series.metric.clone(), usual, now, onset })
         });
         rises.max_by(|a, b| a.more().total_cmp(&b.more()).then_with(|| b.metric.cmp(&a.metric)))
     }
@@ -139,14 +140,4 @@ impl Rise {
         self.onset.earliest() <= other.onset.latest()
             && other.onset.earliest() <= self.onset.latest()
     }
-}
-
-/// The whole of a resource in the unit of a series, where it tells how full one is.
-fn whole(series: &Series) -> Option<f64> {
-    let whole = match series.unit.as_str() {
-        "ratio" => 1.0,
-        "percent" | "%" => 100.0,
-        _ => return None,
-    };
-    (series.signal == Signal::Saturation && series.peer.is_none()).then_some(whole)
 }

@@ -22,12 +22,18 @@ pub(super) struct HeldUp {
     pub(super) callee: EntityId,
     /// How many times as long as usual the calls hold each request.
     pub(super) times: f64,
+    /// When the calls were slow at the earliest, where that was measured.
+    pub(super) since: Option<Timestamp>,
+    pub(super) full: Full,
+}
+
+/// A resource of an entity of which nearly all is used, and was not before.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Full {
     pub(super) resource: String,
     /// The share of it that was in use, and that is.
     pub(super) usual: f64,
     pub(super) now: f64,
-    /// When the calls were slow at the earliest, where that was measured.
-    pub(super) since: Option<Timestamp>,
     /// From when it is full, to the end of the window.
     pub(super) time: (Timestamp, Timestamp),
 }
@@ -48,7 +54,12 @@ impl Attribution<'_> {
         let by_this = held.filter(|(_, held)| held.callee == *entity).take(MAX_CALLERS);
         by_this
             .map(|(caller, held)| {
-                notes::of_holding_up(entity, caller, &held, during(held.time.0, held.time.1))
+                notes::of_holding_up(
+                    entity,
+                    caller,
+                    &held,
+                    during(held.full.time.0, held.full.time.1),
+                )
             })
             .collect()
     }
@@ -62,20 +73,20 @@ impl Attribution<'_> {
         let find = |kept: &super::Kept| kept.held_up.get(entity).cloned();
         let work_out = || {
             // What is full is asked for first: it is seldom.
-            let full: Vec<HeldUp> = self.full(entity);
+            let full = self.full(entity);
             if full.is_empty() {
                 return None;
             }
             let Longer { callee, times, since } = self.held_longer(entity)?;
-            let fills = |one: &HeldUp| {
+            let fills = |one: &Full| {
                 one.usual * times >= NEARLY_FULL && since.is_none_or(|since| since <= one.time.0)
             };
-            let one = full.into_iter().find(fills)?;
+            let full = full.into_iter().find(fills)?;
             // What fills up with more requests is full of these.
-            if self.gets_more(entity).is_some_and(|at| at < one.time.0) {
+            if self.gets_more(entity).is_some_and(|at| at < full.time.0) {
                 return None;
             }
-            Some(HeldUp { callee, times, since, ..one })
+            Some(HeldUp { callee, times, since, full })
         };
         self.books.or_else(&self.periods, find, work_out, |kept, found| {
             kept.held_up.insert(entity.clone(), found);
@@ -93,7 +104,7 @@ impl Attribution<'_> {
     }
 
     /// The resources of an entity of which nearly all is used, and was not before.
-    fn full(&self, entity: &EntityId) -> Vec<HeldUp> {
+    fn full(&self, entity: &EntityId) -> Vec<Full> {
         let Some(measured) = (self.measured)(entity) else { return Vec::new() };
         let own = measured.series.iter().filter(|series| series.peer.is_none());
         let full = own.filter_map(|series| {
@@ -103,13 +114,10 @@ impl Attribution<'_> {
             let share = |value| share_in_use(Signal::Saturation, &series.unit, value);
             let (usual, now) = (share(shift.baseline)?, share(shift.observed)?);
             let is_full = shift.trend() == Trend::Rising && now >= NEARLY_FULL;
-            is_full.then(|| HeldUp {
-                callee: entity.clone(),
-                times: 1.0,
+            is_full.then(|| Full {
                 resource: shorten(&series.metric, 120),
                 usual,
                 now,
-                since: None,
                 time: (shift.onset(), self.periods.window.end()),
             })
         });

@@ -9,7 +9,7 @@ use super::Kind;
 use super::burden::{Burden, Weight};
 use super::crowding::Crowding;
 use super::deviation::Deviation;
-use super::held_up::HeldUp;
+use super::held_up::{Full, HeldUp};
 use crate::responses::MIN_CASES;
 use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;
@@ -531,7 +531,8 @@ pub(super) fn of_holding_up(
     held: &HeldUp,
     time: EvidenceTime,
 ) -> Finding {
-    let HeldUp { times, resource, usual, now, .. } = held;
+    let HeldUp { times, since, full, .. } = held;
+    let Full { resource, usual, now, time: (begun, _) } = full;
     Finding::new(FindingContent {
         entity: entity.clone(),
         kind: EvidenceKind::Note,
@@ -550,7 +551,7 @@ pub(super) fn of_holding_up(
             percent(*now),
             percent(*usual)
         ),
-        onset: held.since.map(|since| Onset::between(since.min(held.time.0), held.time.0)),
+        onset: since.map(|since| Onset::between(since.min(*begun), *begun)),
     })
 }
 
