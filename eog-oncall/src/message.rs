@@ -283,7 +283,7 @@ impl ResultView {
             })
             .collect();
         let candidates = match causes.is_empty() {
-            true => conclusion.ranking.iter().take(MAX_LISTED / 2).collect(),
+            true => report.diagnosis.candidates().take(MAX_LISTED / 2).collect(),
             false => Vec::new(),
         };
         let candidates = candidates.into_iter().map(|ranked| CandidateView {

@@ -30,6 +30,8 @@ pub(crate) struct Sections {
     told: Option<Told>,
     causes: Vec<Cause>,
     ranking: Vec<Suspect>,
+    /// Why the ranking is empty although no origin was found.
+    no_candidates: String,
     charts_note: String,
     has_charts: bool,
     considered: Vec<Lost>,
@@ -129,6 +131,7 @@ pub(crate) fn sections(
         told: told(report),
         causes: diagnosis.causes().map(|group| cause(report, group, findings)).collect(),
         ranking: ranking(diagnosis),
+        no_candidates: no_candidates(diagnosis),
         charts_note: charts_note(charts),
         has_charts: matches!(charts, Charts::Read { charts, .. } if !charts.is_empty()),
         considered,
@@ -171,7 +174,7 @@ fn verdict(report: &Report) -> String {
     let named: Vec<String> =
         diagnosis.causes().filter(needed).map(|it| named(report, it)).collect();
     if named.is_empty() {
-        let first = diagnosis.conclusion.ranking.first();
+        let first = diagnosis.candidates().next();
         let suspect = first
             .map_or_else(String::new, |first| format!("; the first candidate is {}", first.entity));
         return shown(&format!("No origin was found that explains an alert{suspect}."));
@@ -276,13 +279,21 @@ fn ranking(diagnosis: &Diagnosis) -> Vec<Suspect> {
     if diagnosis.conclusion.confidence != Confidence::Inconclusive {
         return Vec::new();
     }
-    let ranked = diagnosis.conclusion.ranking.iter().take(10);
+    let ranked = diagnosis.candidates().take(10);
     ranked
         .map(|ranked| Suspect {
             entity: shown(ranked.entity.as_str()),
             score: ranked.score.total().to_string(),
         })
         .collect()
+}
+
+/// That nobody is a candidate, where an origin is missing.
+fn no_candidates(diagnosis: &Diagnosis) -> String {
+    match diagnosis.is_diagnosed() || diagnosis.candidates().next().is_some() {
+        true => String::new(),
+        false => words::no_candidates(diagnosis),
+    }
 }
 
 fn charts_note(charts: &Charts) -> String {

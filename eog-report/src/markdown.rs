@@ -224,13 +224,20 @@ fn ranking(out: &mut String, report: &Report) {
     }
     let _ = writeln!(
         out,
-        "\n## Inconclusive\n\nNo origin was found that explains an alert. Best candidates, not findings:\n"
+        "\n## Inconclusive\n\nNo origin was found that explains an alert. {}\n",
+        match report.diagnosis.candidates().next() {
+            Some(_) => "Best candidates, not findings:".to_owned(),
+            None => words::no_candidates(&report.diagnosis),
+        }
     );
+    if report.diagnosis.candidates().next().is_none() {
+        return;
+    }
     let _ = writeln!(
         out,
         "| Candidate | Label | Score | Judged | Reach | Change | Label part |\n|---|---|---|---|---|---|---|"
     );
-    for ranked in report.diagnosis.conclusion.ranking.iter().take(10) {
+    for ranked in report.diagnosis.candidates().take(10) {
         let s = ranked.score;
         let _ = writeln!(
             out,

@@ -172,9 +172,13 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
         page.line("  ", PLAIN, "Nothing was evaluated.");
         return;
     }
+    let candidates: Vec<_> = report.diagnosis.candidates().collect();
+    if candidates.is_empty() {
+        page.line("  ", PLAIN, &words::no_candidates(&report.diagnosis));
+        return;
+    }
     page.line("  ", PLAIN, "Best candidates, not findings:");
-    let ranking = &report.diagnosis.conclusion.ranking;
-    for (position, ranked) in ranking.iter().take(most).enumerate() {
+    for (position, ranked) in candidates.iter().take(most).enumerate() {
         let score = ranked.score;
         let line = format!(
             "{YELLOW}{}{YELLOW:#} ({}, score {}: judged {} + reach {} + change {} + label {})",
@@ -191,7 +195,7 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
             page.line("     ", PLAIN, &clean_to(&belief.summary, chars));
         }
     }
-    more(page, ranking.len(), most, "candidates");
+    more(page, candidates.len(), most, "candidates");
 }
 
 fn considered(page: &mut Page, report: &Report) {

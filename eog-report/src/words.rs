@@ -13,7 +13,9 @@ use eog_core::diagnosis::{ConsideredChange, OriginGroup, RuledOut, Unnamed};
 use eog_core::evidence::{EvidenceTime, Verdict};
 use eog_core::incident::{RecordedChange, Unusable};
 use eog_core::ledger::Refusal;
-use eog_core::{BudgetKind, Conclusion, EntityId, EvidenceKind, Finding, Spent, Timestamp, Window};
+use eog_core::{
+    BudgetKind, Conclusion, Diagnosis, EntityId, EvidenceKind, Finding, Spent, Timestamp, Window,
+};
 
 pub use self::fork::fork;
 
@@ -106,6 +108,18 @@ pub fn finding(finding: &Finding) -> String {
 /// The query that gives a finding again, with its source in front unless it says so itself.
 pub fn query(source: &str, query: &str) -> String {
     if query.starts_with(source) { query.to_owned() } else { format!("{source}: {query}") }
+}
+
+/// That nobody is a candidate although no origin was found: whoever was judged is healthy.
+pub fn no_candidates(diagnosis: &Diagnosis) -> String {
+    match diagnosis.conclusion.ranking.len() {
+        0 => "There is no candidate.".to_owned(),
+        1 => "There is no candidate: the one entity that was judged is healthy.".to_owned(),
+        2 => "There is no candidate: both entities that were judged are healthy.".to_owned(),
+        judged => {
+            format!("There is no candidate: all {judged} entities that were judged are healthy.")
+        }
+    }
 }
 
 /// What a group of the frontier is called: those that the smallest cover can do without are not

@@ -207,6 +207,12 @@ impl Diagnosis {
         self.causes().find(|group| group.origins.contains(entity))
     }
 
+    /// Whom most speaks for where no origin was found, best first: the ranking without those that are judged
+    /// healthy. Empty where an origin was found.
+    pub fn candidates(&self) -> impl Iterator<Item = &Ranked> {
+        self.conclusion.ranking.iter().filter(|ranked| ranked.label != Label::Healthy)
+    }
+
     /// The groups of the frontier that explain nothing.
     pub fn unlinked(&self) -> impl Iterator<Item = &OriginGroup> {
         self.conclusion.frontier.iter().filter(|group| group.covers.is_empty())

@@ -46,7 +46,7 @@ pub fn summary(
     }
     if sentences.is_empty() {
         sentences.push("No origin was found that explains an alert.".to_owned());
-        let best = diagnosis.conclusion.ranking.first();
+        let best = diagnosis.candidates().next();
         sentences.extend(best.map(|best| {
             format!("Best candidate, not a finding: {} ({}).", best.entity, best.label)
         }));

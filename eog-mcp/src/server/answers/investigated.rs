@@ -149,7 +149,7 @@ impl Investigated {
             onset: to_the_second(alert.anomaly.onset),
             explained: !alert.explained_by.is_empty(),
         });
-        let candidates = conclusion.ranking.iter().map(|ranked| Candidate {
+        let candidates = diagnosis.candidates().map(|ranked| Candidate {
             entity: ranked.entity.clone(),
             label: ranked.label.to_string(),
             summary: summary(diagnosis.belief(&ranked.entity)),

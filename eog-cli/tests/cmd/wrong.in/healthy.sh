@@ -1,0 +1,3 @@
+# A policy to which nobody is ill.
+cat >/dev/null
+echo '{"label": "healthy", "summary": "all is well here"}'
