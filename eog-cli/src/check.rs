@@ -1,6 +1,7 @@
 //! `eog check`: whether a configuration, a bundle or a snapshot can be used, and what live sources offer.
 
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use eog::Timestamp;
@@ -13,7 +14,7 @@ use eog_session::source::{Kind, OpenError, Opened, ReadOptions, open_folder};
 use eog_sources::{CaptureError, SourceConfig};
 
 use crate::args::Check;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, about_starts};
 use crate::files;
 use crate::runtime::runtime;
 
@@ -26,6 +27,11 @@ const MAX_NAMES: usize = 8;
 /// `eog check`.
 pub(crate) fn run(arguments: &Check) -> Result<Exit, CliError> {
     let file = arguments.file.as_path();
+    if file.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        let reason = "there is no such file or folder; name a configuration, or the folder of a bundle or a \
+                      snapshot (`eog init` writes configurations and empty bundles)";
+        return Err(CliError::Input { path: file.to_owned(), reason: reason.to_owned() });
+    }
     if file.is_file() && is_settings(file) {
         return settings(file);
     }
@@ -114,8 +120,9 @@ fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
     if let Err(error) = &case {
         let _ = writeln!(
             text,
-            "    note: it cannot be investigated yet: {}",
-            clean(&error.to_string())
+            "    note: it cannot be investigated yet: {}{}",
+            clean(&error.to_string()),
+            about_starts(path)
         );
     }
     // The start of an investigation says more of times than the reader does.

@@ -11,7 +11,7 @@ use eog_evidence::StartError;
 use eog_report::clean::{clean, clean_line};
 use eog_session::judge::{IdleOptions, JudgeError};
 use eog_session::run::{RecordsError, RunError, Unbegun};
-use eog_session::source::{OpenError, Opened};
+use eog_session::source::{Kind, OpenError, Opened};
 use eog_session::travel::ReadError;
 use eog_sre::tools::ToolError;
 
@@ -47,7 +47,7 @@ pub(crate) enum CliError {
     Ledger(ReadError),
     #[error("{0}")]
     Records(RecordsError),
-    #[error("{}: {source}{}", path.display(), as_notes(warnings))]
+    #[error("{}: {source}{}{}", path.display(), about_starts(path), as_notes(warnings))]
     Start { path: PathBuf, source: StartError, warnings: Vec<String> },
     #[error("{error}{hint}", error = .0, hint = about_ledgers(.0))]
     Journal(#[from] JournalError),
@@ -92,6 +92,17 @@ fn about_on_call(error: &eog_oncall::ConfigError) -> &'static str {
     }
 }
 
+/// What to start from instead, in the words of the command line.
+pub(crate) fn about_starts(path: &Path) -> &'static str {
+    match matches!(Kind::of(path), Ok(Kind::Bundle)) {
+        true => {
+            " (--window START/END; to start from an entity, add an alert on it to alerts.json, see \
+             docs/bundle.md)"
+        }
+        false => " (--window START/END)",
+    }
+}
+
 /// What the readers had to say, below the error that may follow from it.
 fn as_notes(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!("\n  note: {}", clean(warning))).collect()
@@ -109,24 +120,37 @@ fn about_ledgers(error: &JournalError) -> &'static str {
 }
 
 /// The option or the command that helps where a source cannot be opened.
-fn about_reading(error: &OpenError) -> &'static str {
+fn about_reading(error: &OpenError) -> String {
     use eog_evidence::BundleError::NeedsMemory;
     use eog_sre::SnapshotError::{OutOfMemory, TooLarge};
     match error {
-        OpenError::Snapshot(TooLarge { .. } | OutOfMemory { .. })
-        | OpenError::Bundle(NeedsMemory { .. }) => " (--max-memory)",
+        OpenError::Snapshot(TooLarge { needed, .. })
+        | OpenError::Bundle(NeedsMemory { needed, .. }) => {
+            return format!(" (--max-memory {})", as_size(*needed));
+        }
+        OpenError::Snapshot(OutOfMemory { .. }) => " (--max-memory, such as 6G or 500M)",
         OpenError::Unusable { .. } => ": leave out --strict",
         OpenError::Absent { path } if path.extension().is_some_and(|it| it == "toml") => {
             " (`eog init source` writes one)"
         }
         _ => "",
     }
+    .to_owned()
+}
+
+/// A number of bytes as --max-memory takes it, with a unit, rounded up.
+fn as_size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{}K", bytes.div_ceil(1_000)),
+        1_000_000..10_000_000_000 => format!("{}M", bytes.div_ceil(1_000_000)),
+        _ => format!("{}G", bytes.div_ceil(1_000_000_000)),
+    }
 }
 
 /// Which options write what holds a ledger.
 fn about_results(error: &ReadError) -> &'static str {
     match error {
-        ReadError::NoLedgerInside { .. } | ReadError::Absent { .. } => {
+        ReadError::NoLedgerInside { .. } | ReadError::Absent { .. } | ReadError::Other { .. } => {
             " (--out writes such a folder, --journal the file)"
         }
         _ => "",

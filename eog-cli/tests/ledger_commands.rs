@@ -54,6 +54,20 @@ fn a_ledger_that_ends_early_is_said_to_be_interrupted_at_once() {
 }
 
 #[test]
+fn a_ledger_that_is_cut_off_names_the_line_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    run_into(folder.path(), &[]);
+    let file = folder.path().join("ledger.jsonl");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let third = whole.match_indices('\n').nth(2).unwrap().0;
+    std::fs::write(&file, &whole[..third - 10]).unwrap();
+    let (code, _, error) = run(&["replay", file.to_str().unwrap()]);
+    assert_eq!(code, 4);
+    assert!(error.contains("line 3 is not a ledger entry: it ends in the middle"), "{error}");
+    assert!(!error.contains("line 1"), "{error}");
+}
+
+#[test]
 fn a_forged_ledger_is_refused_by_entry() {
     let folder = tempfile::tempdir().unwrap();
     run_into(folder.path(), &[]);

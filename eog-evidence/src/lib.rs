@@ -86,7 +86,7 @@ pub use spans::{SPAN_BUCKET_SECONDS, SpanIds, SpanRecord, span_series};
 pub use start::{StartError, open_case};
 pub use stats::{rates_differ, shares_differ};
 pub use template::{HOLE, template};
-pub use text::{rounded, shorten, shorten_change, words};
+pub use text::{bytes_in_words, rounded, shorten, shorten_change, words};
 
 /// The source of what masks texts. A cache of masked texts is stale when it changes.
 #[doc(hidden)]

@@ -129,6 +129,29 @@ pub fn rounded(value: f64) -> String {
     }
 }
 
+/// A number of bytes in words, in the largest unit of which there is a whole one, rounded up.
+///
+/// ```
+/// use eog_evidence::bytes_in_words;
+/// assert_eq!(bytes_in_words(1), "1 byte");
+/// assert_eq!(bytes_in_words(999), "999 bytes");
+/// assert_eq!(bytes_in_words(2_340_000), "2.4 MB");
+/// assert_eq!(bytes_in_words(512_000_001), "513 MB");
+/// ```
+pub fn bytes_in_words(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        0..1_000 => return format!("{bytes} {}", if bytes == 1 { "byte" } else { "bytes" }),
+        1_000..1_000_000 => (1_000, "KB"),
+        1_000_000..1_000_000_000 => (1_000_000, "MB"),
+        _ => (1_000_000_000, "GB"),
+    };
+    let tenths = bytes.div_ceil(unit / 10);
+    match (tenths / 10, tenths % 10) {
+        (whole @ ..10, tenth @ 1..) => format!("{whole}.{tenth} {name}"),
+        _ => format!("{} {name}", bytes.div_ceil(unit)),
+    }
+}
+
 /// A path as people read it: `a > b > c`.
 pub(crate) fn arrows(path: &[EntityId]) -> String {
     path.iter().map(EntityId::as_str).collect::<Vec<_>>().join(" > ")

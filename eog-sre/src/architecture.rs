@@ -52,7 +52,12 @@ impl Architecture {
             Some(folder) => folder.file(path),
             None => open_named(path),
         };
-        let file = opened.map_err(|error| fail(error.to_string()))?;
+        let file = opened.map_err(|error| {
+            fail(match error.kind() {
+                io::ErrorKind::NotFound => "there is no such file".to_owned(),
+                _ => error.to_string(),
+            })
+        })?;
         Self::from_json(&read_json(file).map_err(&fail)?).ok_or_else(|| {
             fail(
                 "it has neither components.services nor dependencies with source and target".into(),

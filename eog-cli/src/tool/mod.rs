@@ -107,7 +107,7 @@ fn all_arguments(call: &Call) -> Result<Map<String, Value>, CliError> {
         Some(given) => {
             let wrong = |reason: String| CliError::Usage(format!("--json: {reason}"));
             let text = match given.strip_prefix('@') {
-                Some(file) => read(file).map_err(|error| wrong(format!("{file}: {error}")))?,
+                Some(file) => read(file).map_err(|error| wrong(unreadable(file, &error)))?,
                 None => given.clone(),
             };
             match serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))? {
@@ -146,6 +146,18 @@ fn read(file: &str) -> std::io::Result<String> {
     match read as u64 > MAX_JSON {
         true => Err(std::io::Error::other(format!("longer than {MAX_JSON} bytes"))),
         false => Ok(text),
+    }
+}
+
+/// Why a file with arguments cannot be read.
+fn unreadable(file: &str, error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!(
+                "there is no file {file}; name one that holds a JSON object, or give the object itself"
+            )
+        }
+        _ => format!("{file}: {error}"),
     }
 }
 

@@ -62,7 +62,7 @@ fn time_and_memory_count_from_the_first_byte() {
     let journal = incident.path("run.journal");
     for (bound, code, expected) in [
         (["--deadline", "0.001"], 1, "time was up before the investigation began"),
-        (["--max-memory", "100"], 4, "MB are allowed; keep only the time around the incident"),
+        (["--max-memory", "100"], 4, "may be used; keep only the time around the incident"),
     ] {
         let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
         let output = command.args(bound).output().unwrap();

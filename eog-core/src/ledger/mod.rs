@@ -194,7 +194,7 @@ impl<B: Body> Ledger<B> {
         for (line, text) in (1..).zip(text.split_terminator('\n')) {
             let not_an_entry = |reason: String| LedgerError::NotAnEntry { line, reason };
             let entry: Entry<B> =
-                serde_json::from_str(text).map_err(|error| not_an_entry(error.to_string()))?;
+                serde_json::from_str(text).map_err(|error| not_an_entry(unreadable(&error)))?;
             if crate::digest::canonical_bytes(&entry) != text.as_bytes() {
                 return Err(not_an_entry("it is not written the way a ledger is".to_owned()));
             }
@@ -293,6 +293,21 @@ impl Ledger {
             RecordedAnswer::Decided(decision) => Some(decision),
             RecordedAnswer::Remembered { .. } | RecordedAnswer::Failed(_) => None,
         }
+    }
+}
+
+/// Why a line is no entry. The parser sees this one line alone, so that its own number of it, always 1, would stand
+/// beside the number in the file.
+fn unreadable(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "it ends in the middle of an entry, as when a file was cut off; take a whole copy, or remove this \
+                line to go on with those before it"
+            .to_owned();
+    }
+    let (whole, column) = (error.to_string(), error.column());
+    match whole.strip_suffix(&format!(" at line {} column {column}", error.line())) {
+        Some(reason) => format!("{reason}, at column {column}"),
+        None => whole,
     }
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::text::bytes_in_words;
+
 /// Why a bundle could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -42,16 +44,16 @@ pub enum BundleError {
     },
     /// It may need more memory than is allowed.
     #[error(
-        "{} may need about {} MB of memory, by the size of its files, but only {} MB are allowed; keep only \
+        "{} may need about {} of memory, by the size of its files, but only {} may be used; keep only \
          the time around the incident, or raise the limit, max_memory, if you know that it fits",
         dir.display(),
-        needed.div_ceil(1_000_000),
-        allowed / 1_000_000
+        bytes_in_words(*needed),
+        bytes_in_words(*allowed)
     )]
     NeedsMemory {
         /// The directory.
         dir: PathBuf,
-        /// The estimate for the files up to the one that was refused, in bytes.
+        /// The estimate for all files, in bytes.
         needed: u64,
         /// What may be used, in bytes.
         allowed: u64,

@@ -98,6 +98,12 @@ impl<'a> Watched<'a> {
         self.folder.called().join(name)
     }
 
+    /// Memory that may be needed for all files of the folder, in bytes, as far as they can be looked at.
+    fn needed_by_all(&self) -> u64 {
+        let sizes = Bundle::FILES.into_iter().filter_map(|name| self.folder.stamp(name).ok());
+        sizes.fold(0, |sum: u64, (bytes, _)| sum.saturating_add(memory_for(bytes)))
+    }
+
     /// Opens a regular file within its bound; nothing when it does not exist.
     fn open(&self, name: &str, limit: u64) -> Result<Option<WatchedFile<'a>>, BundleError> {
         let irregular = || BundleError::NotRegular { file: self.called(name) };
@@ -115,14 +121,20 @@ impl<'a> Watched<'a> {
         if bytes > limit {
             return Err(BundleError::TooLarge { file: self.called(name), bytes, limit });
         }
-        let needed = self.needed.get().saturating_add(bytes.saturating_mul(MEMORY_PER_BYTE));
-        self.needed.set(needed);
-        if needed > self.allowed {
+        self.needed.set(self.needed.get().saturating_add(memory_for(bytes)));
+        if self.needed.get() > self.allowed {
             let dir = self.folder.called().to_owned();
+            // What is read later counts, too: whoever raises the limit wants to do so once.
+            let needed = self.needed.get().max(self.needed_by_all());
             return Err(BundleError::NeedsMemory { dir, needed, allowed: self.allowed });
         }
         Ok(Some(WatchedFile { file, is_gone: self.is_gone }))
     }
+}
+
+/// Memory that may be needed for a file.
+fn memory_for(bytes: u64) -> u64 {
+    bytes.saturating_mul(MEMORY_PER_BYTE)
 }
 
 fn read_telemetry(

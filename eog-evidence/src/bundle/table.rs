@@ -274,7 +274,7 @@ impl Row<'_> {
 
     /// The peer, if there is one. Without a role it is merely mentioned.
     pub(super) fn peer(&self) -> Result<Option<Peer>, Fault> {
-        let role: Option<PeerRole> = self.word("peer_role")?;
+        let role = self.peer_role()?;
         if self.text("peer")?.is_empty() {
             return match role {
                 Some(_) => Err(Fault::of_row("peer_role without peer")),
@@ -283,6 +283,18 @@ impl Row<'_> {
         }
         let entity = self.entity("peer")?;
         Ok(Some(Peer { entity, role: role.unwrap_or(PeerRole::Mentioned) }))
+    }
+
+    /// How the peer stands to the entity, if that is said. Roles of notes, which are worked out, are read where a
+    /// bundle was written with them; who writes one by hand is told those of measurements.
+    fn peer_role(&self) -> Result<Option<PeerRole>, Fault> {
+        let text = self.text("peer_role")?.trim();
+        self.word("peer_role").map_err(|_| {
+            let text = shorten(text, 60);
+            let reason =
+                format!("there is no role {text:?}; the roles are caller, callee and mentioned");
+            Fault::of_column("peer_role", reason)
+        })
     }
 
     /// One of the words of an enum, if the column is there and filled.

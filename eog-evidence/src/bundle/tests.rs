@@ -78,7 +78,7 @@ fn broken_data_is_skipped_and_counted() {
     let row = |row: &str| format!("{header}{good}{row}\n");
     let one = |reason: &str| vec![format!("metrics.csv: 1 row skipped: line 3{reason}")];
     let long = "x".repeat(MAX_FIELD_BYTES + 1);
-    let cases: [(String, Vec<String>); 13] = [
+    let cases: [(String, Vec<String>); 14] = [
         (format!("{header}{good}"), vec![]),
         (String::new(), vec!["metrics.csv: empty, not even a header; write it again, or remove it if nothing was recorded".into()]),
         (row("yesterday,cart,m,1,,,,"), one(", column time: \"yesterday\" is not like 2026-01-01T10:00:00Z")),
@@ -88,6 +88,7 @@ fn broken_data_is_skipped_and_counted() {
         (row("2026-01-01T10:00:00Z,cart,m,many,,,,"), one(", column value: \"many\" is not a finite number")),
         (row("2026-01-01T10:00:00Z,cart,m,1"), one(": 4 fields where the header has 8")),
         (row("2026-01-01T10:00:00Z,cart,m,1,,,,caller"), one(": peer_role without peer")),
+        (row("2026-01-01T10:00:00Z,cart,m,1,,,web,upstream"), one(", column peer_role: there is no role \"upstream\"; the roles are caller, callee and mentioned")),
         (row(&format!("2026-01-01T10:00:00Z,cart,{long},1,,,,")), one(": a field of 16385 bytes, more than 16384")),
         (row("\"2026-01-01T10:00:00Z\ncart"), one(": 1 fields where the header has 8")),
         (format!("time,entity,metric,value,colour\n{}", "2026-01-01T10:00:00Z,cart,m,1,red\n"), vec!["metrics.csv: column \"colour\" is not known".into()]),
@@ -601,7 +602,7 @@ fn what_may_need_too_much_memory_is_refused_before_it_is_read() {
     let read = |allowed| Bundle::read_from(&folder, Some(allowed), &|| false).unwrap_err();
     let refused = read(1_000_000).to_string();
     assert!(
-        refused.contains("about 9 MB") && refused.contains("raise the limit, max_memory"),
+        refused.contains("about 8.9 MB") && refused.contains("raise the limit, max_memory"),
         "{refused}"
     );
     assert!(matches!(read(10_000_000), BundleError::Columns { .. }));

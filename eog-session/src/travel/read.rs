@@ -8,12 +8,19 @@ use eog::Journal;
 use eog::journal::{CutTail, JournalError};
 use eog::ledger::{LedgerError, RestoreError};
 use eog::side::SideError;
+use eog_evidence::{Bundle, mask_text, shorten};
 
 use crate::controllers::{AnyFinished, AnyLedger};
 use crate::run::last_stop;
 
 /// The most bytes of a ledger that are read.
 const MAX_LEDGER_BYTES: u64 = 4 << 30;
+
+/// How every entry begins.
+const ENTRY: &str = "{\"seq\":";
+
+/// Most characters of a file that is no ledger that are quoted.
+const MAX_BEGIN: usize = 40;
 
 /// The ledger of a folder of results.
 const LEDGER: &str = "ledger.jsonl";
@@ -55,6 +62,15 @@ pub enum ReadError {
         path: PathBuf,
         /// Why not.
         source: io::Error,
+    },
+    /// It is something else.
+    #[error("{}: this is {what}, not a ledger; name a ledger (ledger.jsonl), a folder of results, or the file of a \
+             journal", path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// What it is, in words.
+        what: String,
     },
     /// It cannot be a ledger.
     #[error("{}: {reason}", path.display())]
@@ -108,6 +124,9 @@ pub fn read(path: &Path) -> Result<Read, ReadError> {
         let reason = "not the text of a ledger; a journal must be a regular file".to_owned();
         return Err(ReadError::NoLedger { path: file, reason });
     };
+    if let Some(what) = something_else(&file, &text) {
+        return Err(ReadError::Other { path: file, what });
+    }
     match AnyLedger::from_json_lines(&text) {
         Ok(ledger) => Ok(Read { path: file, ledger, cut: None }),
         Err(source) => Err(ReadError::Ledger { path: file, source }),
@@ -121,6 +140,17 @@ pub fn read(path: &Path) -> Result<Read, ReadError> {
 pub fn read_journal(path: &Path) -> Result<Read, ReadError> {
     let (ledger, cut) = AnyLedger::read_journal(path)?;
     Ok(Read { path: path.to_owned(), ledger, cut })
+}
+
+/// What a file is that does not begin the way every ledger does, in words.
+fn something_else(path: &Path, text: &str) -> Option<String> {
+    let begins = text.lines().next().filter(|line| !line.starts_with(ENTRY))?;
+    let is_of_bundle =
+        path.file_name().is_some_and(|name| Bundle::FILES.into_iter().any(|file| name == file));
+    Some(match is_of_bundle {
+        true => "a file of an incident bundle".to_owned(),
+        false => format!("a file that begins with {:?}", shorten(&mask_text(begins), MAX_BEGIN)),
+    })
 }
 
 fn too_large(path: PathBuf) -> ReadError {

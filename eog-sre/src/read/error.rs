@@ -1,5 +1,7 @@
 //! Why a snapshot cannot be read.
 
+use eog_evidence::bytes_in_words;
+
 /// Why a directory cannot be read as a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -43,11 +45,11 @@ pub enum SnapshotError {
     },
     /// The snapshot would not fit into memory.
     #[error(
-        "{path:?} may need about {} MB of memory, estimated from its rows, but only {} MB are \
-         allowed or free; remove parts of it, free memory, or raise the limit, max_memory, \
+        "{path:?} may need about {} of memory, estimated from its rows, but only {} may be used or \
+         are free; remove parts of it, free memory, or raise the limit, max_memory, \
          if you know that it fits",
-        needed / 1_000_000,
-        allowed / 1_000_000
+        bytes_in_words(*needed),
+        bytes_in_words(*allowed)
     )]
     TooLarge {
         /// The directory.
@@ -59,10 +61,10 @@ pub enum SnapshotError {
     },
     /// The snapshot turned out not to fit into memory.
     #[error(
-        "{path:?} needs more than the {} MB of memory that are allowed or free; reading stopped \
+        "{path:?} needs more than the {} of memory that may be used or are free; reading stopped \
          before they were used up; remove parts of it, free memory, or raise the limit, \
          max_memory",
-        allowed / 1_000_000
+        bytes_in_words(*allowed)
     )]
     OutOfMemory {
         /// The directory.
