@@ -18,7 +18,8 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 use eog_session::controllers::ControllerName;
 
@@ -56,6 +57,21 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// The command line with all options. A negative number is the value of the option before it, so that
+    /// whoever reads the value says what is wrong with it.
+    pub(crate) fn whole() -> clap::Command {
+        fn taking_numbers(command: clap::Command) -> clap::Command {
+            let takes = |arg: clap::Arg| match arg.get_action().takes_values() {
+                true if !arg.is_positional() => arg.allow_negative_numbers(true),
+                _ => arg,
+            };
+            command.mut_args(takes).mut_subcommands(taking_numbers)
+        }
+        taking_numbers(Self::command())
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -305,7 +321,7 @@ pub(crate) struct Start {
     /// on which each round goes on or back); or a baseline: `react` (one agent with a plan, who looks, calls
     /// tools and concludes) or `linear` (follows the newest lead, revises nothing and stops at the first
     /// origin). See docs/search.md and docs/which-controller.md.
-    #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
+    #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog, value_parser = controllers())]
     pub(crate) controller: ControllerName,
 
     /// Rules of the controller: `default` is recommended, `paper` is Algorithm 1 of the paper.
@@ -313,8 +329,7 @@ pub(crate) struct Start {
     pub(crate) profile: Profile,
 
     /// Maximum number of policy calls before the investigation stops.
-    #[arg(long, value_name = "CALLS", default_value_t = 200,
-          value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "CALLS", default_value_t = 200, value_parser = parse_budget)]
     pub(crate) budget: u64,
 
     /// Turn off belief messages between neighbours (the paper's ablation).
@@ -612,7 +627,7 @@ pub(crate) struct Fork {
     pub(crate) profile: Option<Profile>,
 
     /// Another budget of policy calls. Calls of the shared entries count.
-    #[arg(long, value_name = "CALLS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "CALLS", value_parser = parse_budget)]
     pub(crate) budget: Option<u64>,
 
     /// Turn off belief messages between neighbours from there on.
@@ -814,6 +829,18 @@ fn parse_window(text: &str) -> Result<Window, String> {
             .map_err(|_| format!("{text:?} is not a time such as 2026-01-01T10:00:00Z"))
     };
     Window::new(instant(start)?, instant(end)?).map_err(|error| error.to_string())
+}
+
+/// A controller by its name. Shells complete the names.
+fn controllers() -> impl TypedValueParser<Value = ControllerName> {
+    let names = PossibleValuesParser::new(ControllerName::all().map(ControllerName::name));
+    names.try_map(|name| name.parse::<ControllerName>())
+}
+
+/// How many calls of the policy an investigation may make.
+fn parse_budget(text: &str) -> Result<u64, String> {
+    let calls = text.parse().ok().filter(|calls| *calls > 0);
+    calls.ok_or_else(|| "expected a whole number from 1 on, such as 200".to_owned())
 }
 
 fn parse_count(text: &str) -> Result<NonZeroU32, String> {

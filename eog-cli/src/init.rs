@@ -5,7 +5,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory as _;
 use eog_evidence::{BundleWriter, Manifest};
 use eog_report::clean::clean;
 
@@ -68,7 +67,7 @@ fn write_new(path: &Path, text: &str) -> Result<(), CliError> {
 /// `eog completions`.
 pub(crate) fn completions(arguments: &Completions) -> Result<Exit, CliError> {
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "eog", &mut text);
+    clap_complete::generate(arguments.shell, &mut Cli::whole(), "eog", &mut text);
     files::print(&String::from_utf8_lossy(&text))?;
     Ok(Exit::Diagnosed)
 }
@@ -78,7 +77,7 @@ pub(crate) fn man(arguments: &Man) -> Result<Exit, CliError> {
     let out = &arguments.out;
     let failed = |source| CliError::Write { path: out.clone(), source };
     fs::create_dir_all(out).map_err(failed)?;
-    clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), out).map_err(failed)?;
+    clap_mangen::generate_to(Cli::whole().disable_help_subcommand(true), out).map_err(failed)?;
     files::print(&format!("wrote the pages to {}\n", clean(&out.display().to_string())))?;
     Ok(Exit::Diagnosed)
 }

@@ -37,16 +37,16 @@ mod travel;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 
 use args::{Cli, Command};
 use error::Exit;
 
 fn main() -> ExitCode {
     // Clap prints help and usage errors itself, and ends with code 2 for the latter.
-    let matches = Cli::command().get_matches();
+    let matches = Cli::whole().get_matches();
     let cli = Cli::from_arg_matches(&matches)
-        .unwrap_or_else(|error| error.format(&mut Cli::command()).exit());
+        .unwrap_or_else(|error| error.format(&mut Cli::whole()).exit());
     #[cfg(feature = "nats")]
     if let Err(error) = args::acts_on_cluster(&matches) {
         error.say();

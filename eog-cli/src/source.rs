@@ -58,6 +58,7 @@ pub(crate) fn read(
     reading: &Reading,
     at: At<'_>,
 ) -> Result<Opened, CliError> {
+    refuse_cache(path, reading)?;
     progress.say(&format!("reading {}", path.display()));
     let stop = at.until.map(|until| Stop::when(move || Instant::now() >= until));
     let options = ReadOptions { stop, ..read_options(architecture, reading, Some(progress)) };
@@ -85,6 +86,20 @@ pub(crate) fn read(
         return Ok(opened.all_usable()?);
     }
     Ok(opened)
+}
+
+/// Refuses a cache for what is none: only snapshots take long enough to be read.
+fn refuse_cache(path: &Path, reading: &Reading) -> Result<(), CliError> {
+    let what = match Kind::of(path) {
+        _ if reading.cache.is_none() => return Ok(()),
+        Ok(Kind::Bundle) => "is a bundle",
+        Ok(Kind::Live) => "names live sources, which are captured as a bundle",
+        _ => return Ok(()),
+    };
+    let path = path.display();
+    Err(CliError::Usage(format!(
+        "--cache goes with a snapshot, but {path} {what}; leave the option out"
+    )))
 }
 
 /// Resolves at a time; never without one.

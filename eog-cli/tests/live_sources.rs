@@ -190,6 +190,17 @@ fn shells_and_manuals_know_every_command() {
         let (code, told, errors) = run(folder.path(), &["completions", shell]);
         assert_eq!(code, 0, "{errors}");
         assert!(told.contains("investigate") && told.contains("capture"), "{shell}");
+        if shell == "bash" {
+            let mut offered = told.split("--controller)").skip(1);
+            assert!(offered.clone().next().is_some());
+            let is_listed = |after: &str| {
+                after
+                    .lines()
+                    .nth(1)
+                    .is_some_and(|it| it.contains("eog linear") && it.contains("react"))
+            };
+            assert!(offered.all(is_listed), "files are not controllers");
+        }
     }
     let (code, _, errors) = run(folder.path(), &["man", "--out", "man"]);
     assert_eq!(code, 0, "{errors}");

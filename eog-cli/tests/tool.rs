@@ -122,7 +122,7 @@ fn wrong_calls_say_what_would_be_right_and_how_it_ended() {
         ("event_analysis", &["--filter", "resaon=a"], 2, "did you mean reason?"),
         ("event_analysis", &["--entity", "wbe-1"], 2, "did you mean shop/Pod/web-1"),
         ("event_analysis", &["--json", "[]"], 2, "expected an object"),
-        ("event_analysis", &["--json", "@/nowhere"], 2, "--json: /nowhere"),
+        ("event_analysis", &["--json", "@/nowhere"], 2, "--json: there is no file /nowhere"),
         ("event_analysis", &["--json", r#"{"filter": {}}"#], 2, "did you mean filters?"),
         ("event_analysis", &["--limit", "many"], 2, "invalid value 'many'"),
         ("event_analisys", &[], 2, "event_analysis"),
@@ -136,6 +136,7 @@ fn wrong_calls_say_what_would_be_right_and_how_it_ended() {
     }
     let output = tool(Path::new("/nowhere"), "event_analysis", &[]);
     assert_eq!(output.status.code(), Some(4));
+    assert!(text(&output.stderr).starts_with("eog: /nowhere: there is no such folder; name"));
 }
 
 #[test]
@@ -279,6 +280,15 @@ fn every_command_that_a_report_or_an_explanation_prints_shows_its_evidence() {
         assert_eq!(code, Some(0), "{command}: {shown}");
         let shown: Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(shown["finding"]["id"], id, "{command}");
+        let other = if command.contains("--entity mailer") { "catalog" } else { "mailer" };
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        let place = words.iter().position(|word| *word == "--entity").unwrap() + 1;
+        let about = words[place];
+        let asked = [&words[..place], &[other], &words[place + 1..]].concat();
+        let refused = eog().args(asked).current_dir(&root).output().unwrap();
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("is about {about}, not about {other}")), "{said}");
         if id.starts_with("met-") {
             let points = shown["measured"]["points"].as_array().unwrap();
             assert!(points.len() > 10, "{command}: {shown}");

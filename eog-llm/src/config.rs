@@ -331,6 +331,13 @@ impl LlmConfig {
             )),
         });
         let BudgetConfig { calls, tokens, .. } = self.budget;
+        for (key, limit) in [("llm.budget.calls", calls), ("llm.budget.tokens", tokens)] {
+            if limit == Some(0) {
+                let advice =
+                    "write a number from 1 on, or policy = \"evidence\" to judge without a model";
+                return Err(ConfigError::new(key, "with 0 no model can be asked", advice));
+            }
+        }
         let cost_micro_usd = cost_micro_usd.transpose()?;
         Ok(Budget { model_calls: calls, tokens, cost_micro_usd, ..Budget::default() })
     }

@@ -84,6 +84,8 @@ fn errors_say_what_to_do() {
         ("model = \"vllm/m\"", "set base_url"),
         ("model = \"openai/gpt-4o\"\nbudget.usd = 1.0", "prices = {"),
         ("model = \"openai/gpt-4o\"\nbudget.usd = -1.0", "US dollars"),
+        ("model = \"openai/gpt-4o\"\nbudget.calls = 0", "llm.budget.calls: with 0 no model"),
+        ("model = \"openai/gpt-4o\"\nbudget.tokens = 0", "llm.budget.tokens: with 0 no model"),
         ("model = \"openai/gpt-4o\"\ntimeout_s = 0.0", "write seconds"),
         ("model = \"openai/gpt-4o\"\n[providers.opnai]", "openai"),
         ("model = \"openai/gpt-4o\"\n[models.\"opnai/x\"]", "openai"),
@@ -117,6 +119,17 @@ fn settings_that_would_be_left_out_silently_are_refused() {
                 providers.anthropic.key_env = \"OPENAI_API_KEY\"\n\
                 models.\"anthropic/claude-sonnet-4-5\".capabilities.seed = true";
     assert!(refused(text).contains("seed cannot be sent"), "{}", refused(text));
+}
+
+#[test]
+fn a_budget_that_cannot_be_used_is_told_once() {
+    let checks = config("model = \"ollama/a\"\nbudget.calls = 0").check(&no_env);
+    let wrong: Vec<&str> = checks
+        .iter()
+        .filter(|check| check.status == CheckStatus::Wrong)
+        .map(|check| check.what.as_str())
+        .collect();
+    assert_eq!(wrong, ["llm.budget.calls"], "{checks:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use eog_session::controllers::ControllerName;
 
 use super::Search;
+use super::judging::{parse_allowance, parse_usd};
 use super::simulate::{HarmlessChanges, parse_size};
 
 /// Measurement of investigations of incidents whose causes are known.
@@ -343,7 +344,7 @@ fn parse_factor(text: &str) -> Result<f64, String> {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct By {
     /// Controller: `eog`, `lats`, `bfs`, `beam`, `hypotheses`, `treeseeker`, `react` or `linear`; see `eog investigate`.
-    #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
+    #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog, value_parser = super::controllers())]
     pub(crate) controller: ControllerName,
 
     #[command(flatten)]
@@ -382,15 +383,15 @@ pub(crate) struct OfJudge {
     pub(crate) base_url: Option<String>,
 
     /// Maximum number of requests to the judge; 500 unless `eog.toml` sets another number.
-    #[arg(long, value_name = "N", requires = "judge", help_heading = JUDGE)]
+    #[arg(long, value_name = "N", value_parser = parse_allowance, requires = "judge", help_heading = JUDGE)]
     pub(crate) max_model_calls: Option<u64>,
 
     /// Maximum number of tokens, input and output together.
-    #[arg(long, value_name = "N", requires = "judge", help_heading = JUDGE)]
+    #[arg(long, value_name = "N", value_parser = parse_allowance, requires = "judge", help_heading = JUDGE)]
     pub(crate) max_tokens: Option<u64>,
 
     /// Maximum cost in US dollars. The prices of the judge must be known.
-    #[arg(long, value_name = "USD", requires = "judge", help_heading = JUDGE)]
+    #[arg(long, value_name = "USD", value_parser = parse_usd, requires = "judge", help_heading = JUDGE)]
     pub(crate) max_usd: Option<f64>,
 
     /// File with recorded traffic of the judge. Recorded verdicts are not requested again.

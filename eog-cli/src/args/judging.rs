@@ -86,15 +86,15 @@ pub(crate) struct Judging {
 
     /// Maximum number of requests to models. Default: 500. A request that might exceed a limit is
     /// not sent, and the investigation ends with what it has found. [in eog.toml: llm.budget.calls]
-    #[arg(long, value_name = "N", help_heading = MODEL)]
+    #[arg(long, value_name = "N", value_parser = parse_allowance, help_heading = MODEL)]
     pub(crate) max_model_calls: Option<u64>,
 
     /// Maximum number of tokens, input and output. [in eog.toml: llm.budget.tokens]
-    #[arg(long, value_name = "N", help_heading = MODEL)]
+    #[arg(long, value_name = "N", value_parser = parse_allowance, help_heading = MODEL)]
     pub(crate) max_tokens: Option<u64>,
 
     /// Maximum cost, in US dollars. Requires the prices of all models. [in eog.toml: llm.budget.usd]
-    #[arg(long, value_name = "USD", help_heading = MODEL)]
+    #[arg(long, value_name = "USD", value_parser = parse_usd, help_heading = MODEL)]
     pub(crate) max_usd: Option<f64>,
 
     /// File with recorded model traffic: recorded requests are answered from it, others are sent and
@@ -102,6 +102,25 @@ pub(crate) struct Judging {
     /// llm.cassette.mode in eog.toml.
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(crate) cassette: Option<PathBuf>,
+}
+
+/// How much of something models may use.
+pub(super) fn parse_allowance(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err(
+            "with 0 no model can be asked; expected a whole number from 1 on (--policy evidence \
+                      judges without a model)"
+                .to_owned(),
+        ),
+        Ok(most) => Ok(most),
+        Err(_) => Err("expected a whole number from 1 on, such as 500".to_owned()),
+    }
+}
+
+/// What models may cost, in US dollars.
+pub(super) fn parse_usd(text: &str) -> Result<f64, String> {
+    let usd = text.parse().ok().filter(|usd: &f64| usd.is_finite() && *usd >= 0.0);
+    usd.ok_or_else(|| "expected an amount of US dollars, such as 2.50".to_owned())
 }
 
 const MODEL: &str = "Language model";

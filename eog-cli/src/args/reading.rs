@@ -9,7 +9,7 @@ use clap::Args;
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Reading {
     /// Folder in which parsed snapshots are kept, so that the next run starts at once. Created if missing;
-    /// any number of runs and snapshots may share it. A changed snapshot is read again.
+    /// any number of runs and snapshots may share it. A changed snapshot is read again. Not for bundles.
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
 

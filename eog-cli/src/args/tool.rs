@@ -58,7 +58,7 @@ pub(crate) struct Evidence {
     /// The id of the finding
     pub(crate) finding: String,
 
-    /// The entity that it is about: it is looked for there first
+    /// The entity that it is about: it is looked for there first, and refused if it is about another
     #[arg(long)]
     pub(crate) entity: Option<String>,
 

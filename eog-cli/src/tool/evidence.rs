@@ -75,6 +75,12 @@ pub(super) fn show(asked: &Evidence) -> Result<String, CliError> {
             case.window.end()
         ))
     })?;
+    if let Some(named) = entity.filter(|named| *named != found.entity) {
+        return Err(unusable(format!(
+            "{wanted} is about {}, not about {named}; name that entity, or leave out --entity",
+            found.entity
+        )));
+    }
     drop(progress);
     let chart = opened.chart(&found, case.window);
     Ok(match asked.format {

@@ -121,9 +121,11 @@ fn recorded_verdicts_are_not_asked_for_again() {
 fn wrong_options_are_said_before_anybody_is_asked() {
     let server = Server::start(examiner);
     let lab = at(&server);
-    for (more, expected) in
-        [(&["-k", "4"][..], "scenario 7 has 3 runs"), (&["--max-model-calls", "0"][..], "")]
-    {
+    for (more, expected) in [
+        (&["-k", "4"][..], "scenario 7 has 3 runs"),
+        (&["--max-model-calls", "0"][..], "with 0 no model can be asked"),
+        (&["--max-tokens", "1"][..], ""),
+    ] {
         let run = judged(&lab, more);
         if expected.is_empty() {
             assert!(run.printed.contains("is not scored"), "{} {}", run.printed, run.said);

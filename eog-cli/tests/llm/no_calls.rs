@@ -178,7 +178,7 @@ fn a_misspelt_section_of_a_model_is_said() {
     let lab = Lab::at(&server, "");
     let settings = std::fs::read_to_string(lab.path("eog.toml")).unwrap();
     let model = format!(
-        "model = \"openai/test\"\nbudget = {{ calls = 0 }}\n\
+        "model = \"openai/test\"\nbudget = {{ tokens = 1 }}\n\
                          providers.openai.base_url = \"{}\"",
         server.url
     );

@@ -110,7 +110,8 @@ impl LlmConfig {
         let settings = self.settings(name, found.as_ref().map(|it| it.key.clone()))?;
         let model = GenaiModel::new(name, settings)?;
         let prices = self.capabilities(name).prices;
-        Metered::new(model, Meter::new(self.budget()?), prices)?;
+        // A budget that cannot be used is told once, not of every model.
+        Metered::new(model, Meter::new(self.budget().unwrap_or_default()), prices)?;
         let place = found.as_ref().map_or("no key", |it| &it.place);
         let base_url = self.base_url(name);
         let at = base_url.as_deref().map_or(String::new(), |url| format!(", at {url}"));
