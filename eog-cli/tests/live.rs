@@ -367,7 +367,12 @@ fn strangers_are_refused() {
     assert_eq!(run.post("/i/run/go-on", "Content-Type: text/plain\r\n", "{}").0, 415);
     let rebound = "GET /i/run HTTP/1.1\r\nHost: evil.example.org\r\nConnection: close\r\n\r\n";
     assert_eq!(run.raw(rebound).0, 403);
-    assert_eq!(run.get("/i/other", "").0, 404);
+    for path in ["/i/other", "/nowhere"] {
+        let (status, answer) = run.get(path, "");
+        assert!(status == 404 && answer.contains("\"error\""), "{answer}");
+        let (status, page) = run.get(path, "Accept: text/html\r\n");
+        assert!(status == 404 && page.contains("<a href=\"/\">All investigations</a>"), "{page}");
+    }
     assert_eq!(run.get("/i/run/stop", "").0, 405, "reading changes nothing");
     for (body, status, says) in [
         (r#"{"entity": "fronted", "verdict": "cause"}"#, 409, "did you mean frontend"),

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
 };
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -28,6 +28,8 @@ use crate::{Host, Standing};
 const MAX_READERS: usize = 64;
 /// Most pages that are made at once: each replays a ledger.
 const MAX_PAGES: usize = 2;
+/// What pages are.
+const HTML: &str = "text/html; charset=utf-8";
 /// Most characters of what a person says.
 const MAX_TEXT: usize = 4_000;
 /// Most bytes of what is sent to an investigation.
@@ -49,6 +51,7 @@ pub(crate) struct Shared {
 /// How pages are served: as pages, with a form for the token.
 pub fn settings(mut settings: HttpSettings, live: &Live) -> HttpSettings {
     settings.sign_in = Some(eog_page::sign_in);
+    settings.missing = Some(eog_page::missing);
     settings.routes = settings.routes.merge(live.routes());
     settings
 }
@@ -102,8 +105,8 @@ async fn list(State(live): Shown) -> Response {
     html(aside(rows).await)
 }
 
-async fn page(State(live): Shown, Path(id): Path<String>) -> Response {
-    let Some(watched) = find(&live, &id).await else { return unknown() };
+async fn page(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    let Some(watched) = find(&live, &id).await else { return unknown_page(&headers) };
     let Ok(_turn) = live.pages.acquire().await else { return unknown() };
     let made = {
         let live = live.clone();
@@ -220,13 +223,26 @@ fn unknown() -> Response {
     refusal(StatusCode::NOT_FOUND, "there is no such investigation; / lists those there are")
 }
 
+/// The same for whoever opened its page: people read no JSON.
+fn unknown_page(headers: &HeaderMap) -> Response {
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    match accept.is_some_and(|kinds| kinds.contains("text/html")) {
+        true => {
+            let page =
+                eog_page::missing("There is no such investigation; it may have been deleted.");
+            answer(StatusCode::NOT_FOUND, HTML, page)
+        }
+        false => unknown(),
+    }
+}
+
 fn refusal(status: StatusCode, reason: &str) -> Response {
     answer(status, "application/json", serde_json::json!({ "error": reason }).to_string())
 }
 
 fn html(page: Option<String>) -> Response {
     match page {
-        Some(page) => answer(StatusCode::OK, "text/html; charset=utf-8", page),
+        Some(page) => answer(StatusCode::OK, HTML, page),
         None => refusal(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the page could not be made, which is a defect",

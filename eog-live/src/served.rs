@@ -16,6 +16,7 @@ impl Host for Server {
             path: format!("/i/{}", one.id),
             id: one.id,
             name: one.name,
+            began: one.began,
             status: one.status.to_owned(),
             confidence: one.confidence.unwrap_or_default(),
             origins: one.origins,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use eog::{BoxFuture, BudgetKind, CallRecorder, EntityId, StopReason};
+use eog::{BoxFuture, BudgetKind, CallRecorder, EntityId, StopReason, Timestamp};
 use eog_page::Row;
 use eog_report::{Report, Step};
 use eog_session::run::Cancel;
@@ -21,6 +21,8 @@ const ID: &str = "run";
 pub struct Single(Arc<Shared>);
 
 struct Shared {
+    /// When the command began with it, or went on.
+    began: Timestamp,
     source: Opened,
     watched: Arc<Watched>,
     recorder: CallRecorder,
@@ -47,6 +49,7 @@ impl Single {
     /// An investigation of this source, whose words are kept by this recorder.
     pub fn new(source: Opened, recorder: CallRecorder) -> Self {
         Self(Arc::new(Shared {
+            began: Timestamp::now(),
             source,
             watched: Arc::new(Watched::default()),
             recorder,
@@ -174,6 +177,7 @@ impl Host for Single {
             path: format!("/i/{ID}"),
             id: ID.to_owned(),
             name: self.0.source.incident().name.clone(),
+            began: Some(self.0.began),
             status: status.to_owned(),
             confidence: result.map_or_else(String::new, |(report, _)| {
                 report.diagnosis.conclusion.confidence.to_string()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use eog::durable::{self, RealDisk};
+use eog_page::Row;
 use eog_sources::SentAlert;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -264,11 +265,20 @@ impl Desk {
         }
     }
 
-    /// The incidents that are open: id, title, stage, and the investigation if there is one.
-    pub(crate) fn rows(&self) -> Vec<(String, String, &'static str, Option<String>)> {
+    /// The incidents that are open and have no investigation yet, newest first, for the list of the pages.
+    pub(crate) fn waiting(&self) -> Vec<Row> {
         let state = self.0.state();
-        let row = |it: &Incident| (it.id(), it.title(), it.stage(), it.investigation.clone());
-        state.open.values().rev().map(row).collect()
+        let without = state.open.values().rev().filter(|it| it.investigation.is_none());
+        let row = |it: &Incident| Row {
+            path: format!("/incidents/{}", it.id()),
+            id: it.id(),
+            name: it.title(),
+            began: Some(it.opened_at),
+            status: it.stage().to_owned(),
+            confidence: String::new(),
+            origins: Vec::new(),
+        };
+        without.map(row).collect()
     }
 
     /// All incidents in short.

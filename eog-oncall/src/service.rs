@@ -129,16 +129,7 @@ impl OnCall {
 
     /// The incidents that have no investigation yet, newest first, for the list of the pages.
     pub fn rows(&self) -> Vec<Row> {
-        let without = self.0.desk.rows().into_iter().filter(|(.., of)| of.is_none());
-        let row = |(id, name, stage, _): (String, _, &str, _)| Row {
-            path: format!("/incidents/{id}"),
-            id,
-            name,
-            status: stage.to_owned(),
-            confidence: String::new(),
-            origins: Vec::new(),
-        };
-        without.map(row).collect()
+        self.0.desk.waiting()
     }
 
     /// What is served behind the checks of the server: alerts in, incidents.

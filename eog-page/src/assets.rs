@@ -36,17 +36,22 @@ struct Whole<'a> {
     licenses: &'a str,
     data: &'a str,
     live: Option<&'a str>,
+    is_running: bool,
     #[serde(flatten)]
     sections: &'a Sections,
 }
 
 /// The page with its sections and its data, which must be inert. `live` is the data of a page that is
-/// served.
-pub(crate) fn page(sections: &Sections, data: &str, live: Option<&str>) -> String {
+/// served, and whether the investigation runs.
+pub(crate) fn page(sections: &Sections, data: &str, live: Option<(&str, bool)>) -> String {
     let parts = Parts::of(live.is_some());
     let Parts { style, scripts, .. } = &parts;
     let policy = parts.policy();
-    render(TEMPLATE, &Whole { policy, style, scripts, licenses: LICENSES, data, live, sections })
+    let (live, is_running) = live.map_or((None, false), |(live, runs)| (Some(live), runs));
+    render(
+        TEMPLATE,
+        &Whole { policy, style, scripts, licenses: LICENSES, data, live, is_running, sections },
+    )
 }
 
 /// A template with what it shows.

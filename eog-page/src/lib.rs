@@ -30,7 +30,7 @@ use eog_core::{Finding, Window};
 use eog_evidence::Chart;
 use eog_report::{Report, Step};
 
-pub use served::{Live, Row, list, live, live_step, sign_in, waiting};
+pub use served::{Live, Row, list, live, live_step, missing, sign_in, waiting};
 
 /// Most charts of one page.
 pub const MAX_CHARTS: usize = 24;

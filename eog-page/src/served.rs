@@ -1,12 +1,14 @@
 //! Pages that are served: the report while an investigation runs and after it, the list of
-//! investigations, the form that asks for a token.
+//! investigations, the form that asks for a token, what is said where there is nothing.
 //!
 //! They are made as the report is: escaped text, inert data, a policy of hashes. A live page may also
 //! ask where it came from, and nobody else.
 
+use eog_core::Timestamp;
 use eog_report::clean::clean_up_to;
-use eog_report::{Answer, Report, Step, StepKind};
+use eog_report::{Answer, Report, Step, StepKind, words};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::assets::{Parts, page, render};
 use crate::texts::MAX_TEXT;
@@ -14,6 +16,7 @@ use crate::{Charts, data, inert, sections};
 
 const LIST: &str = include_str!("../assets/list.hbs");
 const SIGN_IN: &str = include_str!("../assets/sign-in.hbs");
+const MISSING: &str = include_str!("../assets/missing.hbs");
 const WAITING: &str = include_str!("../assets/waiting.hbs");
 pub(crate) const LIST_SCRIPT: &str = include_str!("../assets/page/list.js");
 
@@ -25,14 +28,16 @@ pub struct Live {
     /// The number of the first entry that is not in the page.
     pub next: u64,
     /// How it stands, as the events say it.
-    pub status: serde_json::Value,
+    pub status: Value,
 }
 
 /// The page of an investigation as it stands: the report so far, with what happens now above it.
 pub fn live(report: &Report, steps: &[Step], charts: &Charts, live: &Live) -> String {
     let (data, findings) = data::data(report, steps, charts);
     let sections = sections::sections(report, steps, charts, &findings);
-    page(&sections, &inert::json(&data), Some(&inert::json(live)))
+    let is_running = live.status.get("running").and_then(Value::as_bool).unwrap_or_default();
+    let live = inert::json(live);
+    page(&sections, &inert::json(&data), Some((live.as_str(), is_running)))
 }
 
 /// One entry, for a page that grows.
@@ -105,6 +110,8 @@ pub struct Row {
     pub id: String,
     /// What the incident is called. Untrusted.
     pub name: String,
+    /// When it was begun, if that is known.
+    pub began: Option<Timestamp>,
     /// `running`, `finished` or `interrupted`.
     pub status: String,
     /// How sure the result is; empty while there is none.
@@ -127,6 +134,7 @@ struct Cells {
     path: String,
     id: String,
     name: String,
+    began: String,
     status: String,
     confidence: String,
     origins: String,
@@ -140,6 +148,7 @@ pub fn list(rows: &[Row]) -> String {
         path: row.path.clone(),
         id: row.id.clone(),
         name: shown(&row.name),
+        began: row.began.map(words::instant).unwrap_or_default(),
         status: row.status.clone(),
         confidence: row.confidence.clone(),
         origins: shown(&row.origins.join(", ")),
@@ -167,6 +176,11 @@ pub fn waiting(why: &str) -> String {
     short(WAITING, &clean_up_to(why, MAX_TEXT))
 }
 
+/// A page for an address at which there is nothing, and why, with the way to the list.
+pub fn missing(why: &str) -> String {
+    short(MISSING, &clean_up_to(why, MAX_TEXT))
+}
+
 fn short(template: &str, complaint: &str) -> String {
     let parts = Parts::small(Vec::new());
     let policy = parts.policy();
@@ -185,6 +199,7 @@ mod tests {
             path: "/i/inv-000001".to_owned(),
             id: "inv-000001".to_owned(),
             name: HOSTILE.to_owned(),
+            began: Some("2026-03-20T12:00:00.5Z".parse().unwrap()),
             status: "finished".to_owned(),
             confidence: "likely".to_owned(),
             origins: vec![HOSTILE.to_owned()],
@@ -192,6 +207,7 @@ mod tests {
         let page = list(&[row]);
         assert!(page.contains("&lt;/script&gt;") && !page.contains("<script>alert"), "{page}");
         assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}'));
+        assert!(page.contains("<time>2026-03-20 12:00:00Z</time>"), "{page}");
         assert!(
             page.contains("form-action &#x27;self&#x27;") && list(&[]).contains("No investigation")
         );
@@ -204,5 +220,9 @@ mod tests {
             waiting(HOSTILE).contains("&lt;/script&gt;") && !waiting(HOSTILE).contains("<script")
         );
         assert!(sign_in("").contains("script-src &#x27;none&#x27;"));
+        assert!(missing("nothing here").contains("<a href=\"/\">"), "{}", missing(""));
+        assert!(
+            missing(HOSTILE).contains("&lt;/script&gt;") && !missing(HOSTILE).contains("<script")
+        );
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use eog::durable::{self, Disk, RealDisk};
 use eog::journal::JournalError;
 use eog::side::SideFile;
-use eog::{Config, EntityId, Usage, Window};
+use eog::{Config, EntityId, Timestamp, Usage, Window};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,9 @@ pub struct Began {
     pub config: AnySettings,
     /// The window that was asked for.
     pub window: Option<Window>,
+    /// When it was begun; not known of one that an earlier version began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     /// Whether the folder was recorded after the investigation had begun: it holds what was observed since,
     /// too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -55,10 +58,11 @@ pub struct Began {
 }
 
 impl Began {
-    /// With default rules, and no window asked for.
+    /// Now, with default rules, and no window asked for.
     pub fn new(name: String, folder: PathBuf, architecture: Option<PathBuf>) -> Self {
         let (config, window) = (Config::default().into(), None);
-        Self { version: VERSION, name, folder, architecture, config, window, is_renewed: false }
+        let at = Some(Timestamp::now());
+        Self { version: VERSION, name, folder, architecture, config, window, at, is_renewed: false }
     }
 }
 

@@ -135,6 +135,7 @@ impl Host for ClusterHost {
             path: format!("/i/{}", line.id),
             id: line.id,
             name: line.name,
+            began: (line.submitted > eog::Timestamp::UNIX_EPOCH).then_some(line.submitted),
             status: line.status.to_owned(),
             confidence: line.confidence,
             origins: line.origins,

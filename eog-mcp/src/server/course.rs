@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use eog::{EntityId, StopReason};
+use eog::{EntityId, StopReason, Timestamp};
 use eog_evidence::{FilePlace, FolderHandle};
 use eog_report::Report;
 use eog_report::page::plain;
@@ -147,7 +147,7 @@ impl Server {
             same_source(&source, &ledger).map_err(failed)?;
         }
         let config = settings.or(before).unwrap_or_else(|| parent.config.clone());
-        let began = Began { config, ..parent.clone() };
+        let began = Began { config, at: Some(Timestamp::now()), ..parent.clone() };
         let id = shared.store.create(&began)?;
         let _live = shared.runner.mark(&id);
         let people = shared.store.people(from);

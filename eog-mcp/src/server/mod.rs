@@ -62,7 +62,7 @@ use board::Board;
 use catalogue::Catalogue;
 use eog_session::store::Store;
 pub use error::ServeError;
-pub use http::{HttpSettings, SignIn, Token, serve_handler, serve_routes};
+pub use http::{HttpSettings, Missing, SignIn, Token, serve_handler, serve_routes};
 pub use orders::{Fate, Order, OrderError, Outcome, settings_of};
 pub use pages::{SoFar, Stored};
 pub use rmcp;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eog::{EntityId, Spent};
+use eog::{EntityId, Spent, Timestamp};
 use eog_report::{Report, Step};
 use eog_session::run::Steering;
 use eog_session::source::{Opened, Word, Words};
@@ -23,6 +23,8 @@ pub struct Stored {
     pub id: String,
     /// What the incident is called. Untrusted.
     pub name: String,
+    /// When it was begun, if that is known.
+    pub began: Option<Timestamp>,
     /// `running`, `finished`, or `interrupted`.
     pub status: &'static str,
     /// How sure the result is, if there is one.
@@ -48,9 +50,10 @@ impl Server {
     pub fn stored(&self) -> Vec<Stored> {
         let store = &self.0.store;
         let row = |id: InvestigationId| {
-            let ended = store.ended(&id);
+            let (began, ended) = (store.began(&id).ok(), store.ended(&id));
             Stored {
-                name: store.began(&id).map(|began| began.name).unwrap_or_default(),
+                began: began.as_ref().and_then(|began| began.at),
+                name: began.map(|began| began.name).unwrap_or_default(),
                 status: self.status(&id, ended.as_ref()),
                 confidence: ended.as_ref().map(|ended| ended.confidence.clone()),
                 origins: ended.map(|ended| ended.origins).unwrap_or_default(),

@@ -90,6 +90,7 @@ eog.live = (place, replay) => {
 
   const show = (state) => {
     shown = state;
+    document.getElementById("live-title").textContent = state.running ? "This investigation is running" : "This investigation has ended";
     badge.textContent = state.running ? "running" : "ended";
     badge.className = `badge ${state.running ? "running" : ""}`;
     now.textContent = state.running ? state.now || "beginning" : state.why;

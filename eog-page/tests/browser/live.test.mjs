@@ -102,6 +102,7 @@ const sober = async (page, name) => {
   check(new Set(figures).size === 1, `all see the same figures: ${figures}`);
   check(/healthy/.test(await first.evaluate(() => eog.data.nodes.find((node) => eog.text(node.name) === "catalog").role)), "the answer was taken in");
   await sober(first, "live ended light");
+  check((await first.textContent("#live-title")) === "This investigation has ended", "the heading says that it has ended");
 
   // Not this one: go on without it.
   const button = first.locator("#live-origins button", { hasText: "Not this one" }).first();
@@ -126,6 +127,12 @@ const sober = async (page, name) => {
   await list.keyboard.press("Enter");
   await list.waitForSelector("#live-view .badge");
   await close(list, "list");
+  const narrow = await open(new URL("/", eog.url).href, phone, within(eog.url));
+  await sober(narrow, "live list phone");
+  const wider = await narrow.evaluate(() => [...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth).length);
+  check(!wider, "the list needs no scrollbar on a phone");
+  check(/^20\d\d-/.test(await narrow.textContent("#rows time")), "the list says when each was begun");
+  await close(narrow, "list on a phone");
 
   // Ctrl-C ends the page, and its readers are told.
   eog.child.kill("SIGINT");

@@ -19,6 +19,7 @@ mod watch;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::routing::any;
@@ -30,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use connections::Connections;
 use endpoint::Endpoint;
 use gate::Gate;
-pub use settings::{HttpSettings, SignIn};
+pub use settings::{HttpSettings, Missing, SignIn};
 pub use token::Token;
 
 use super::error::ServeError;
@@ -125,13 +126,22 @@ fn routes<H: ServerHandler + Clone>(
 
 /// Routes behind all checks, with what is said of any other.
 fn behind_gate(routes: Router, unknown: &'static str, settings: &HttpSettings) -> Router {
+    let missing = settings.missing;
+    let fallback = move |request: Request| async move {
+        match missing {
+            Some(page) if sign_in::is_of_a_browser(&request) => {
+                sign_in::html(StatusCode::NOT_FOUND, page("There is nothing at this address."))
+            }
+            _ => gate::refusal(StatusCode::NOT_FOUND, unknown),
+        }
+    };
     let routes = routes
         // Signing in is answered by the gate, once there is a route for it.
         .route(sign_in::SIGN_IN, any(async || StatusCode::NOT_FOUND))
         // Around all routes above.
         .layer(from_fn_with_state(Arc::new(Gate::new(settings)), gate::pass))
         .merge(settings.open_routes.clone())
-        .fallback(async move || gate::refusal(StatusCode::NOT_FOUND, unknown));
+        .fallback(fallback);
     match gate::cors(settings) {
         // Browsers ask without a token what they may ask.
         Some(cors) => routes.layer(cors),

@@ -12,6 +12,9 @@ use crate::server::error::ServeError;
 /// was wrong with the last one.
 pub type SignIn = fn(&str) -> String;
 
+/// The page for an address at which there is nothing, as HTML, given what is to be said.
+pub type Missing = fn(&str) -> String;
+
 /// How a server is reached over HTTP, and by whom.
 ///
 /// ```
@@ -37,6 +40,8 @@ pub struct HttpSettings {
     /// How browsers are asked for the token, which have no header for it: they keep it in a cookie that
     /// is good for the further [`routes`](HttpSettings::routes) alone.
     pub sign_in: Option<SignIn>,
+    /// What browsers are shown where there is nothing. Everybody is shown it, so that it may tell of no incident.
+    pub missing: Option<Missing>,
     /// Names by which the server may be called, beside those of this machine alone (`localhost`,
     /// `127.0.0.1`, `[::1]`), such as `eog.example.org` or `eog.example.org:8080`. Needed where
     /// others can reach the address: a name that is not expected may be a web page's.
@@ -85,6 +90,7 @@ impl Default for HttpSettings {
         Self {
             token: None,
             sign_in: None,
+            missing: None,
             hosts: Vec::new(),
             origins: Vec::new(),
             max_body_bytes: 1 << 20,

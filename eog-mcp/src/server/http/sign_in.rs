@@ -42,12 +42,17 @@ pub(super) fn has_cookie(token: &Token, headers: &HeaderMap) -> bool {
 
 /// The page that asks for the token.
 pub(super) fn ask(page: SignIn, complaint: &str) -> Response {
+    html(StatusCode::UNAUTHORIZED, page(complaint))
+}
+
+/// A page that nobody keeps or frames.
+pub(super) fn html(status: StatusCode, page: String) -> Response {
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
         (CACHE_CONTROL, "no-store"),
         (CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"),
     ];
-    (StatusCode::UNAUTHORIZED, headers, page(complaint)).into_response()
+    (status, headers, page).into_response()
 }
 
 /// Gives a browser that has sent the token what it is to keep.
