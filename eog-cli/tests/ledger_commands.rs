@@ -112,8 +112,8 @@ fn an_explanation_names_what_the_label_hangs_on() {
     let (_, text, _) = run(&["explain", path, "database"]);
     // What convinced it is what the message claims, not the label of its sender.
     for heard in [
-        "entry 2: heard that processor is symptom: database → processor\n",
-        "entry 4: heard that processor is symptom: processor → database, gateway → processor\n",
+        "entry 2: heard that processor is a symptom: database → processor\n",
+        "entry 4: heard that processor is a symptom: processor → database, gateway → processor\n",
     ] {
         assert!(text.contains(heard), "{heard}\n{text}");
     }

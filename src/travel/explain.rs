@@ -101,7 +101,7 @@ impl Heard {
         }
     }
 
-    /// What was heard, in words: `processor is Symptom: gateway → processor`. At most 3 claims;
+    /// What was heard, in words: `processor is a symptom: gateway → processor`. At most 3 claims;
     /// those about the entity first, for it is their loss or gain that can convince it.
     pub fn in_words(&self, about: &EntityId) -> String {
         let mut claims: Vec<&ClaimEdge> = self.claims.iter().collect();
@@ -114,7 +114,13 @@ impl Heard {
             0 => format!(": {}", shown.join(", ")),
             more => format!(": {} and {more} more", shown.join(", ")),
         };
-        format!("{} is {}{said}", self.sender, self.label)
+        let label = match self.label {
+            Label::Healthy => "is healthy",
+            Label::Symptom => "is a symptom",
+            Label::Origin => "is an origin",
+            Label::Defer => "was deferred",
+        };
+        format!("{} {label}{said}", self.sender)
     }
 }
 

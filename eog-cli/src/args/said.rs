@@ -24,7 +24,7 @@ pub(crate) struct Said {
     not_cause: Vec<String>,
 
     /// A remark on ENTITY, which language models and readers of the report see. The built-in rules do
-    /// not read it: what they shall act on is said with --cause or --not-cause.
+    /// not read it; to make them act on what you know, use --cause or --not-cause.
     #[arg(long, value_name = "ENTITY=TEXT")]
     note: Vec<String>,
 }

@@ -90,7 +90,7 @@ async fn stored_investigations_are_explained_compared_and_read() {
     let explained = content(client.call_tool(call("explain", about)).await);
     let heard = &explained["evaluations"][1]["heard"][0];
     assert_eq!(
-        heard, "processor is symptom: processor → database, gateway → processor",
+        heard, "processor is a symptom: processor → database, gateway → processor",
         "{explained}"
     );
 
