@@ -367,6 +367,10 @@ fn strangers_are_refused() {
     assert_eq!(run.post("/i/run/go-on", "Content-Type: text/plain\r\n", "{}").0, 415);
     let rebound = "GET /i/run HTTP/1.1\r\nHost: evil.example.org\r\nConnection: close\r\n\r\n";
     assert_eq!(run.raw(rebound).0, 403);
+    let (_, list) = run.get("/", "");
+    assert!(list.contains("<time>2"), "it says when it was begun: {list}");
+    let (_, page) = run.get("/i/run", "");
+    assert!(page.contains(">This investigation has ended</h2>"), "not what goes on live");
     for path in ["/i/other", "/nowhere"] {
         let (status, answer) = run.get(path, "");
         assert!(status == 404 && answer.contains("\"error\""), "{answer}");

@@ -54,7 +54,7 @@ pub fn brief<B: Told>(entry: &Entry<B>) -> String {
             told => format!(", {} told", words::count(told, "neighbour", "neighbours")),
         };
         let (entity, why) = (clean(look.entity.as_str()), clean(&look.belief.summary));
-        return format!("{entity} is {}{told}: {why}", look.belief.label);
+        return format!("{entity} {}{told}: {why}", words::said_of(look.belief.label));
     }
     match body.opening() {
         Some(opening) => opened(&opening),

@@ -14,7 +14,8 @@ use eog_core::evidence::{EvidenceTime, Verdict};
 use eog_core::incident::{RecordedChange, Unusable};
 use eog_core::ledger::Refusal;
 use eog_core::{
-    BudgetKind, Conclusion, Diagnosis, EntityId, EvidenceKind, Finding, Spent, Timestamp, Window,
+    BudgetKind, Conclusion, Diagnosis, EntityId, EvidenceKind, Finding, Label, Spent, Timestamp,
+    Window,
 };
 
 pub use self::fork::fork;
@@ -108,6 +109,16 @@ pub fn finding(finding: &Finding) -> String {
 /// The query that gives a finding again, with its source in front unless it says so itself.
 pub fn query(source: &str, query: &str) -> String {
     if query.starts_with(source) { query.to_owned() } else { format!("{source}: {query}") }
+}
+
+/// What a label says of its entity: `is a symptom`.
+pub fn said_of(label: Label) -> &'static str {
+    match label {
+        Label::Healthy => "is healthy",
+        Label::Symptom => "is a symptom",
+        Label::Origin => "is an origin",
+        Label::Defer => "was deferred",
+    }
 }
 
 /// That nobody is a candidate although no origin was found: whoever was judged is healthy.

@@ -602,7 +602,7 @@ fn what_may_need_too_much_memory_is_refused_before_it_is_read() {
     let read = |allowed| Bundle::read_from(&folder, Some(allowed), &|| false).unwrap_err();
     let refused = read(1_000_000).to_string();
     assert!(
-        refused.contains("about 8.9 MB") && refused.contains("raise the limit, max_memory"),
+        refused.contains("about 8.1 MB") && refused.contains("raise the limit, max_memory"),
         "{refused}"
     );
     assert!(matches!(read(10_000_000), BundleError::Columns { .. }));

@@ -58,7 +58,7 @@ async fn an_investigation_is_a_task_where_the_client_has_tasks() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     };
-    assert!(message.starts_with("entry 1: ") && message.contains(" is defer"), "{message}");
+    assert!(message.starts_with("entry 1: ") && message.contains(" was deferred"), "{message}");
     held.allow(100);
     let done = wait(client.peer(), &id, |now| !matches!(now, TaskPayload::Working)).await;
     let TaskPayload::Completed { result } = done.payload else { panic!("{done:?}") };

@@ -123,7 +123,7 @@ eog.live = (place, replay) => {
   const grow = (entry) => {
     if (entry.seq < at) return;
     at = entry.seq + 1;
-    const words = entry.label ? `${entry.name} is ${entry.label}: ${entry.summary}` : entry.words;
+    const words = entry.label ? `${entry.name} ${eog.saidOf[entry.label]}: ${entry.summary}` : entry.words;
     const atEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 4;
     rows.append(eog.el("li", {}, eog.el("span", { class: "dim" }, `${entry.seq} `), words));
     while (rows.children.length > MAX_ROWS) rows.firstChild.remove();
@@ -145,7 +145,7 @@ eog.live = (place, replay) => {
     };
   };
   for (const step of eog.data.steps.slice(-20)) {
-    const words = step.label ? `${eog.text(step.name)} is ${step.label}: ${eog.text(step.summary)}` : eog.text(step.words);
+    const words = step.label ? `${eog.text(step.name)} ${eog.saidOf[step.label]}: ${eog.text(step.summary)}` : eog.text(step.words);
     rows.append(eog.el("li", {}, eog.el("span", { class: "dim" }, `${step.seq} `), words));
   }
   show(status);

@@ -113,7 +113,7 @@ eog.stepWords = (step, at, go) => {
   if (eog.text(step.words)) row("Recorded", eog.text(step.words));
   if (step.why !== undefined) row("Why now", eog.text(step.why), " ", step.from > 0 ? link(step.from) : "");
   const inbox = step.label ? eog.inbox(step, at) : [];
-  if (inbox.length) row("Had heard", `${inbox.slice(0, 8).map((one) => `${eog.text(one.name)} is ${one.label} (entry ${one.seq})`).join("; ")}${inbox.length > 8 ? ` and ${inbox.length - 8} more` : ""}`);
+  if (inbox.length) row("Had heard", `${inbox.slice(0, 8).map((one) => `${eog.text(one.name)} ${eog.saidOf[one.label]} (entry ${one.seq})`).join("; ")}${inbox.length > 8 ? ` and ${inbox.length - 8} more` : ""}`);
   const saw = step.saw ?? [];
   const unshown = step.unshown ? ` (${step.unshown} more in the ledger)` : "";
   if (step.label) row("Saw", saw.length ? eog.el("details", {}, eog.el("summary", {}, `${eog.count(saw.length + (step.unshown ?? 0), "piece", "pieces")} of evidence${unshown}`), eog.el("ul", { class: "plain" }, saw.map(eog.finding))) : `nothing on record${unshown}`);

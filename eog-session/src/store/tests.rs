@@ -179,6 +179,21 @@ fn how_it_began_survives_a_power_loss_before_there_is_a_journal() {
     assert!(survives(&steps, &file.with_file_name("people.json")), "{steps:#?}");
 }
 
+#[test]
+fn when_it_began_is_kept_and_may_be_missing() {
+    let all = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&all.path().join("state"), &[]).expect("opens");
+    let before = eog::Timestamp::now();
+    let id = store.create(&Began::new("x".to_owned(), "/x".into(), None)).expect("stores");
+    let began = store.began(&id).expect("it is there");
+    assert!(began.at.is_some_and(|at| at >= before), "{began:?}");
+    // As an earlier version wrote it.
+    store.set_began(&id, &Began { at: None, ..began }).expect("stores");
+    let file = store.folder(&id).join("investigation.json");
+    assert!(!std::fs::read_to_string(file).expect("text").contains("\"at\""));
+    assert_eq!(store.began(&id).expect("it is read all the same").at, None);
+}
+
 /// A disk on which no name can be made durable.
 #[derive(Debug)]
 struct Unsure;
