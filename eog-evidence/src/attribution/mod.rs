@@ -43,11 +43,13 @@ use crate::paths::{MAX_PATH_HOPS, Travel};
 use crate::responses::{Judged, Track};
 use crate::self_time::{self, Calls};
 use crate::series::{Periods, Series};
+use crate::shift::find_shift;
 use crate::ways::{Number, Ways};
 use asked::CallsAsSeen;
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
 use held_up::HeldUp;
+use replicas::Spread;
 pub use traces_alone::TraceAccounts;
 use trouble::Spot;
 
@@ -265,12 +267,19 @@ impl Attribution<'_> {
         let mut shares: Vec<(EntityId, f64, Burden)> = Vec::new();
         let start = self.ways.number(entity);
         let mut seen = BTreeSet::from_iter(start);
+        let called: BTreeSet<Number> = start.into_iter().flat_map(|one| self.callees_of(one)).collect();
         let mut queue: VecDeque<(Number, usize)> =
             start.into_iter().flat_map(|start| self.upstream(start)).map(|one| (one, 1)).collect();
         // What all replicas wait for may account for more than any of them.
-        let replicas = start.into_iter().flat_map(|start| self.replicas(start));
-        let behind: Vec<Number> = replicas.flat_map(|one| self.callees_of(one)).collect();
+        let replicas: Vec<Number> = start.into_iter().flat_map(|start| self.replicas(start)).collect();
+        let behind: Vec<Number> = replicas.iter().flat_map(|one| self.callees_of(*one)).collect();
         queue.extend(behind.into_iter().map(|one| (one, 2)));
+        // Of what all replicas have alike none of them is the cause; of what few of them have, the whole is not.
+        if start.and_then(|start| self.spread(start, kind)) == Some(Spread::Alike) {
+            seen.extend(replicas);
+        }
+        let wholes = self.wholes(entity, kind).into_iter();
+        seen.extend(wholes.filter(|(_, spread)| *spread == Spread::Uneven).map(|(whole, _)| whole));
         while let Some((number, hops)) = queue.pop_front() {
             let Some(neighbour) = self.ways.name(number).filter(|_| seen.insert(number)) else {
                 continue;
@@ -289,8 +298,10 @@ impl Attribution<'_> {
                         shares.push((neighbour.clone(), share, calls));
                         continue;
                     }
-                    complete = false;
-                    if hops < MAX_PATH_HOPS {
+                    // What it rests on and does not call, such as a node, is on no account.
+                    let is_known = !called.contains(&number) && self.is_as_usual(neighbour);
+                    complete &= is_known;
+                    if !is_known && hops < MAX_PATH_HOPS {
                         queue.extend(self.upstream(number).map(|further| (further, hops + 1)));
                     }
                     continue;
@@ -326,6 +337,20 @@ impl Attribution<'_> {
             findings.extend(self.slow_calls(entity, kind, &own));
         }
         findings
+    }
+
+    /// Whether an entity is measured, and all that is measured is as usual.
+    fn is_as_usual(&self, entity: &EntityId) -> bool {
+        let Some(measured) = (self.measured)(entity).filter(|one| !one.series.is_empty()) else {
+            return false;
+        };
+        let is_worse = |event: &EventRecord| {
+            self.periods.window.contains(event.time) && event.signal != Signal::Other
+        };
+        let shifted = |series: &&Series| {
+            find_shift(&series.points, &series.unit, &self.periods).is_some()
+        };
+        !measured.series.iter().any(shifted) && !measured.events.iter().any(is_worse)
     }
 
     /// What is known of an entity: by its own measurements or, where these are as usual, by those of its

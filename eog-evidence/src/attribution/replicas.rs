@@ -7,9 +7,24 @@ use std::collections::BTreeSet;
 
 use eog_core::EntityId;
 
-use super::Attribution;
+use super::burden::{Account, Weight};
+use super::{Attribution, Kind};
 use crate::paths::Travel;
+use crate::stats::{BEYOND_CHANCE, median};
 use crate::ways::Number;
+
+/// Replicas have as much as each other while none has more than so many times what the median has, or less than one part
+/// in so many.
+const ALIKE: f64 = 2.0;
+
+/// How what a whole has too much of is spread over its replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spread {
+    /// All of them have as much: what they share has it, none of them alone.
+    Alike,
+    /// Some of them have far more than others.
+    Uneven,
+}
 
 impl Attribution<'_> {
     /// Those that share the work of an entity, by name: effects come from them though they are not called, and
@@ -33,5 +48,47 @@ impl Attribution<'_> {
         let all: BTreeSet<Number> =
             shared.filter(|replicas| replicas.contains(&number)).flatten().collect();
         all.into_iter().filter_map(|one| self.ways.name(one)).collect()
+    }
+
+    /// How what a whole has too much of is spread over its replicas; nothing where few of them are measured, or none has
+    /// too much.
+    pub(super) fn spread(&self, whole: Number, kind: Kind) -> Option<Spread> {
+        let replicas = self.replicas(whole);
+        let names = replicas.iter().filter_map(|one| self.ways.name(*one));
+        let mut weights = BTreeSet::new();
+        let mut in_trouble = 0_usize;
+        let measured = names.filter_map(|name| match self.own_account(name, kind, Weight::Calls) {
+            Account::Burden(burden) => {
+                weights.insert(burden.weight);
+                in_trouble += usize::from(burden.stands_out());
+                Some(burden.total())
+            }
+            Account::Usual => Some(0.0),
+            Account::Unknown => None,
+        });
+        let totals: Vec<f64> = measured.collect();
+        let is_told = totals.len() > 1 && 2 * totals.len() >= replicas.len();
+        if !is_told || weights.len() != 1 || in_trouble == 0 {
+            return None;
+        }
+        let usual = median(totals.iter().copied())?;
+        // Of few failures some have twice as many by chance.
+        let chance = match kind {
+            Kind::Failures => BEYOND_CHANCE * usual.sqrt(),
+            Kind::Time => 0.0,
+        };
+        let most = (ALIKE * usual).max(usual + chance);
+        let least = (usual / ALIKE).min(usual - chance);
+        let is_alike = totals.iter().all(|total| (least..=most).contains(total));
+        let is_common = 2 * in_trouble > totals.len();
+        Some(if is_alike && is_common { Spread::Alike } else { Spread::Uneven })
+    }
+
+    /// Those of which an entity is a replica, with how what each has too much of is spread over its replicas.
+    pub(super) fn wholes(&self, entity: &EntityId, kind: Kind) -> Vec<(Number, Spread)> {
+        let Some(number) = self.ways.number(entity) else { return Vec::new() };
+        let onward = self.ways.lanes(Travel::Effects).onward.of(number);
+        let wholes = onward.filter(|whole| self.replicas(*whole).contains(&number));
+        wholes.filter_map(|whole| Some((whole, self.spread(whole, kind)?))).collect()
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use eog_core::{Anomaly, EntityId, Finding};
 
+use super::replicas::Spread;
 use super::{Attribution, Kind, notes};
 use crate::alarms::Alarms;
 use crate::paths::Travel;
@@ -42,7 +43,18 @@ impl Attribution<'_> {
             .map(|(callee, part)| (callee.clone(), share(callee, *part), *part))
             .take(super::MAX_NAMED)
             .collect();
-        let remainder = book.own_stands_out && held_up.is_none() && self.is_whole(entity, &books);
+        let mut shares = shares;
+        // What is its own is that of all replicas, where they have it alike.
+        let alike = self.wholes(entity, kind).into_iter().find(|(_, spread)| *spread == Spread::Alike);
+        let alike = alike.and_then(|(whole, _)| self.ways.name(whole)).filter(|_| book.own_stands_out);
+        if let Some(whole) = alike {
+            shares.push((whole.clone(), book.share(book.own), book.own));
+            shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        }
+        let remainder = alike.is_none()
+            && book.own_stands_out
+            && held_up.is_none()
+            && self.is_whole(entity, &books);
         let mut findings =
             notes::of_traced(entity, kind, book, shown, &shares, remainder, self.traces);
         let details = book.operations.iter();
