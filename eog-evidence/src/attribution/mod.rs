@@ -360,7 +360,11 @@ impl Attribution<'_> {
         if matches!(&own, Account::Burden(burden) if burden.stands_out()) {
             return own;
         }
-        self.seen_by_callers(entity, kind).map_or(own, Account::Burden)
+        match (self.seen_by_callers(entity, kind), own) {
+            (Some(seen), _) => Account::Burden(seen),
+            (None, Account::Unknown) if self.is_seen_as_usual(entity, kind) => Account::Usual,
+            (None, own) => own,
+        }
     }
 
     fn own_account(&self, entity: &EntityId, kind: Kind, weight: Weight) -> Account {
