@@ -280,6 +280,8 @@ impl Attribution<'_> {
         }
         let wholes = self.wholes(entity, kind).into_iter();
         seen.extend(wholes.filter(|(_, spread)| *spread == Spread::Uneven).map(|(whole, _)| whole));
+        let is_in_trouble = own.stands_out();
+        seen.extend(self.shared_with_the_well(entity, kind).into_iter().filter(|_| is_in_trouble));
         while let Some((number, hops)) = queue.pop_front() {
             let Some(neighbour) = self.ways.name(number).filter(|_| seen.insert(number)) else {
                 continue;

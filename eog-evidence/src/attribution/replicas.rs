@@ -91,4 +91,31 @@ impl Attribution<'_> {
         let wholes = onward.filter(|whole| self.replicas(*whole).contains(&number));
         wholes.filter_map(|whole| Some((whole, self.spread(whole, kind)?))).collect()
     }
+
+    /// Whom effects come from on an entity and, alike, on its siblings, some of which are as usual: these do not explain
+    /// what the siblings do not have.
+    pub(super) fn shared_with_the_well(&self, entity: &EntityId, kind: Kind) -> BTreeSet<Number> {
+        let mut shared = BTreeSet::new();
+        let wholes = self.wholes(entity, kind).into_iter();
+        for (whole, _) in wholes.filter(|(_, spread)| *spread == Spread::Uneven) {
+            let replicas = self.replicas(whole);
+            let mut well = replicas.iter().copied().filter(|one| self.is_well(*one, kind)).peekable();
+            if well.peek().is_none() {
+                continue;
+            }
+            let of_the_well = well.map(|one| self.upstream(one).collect::<BTreeSet<Number>>());
+            shared.extend(of_the_well.flatten());
+        }
+        shared
+    }
+
+    /// Whether an entity is measured, and has nothing too much.
+    fn is_well(&self, entity: Number, kind: Kind) -> bool {
+        let account = self.ways.name(entity).map(|name| self.own_account(name, kind, Weight::Calls));
+        match account {
+            Some(Account::Usual) => true,
+            Some(Account::Burden(burden)) => !burden.stands_out(),
+            Some(Account::Unknown) | None => false,
+        }
+    }
 }

@@ -54,7 +54,7 @@ impl Attribution<'_> {
         let remainder = alike.is_none()
             && book.own_stands_out
             && held_up.is_none()
-            && self.is_whole(entity, &books);
+            && self.is_whole(entity, &books, kind);
         let mut findings =
             notes::of_traced(entity, kind, book, shown, &shares, remainder, self.traces);
         let details = book.operations.iter();
@@ -176,13 +176,17 @@ impl Attribution<'_> {
 
     /// Whether nobody upstream can hold what is left: calls to those whom the entity calls were recorded, or they are
     /// recorded to be as usual; and whatever else it rests on, such as a workload or a node, is measured.
-    fn is_whole(&self, entity: &EntityId, books: &Books) -> bool {
+    fn is_whole(&self, entity: &EntityId, books: &Books, kind: Kind) -> bool {
+        let shared = self.shared_with_the_well(entity, kind);
+        let is_shared = |other: &EntityId| {
+            self.ways.number(other).is_some_and(|number| shared.contains(&number))
+        };
         let traced: BTreeSet<&EntityId> =
             self.calls.into_iter().flat_map(|calls| calls.callees(entity)).collect();
         let called: BTreeSet<&EntityId> = self.callees(entity).collect();
         let calls_tell = called.iter().all(|callee| {
             let is_usual = || books.get(callee).is_some_and(|book: &Book| !book.stands_out);
-            traced.contains(callee) || is_usual()
+            traced.contains(callee) || is_usual() || is_shared(callee)
         });
         let rests_on = self.ways.number(entity).into_iter().flat_map(|at| self.upstream(at));
         let mut rests_on = rests_on.filter_map(|at| self.ways.name(at));
