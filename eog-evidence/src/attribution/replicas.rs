@@ -118,4 +118,16 @@ impl Attribution<'_> {
             Some(Account::Unknown) | None => false,
         }
     }
+
+    /// Whether a change of an entity alone cannot be what alerts tell of: it is one of several replicas, and all have as
+    /// much, or others have it and this one does not.
+    pub(crate) fn is_cleared(&self, entity: &EntityId) -> bool {
+        let Some(number) = self.ways.number(entity) else { return false };
+        let kinds = self.asked.kinds.iter();
+        let told: Vec<bool> = kinds
+            .flat_map(|kind| self.wholes(entity, *kind).into_iter().map(move |(_, spread)| (*kind, spread)))
+            .map(|(kind, spread)| spread == Spread::Alike || self.is_well(number, kind))
+            .collect();
+        !told.is_empty() && told.into_iter().all(|is_cleared| is_cleared)
+    }
 }

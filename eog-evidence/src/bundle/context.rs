@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use eog_core::contract::Coverage;
+use eog_core::contract::{Coverage, Route};
 use eog_core::evidence::{Signal, Trend};
 use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceId, EvidenceKind,
@@ -158,8 +158,15 @@ impl BundleContext {
         findings.extend(self.told_by_others(request, &mut omitted));
         findings.sort_by(strongest_first);
         // Notes keep their own order: it is the same for every entity on a path.
-        let Notes { findings: mut notes, routes } = self.effects.notes(&request.entity);
-        notes.extend(self.attributed(request));
+        let Notes { findings: mut notes, mut routes } = self.effects.notes(&request.entity);
+        self.attribute(request.window, |attribution| {
+            let is_cleared = |route: &Route| {
+                route.hops.first().is_some_and(|changed| attribution.is_cleared(changed))
+            };
+            let cleared: Vec<Route> = routes.extract_if(.., |route| is_cleared(route)).collect();
+            notes.retain(|note| cleared.iter().all(|route| route.finding != *note.id()));
+            notes.extend(attribution.findings(&request.entity));
+        });
         let changes = findings.iter().take_while(|finding| class(finding) == Class::Change).count();
         findings.splice(changes..changes, notes);
         let mut context = page(findings, request.page, omitted);
@@ -246,8 +253,8 @@ impl BundleContext {
             .collect()
     }
 
-    /// Who upstream accounts for what the entity shows.
-    fn attributed(&self, request: &ContextRequest) -> Vec<Finding> {
+    /// Asks who accounts for what entities show.
+    fn attribute(&self, window: Window, ask: impl FnOnce(&Attribution<'_>)) {
         let measured = |entity: &EntityId| {
             let Some(telemetry) = self.bundle.telemetry.get(entity) else {
                 let heard = self.heard.series(entity);
@@ -262,14 +269,14 @@ impl BundleContext {
         let attribution = Attribution {
             ways: &self.ways,
             anomalies: &self.bundle.anomalies,
-            periods: self.periods(request.window),
+            periods: self.periods(window),
             asked: &self.asked,
             measured: &measured,
             books: &self.books,
             calls: Some(&self.calls),
             traces: "spans.csv",
         };
-        attribution.findings(&request.entity)
+        ask(&attribution);
     }
 
     /// What is compared. Without a given baseline, it ends with the first measured harm upstream of
