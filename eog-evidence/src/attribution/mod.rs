@@ -275,18 +275,21 @@ impl Attribution<'_> {
         let behind: Vec<Number> = replicas.iter().flat_map(|one| self.callees_of(*one)).collect();
         queue.extend(behind.into_iter().map(|one| (one, 2)));
         // Of what all replicas have alike none of them is the cause; of what few of them have, the whole is not.
-        if start.and_then(|start| self.spread(start, kind)) == Some(Spread::Alike) {
-            seen.extend(replicas);
-        }
-        let wholes = self.wholes(entity, kind).into_iter();
-        seen.extend(wholes.filter(|(_, spread)| *spread == Spread::Uneven).map(|(whole, _)| whole));
+        let are_alike = start.and_then(|start| self.spread(start, kind)) == Some(Spread::Alike);
+        seen.extend(replicas.iter().filter(|_| are_alike));
+        let wholes = self.wholes(entity, kind);
+        let is_one_of_many = wholes.iter().any(|(_, spread)| *spread == Spread::Alike);
+        let uneven = wholes.iter().filter(|(_, spread)| *spread == Spread::Uneven);
+        seen.extend(uneven.map(|(whole, _)| whole));
         let is_in_trouble = own.stands_out();
         seen.extend(self.shared_with_the_well(entity, kind).into_iter().filter(|_| is_in_trouble));
         while let Some((number, hops)) = queue.pop_front() {
             let Some(neighbour) = self.ways.name(number).filter(|_| seen.insert(number)) else {
                 continue;
             };
-            let by_calls = self.share_by_calls(entity, neighbour, kind);
+            let by_calls = self.share_by_calls(entity, neighbour, kind).or_else(|| {
+                are_alike.then(|| self.share_by_replicas(&replicas, neighbour, kind))?
+            });
             let by_calls = by_calls.map(|(share, calls)| (if shown { share } else { 0.0 }, calls));
             let theirs = match account(neighbour, Weight::Calls) {
                 Account::Burden(theirs) => theirs,
@@ -330,7 +333,10 @@ impl Attribution<'_> {
         }
         shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         shares.truncate(MAX_NAMED);
-        let remainder = own.stands_out() && complete && self.held_up_by(entity).is_none();
+        let remainder = own.stands_out()
+            && complete
+            && !is_one_of_many
+            && self.held_up_by(entity).is_none();
         if shares.is_empty() && !remainder {
             return Vec::new();
         }

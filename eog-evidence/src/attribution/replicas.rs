@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use eog_core::EntityId;
 
-use super::burden::{Account, Weight};
+use super::burden::{Account, Burden, Weight};
 use super::{Attribution, Kind};
 use crate::paths::Travel;
 use crate::stats::{BEYOND_CHANCE, median};
@@ -119,15 +119,37 @@ impl Attribution<'_> {
         }
     }
 
-    /// Whether a change of an entity alone cannot be what alerts tell of: it is one of several replicas, and all have as
-    /// much, or others have it and this one does not.
+    /// Whether a change of an entity cannot be what alerts tell of: it has no part in that, though it is measured; or it
+    /// is one of several replicas, and all have as much, or others have it and this one does not; or it is what they
+    /// share, and some of them do not have it.
     pub(crate) fn is_cleared(&self, entity: &EntityId) -> bool {
         let Some(number) = self.ways.number(entity) else { return false };
         let kinds = self.asked.kinds.iter();
-        let told: Vec<bool> = kinds
-            .flat_map(|kind| self.wholes(entity, *kind).into_iter().map(move |(_, spread)| (*kind, spread)))
-            .map(|(kind, spread)| spread == Spread::Alike || self.is_well(number, kind))
-            .collect();
-        !told.is_empty() && told.into_iter().all(|is_cleared| is_cleared)
+        let as_replica = kinds.clone().flat_map(|kind| {
+            let wholes = self.wholes(entity, *kind).into_iter();
+            wholes.map(|(_, spread)| spread == Spread::Alike || self.is_well(number, *kind))
+        });
+        let as_whole = kinds.filter_map(|kind| {
+            let mut replicas = self.replicas(number).into_iter();
+            let spread = self.spread(number, *kind)?;
+            Some(spread == Spread::Uneven && replicas.any(|one| self.is_well(one, *kind)))
+        });
+        let told: Vec<bool> = as_replica.chain(as_whole).collect();
+        !told.is_empty() && told.into_iter().all(|is_cleared| is_cleared) || self.has_no_part(entity)
+    }
+
+    /// How much of what all replicas of an entity have calls of theirs account for: of what each of them says, the middle.
+    pub(super) fn share_by_replicas(
+        &self,
+        replicas: &[Number],
+        callee: &EntityId,
+        kind: Kind,
+    ) -> Option<(f64, Burden)> {
+        let names = replicas.iter().filter_map(|one| self.ways.name(*one));
+        let mut told: Vec<(f64, Burden)> =
+            names.filter_map(|name| self.share_by_calls(name, callee, kind)).collect();
+        told.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let middle = told.len() / 2;
+        told.into_iter().nth(middle)
     }
 }
