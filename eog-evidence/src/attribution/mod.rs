@@ -29,6 +29,7 @@ mod tests;
 mod traced;
 mod traces_alone;
 mod trouble;
+mod unanswered;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -173,6 +174,7 @@ struct Kept {
     seen: BTreeMap<Kind, Arc<CallsAsSeen>>,
     loses_spans: BTreeMap<EntityId, bool>,
     held_up: BTreeMap<EntityId, Option<HeldUp>>,
+    unanswered: BTreeMap<EntityId, Option<Burden>>,
     spots: Option<Arc<BTreeMap<EntityId, Spot>>>,
     tracks: BTreeMap<(Number, Timestamp), Arc<Vec<Track>>>,
     goes_on: BTreeMap<Timestamp, bool>,
@@ -215,6 +217,8 @@ pub(crate) struct Attribution<'a> {
     pub(crate) asked: &'a Asked,
     /// The telemetry of an entity; nothing when there is none at all.
     pub(crate) measured: &'a dyn Fn(&EntityId) -> Option<Measured<'a>>,
+    /// Whether calls of one entity to another are recorded to fail, in lines or spans.
+    pub(crate) calls_fail: &'a dyn Fn(&EntityId, &EntityId) -> bool,
     pub(crate) books: &'a Books,
     /// Traced calls, if there are any.
     pub(crate) calls: Option<&'a Calls>,
@@ -368,7 +372,8 @@ impl Attribution<'_> {
         if matches!(&own, Account::Burden(burden) if burden.stands_out()) {
             return own;
         }
-        match (self.seen_by_callers(entity, kind), own) {
+        let unanswered = || self.unanswered(entity).filter(|_| kind == Kind::Failures);
+        match (self.seen_by_callers(entity, kind).or_else(unanswered), own) {
             (Some(seen), _) => Account::Burden(seen),
             (None, Account::Unknown) if self.is_seen_as_usual(entity, kind) => Account::Usual,
             (None, own) => own,

@@ -57,7 +57,7 @@ impl Attribution<'_> {
         let names = replicas.iter().filter_map(|one| self.ways.name(*one));
         let mut weights = BTreeSet::new();
         let mut in_trouble = 0_usize;
-        let measured = names.filter_map(|name| match self.own_account(name, kind, Weight::Calls) {
+        let measured = names.filter_map(|name| match self.account(name, kind, Weight::Calls) {
             Account::Burden(burden) => {
                 weights.insert(burden.weight);
                 in_trouble += usize::from(burden.stands_out());
@@ -111,7 +111,7 @@ impl Attribution<'_> {
 
     /// Whether an entity is measured, and has nothing too much.
     fn is_well(&self, entity: Number, kind: Kind) -> bool {
-        let account = self.ways.name(entity).map(|name| self.own_account(name, kind, Weight::Calls));
+        let account = self.ways.name(entity).map(|name| self.account(name, kind, Weight::Calls));
         match account {
             Some(Account::Usual) => true,
             Some(Account::Burden(burden)) => !burden.stands_out(),

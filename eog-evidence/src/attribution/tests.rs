@@ -175,6 +175,7 @@ impl World {
             periods,
             asked: &asked,
             measured: &measured,
+            calls_fail: &|_, _| false,
             books: &Books::default(),
             calls: Some(&calls),
             traces: "spans.csv",

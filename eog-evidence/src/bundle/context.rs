@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use eog_core::contract::{Coverage, Route};
-use eog_core::evidence::{Signal, Trend};
+use eog_core::evidence::{PeerRole, Signal, Trend};
 use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceId, EvidenceKind,
     Failure, Finding, LocalContext, Timestamp, Window,
@@ -266,7 +266,9 @@ impl BundleContext {
                 events: &telemetry.events,
             })
         };
+        let calls_fail = |caller: &EntityId, callee: &EntityId| self.calls_fail(caller, callee, window);
         let attribution = Attribution {
+            calls_fail: &calls_fail,
             ways: &self.ways,
             anomalies: &self.bundle.anomalies,
             periods: self.periods(window),
@@ -277,6 +279,23 @@ impl BundleContext {
             traces: "spans.csv",
         };
         ask(&attribution);
+    }
+
+    /// Whether lines or spans of one entity tell that its calls to another fail more often.
+    fn calls_fail(&self, caller: &EntityId, callee: &EntityId, window: Window) -> bool {
+        let Some(telemetry) = self.bundle.telemetry.get(caller) else { return false };
+        let periods = self.periods(window);
+        let lines = LinesRecorded { ordinary: self.lines, holes: &self.holes };
+        let logs = telemetry.logs.findings_within(lines, &periods, "logs.csv", &mut Vec::new());
+        let traced = span_series(&telemetry.spans);
+        let spans = traced
+            .iter()
+            .filter_map(|series| shift_finding(series, &periods, "spans.csv", &query(series)));
+        logs.into_iter().chain(spans).any(|finding| {
+            let to = finding.peer.as_ref().filter(|peer| peer.role == PeerRole::Callee);
+            (finding.signal, finding.trend) == (Signal::Errors, Trend::Rising)
+                && to.is_some_and(|to| to.entity == *callee)
+        })
     }
 
     /// What is compared. Without a given baseline, it ends with the first measured harm upstream of
