@@ -137,10 +137,17 @@ impl Attribution<'_> {
             let within = waited.get(&way.callee).copied().unwrap_or(0.0).max(own(way.callee));
             Way { each: if way.each > 0.0 { (way.each - within).max(0.0) } else { 0.0 }, ..*way }
         });
+        // Replicas call as one: what is slow for all of them to everybody is theirs together.
+        let of_whole = |place: usize| {
+            let whole = names.get(place).and_then(|name| self.whole_of(name));
+            whole.and_then(|whole| names.binary_search(whole).ok()).unwrap_or(place)
+        };
+        let net = net.map(|way| Way { caller: of_whole(way.caller), ..way });
         let owners = belongs_to(&net.collect::<Vec<_>>(), &[]);
         for (way, owner) in all.iter().zip(owners) {
             let burden = burdens.remove(&(way.caller, way.callee));
-            let Some(burden) = burden.filter(|_| owner != Some(way.caller)) else { continue };
+            let by_caller = owner == Some(of_whole(way.caller));
+            let Some(burden) = burden.filter(|_| !by_caller) else { continue };
             let (Some(caller), Some(callee)) = (names.get(way.caller), names.get(way.callee))
             else {
                 continue;

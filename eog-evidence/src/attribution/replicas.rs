@@ -40,6 +40,14 @@ impl Attribution<'_> {
         if all.len() > 1 { all } else { Vec::new() }
     }
 
+    /// The first by name of those of which an entity is a replica.
+    pub(super) fn whole_of(&self, entity: &EntityId) -> Option<&EntityId> {
+        let number = self.ways.number(entity)?;
+        let onward = self.ways.lanes(Travel::Effects).onward.of(number);
+        let wholes = onward.filter(|whole| self.replicas(*whole).contains(&number));
+        wholes.filter_map(|whole| self.ways.name(whole)).min()
+    }
+
     /// The entity and all who share the same work with it.
     pub(super) fn siblings(&self, entity: &EntityId) -> Vec<&EntityId> {
         let Some(number) = self.ways.number(entity) else { return Vec::new() };
