@@ -50,6 +50,7 @@ use asked::CallsAsSeen;
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
 use held_up::HeldUp;
+use notes::during_burden;
 use replicas::Spread;
 pub use traces_alone::TraceAccounts;
 use trouble::Spot;
@@ -283,8 +284,7 @@ impl Attribution<'_> {
         seen.extend(replicas.iter().filter(|_| are_alike));
         let wholes = self.wholes(entity, kind);
         let is_one_of_many = wholes.iter().any(|(_, spread)| *spread == Spread::Alike);
-        let uneven = wholes.iter().filter(|(_, spread)| *spread == Spread::Uneven);
-        seen.extend(uneven.map(|(whole, _)| whole));
+        seen.extend(wholes.iter().map(|(whole, _)| whole));
         let is_in_trouble = own.stands_out();
         seen.extend(self.shared_with_the_well(entity, kind).into_iter().filter(|_| is_in_trouble));
         while let Some((number, hops)) = queue.pop_front() {
@@ -341,10 +341,13 @@ impl Attribution<'_> {
             && complete
             && !is_one_of_many
             && self.held_up_by(entity).is_none();
-        if shares.is_empty() && !remainder {
+        let told = if own.stands_out() { wholes.as_slice() } else { &[] };
+        if shares.is_empty() && !remainder && told.is_empty() {
             return Vec::new();
         }
         let mut findings = notes::of_account(entity, kind, &own, shown, &shares, remainder);
+        // What replicas have of somebody else the whole has, too.
+        self.add_wholes(&mut findings, entity, kind, (told, 1.0), during_burden(&own));
         if !shown {
             findings.extend(self.slow_calls(entity, kind, &own));
         }

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::EntityId;
+use eog_core::evidence::EvidenceTime;
+use eog_core::{EntityId, EvidenceKind, Finding};
 
 use super::burden::{Account, Burden, Weight};
-use super::{Attribution, Kind};
+use super::{Attribution, Kind, notes};
 use crate::paths::Travel;
 use crate::stats::{BEYOND_CHANCE, median};
 use crate::ways::Number;
@@ -159,5 +160,28 @@ impl Attribution<'_> {
         told.sort_by(|a, b| a.0.total_cmp(&b.0));
         let middle = told.len() / 2;
         told.into_iter().nth(middle)
+    }
+
+    /// Adds a note on each of those of which an entity is a replica: what is left of what it has is that of all replicas
+    /// where they have it alike, else it is its own.
+    pub(super) fn add_wholes(
+        &self,
+        findings: &mut Vec<Finding>,
+        entity: &EntityId,
+        kind: Kind,
+        (wholes, left): (&[(Number, Spread)], f64),
+        time: EvidenceTime,
+    ) {
+        for (whole, spread) in wholes {
+            let Some(name) = self.ways.name(*whole) else { continue };
+            let share = if *spread == Spread::Alike { left } else { 0.0 };
+            let note = notes::of_whole(entity, name, kind, (*spread, share), time);
+            let is_less = |finding: &Finding| {
+                let told = finding.quantity.as_ref().map_or(0.0, |quantity| quantity.observed);
+                finding.kind == EvidenceKind::Note && told < share
+            };
+            let place = findings.iter().position(is_less).unwrap_or(findings.len());
+            findings.insert(place, note);
+        }
     }
 }

@@ -10,6 +10,7 @@ use super::{Attribution, Kind, notes};
 use crate::alarms::Alarms;
 use crate::paths::Travel;
 use crate::self_time::{Book, Books, Calls};
+use crate::shift::during;
 
 /// Who has less than a tenth of what is bad about requests is not named.
 const MINOR: f64 = 0.1;
@@ -43,20 +44,18 @@ impl Attribution<'_> {
             .map(|(callee, part)| (callee.clone(), share(callee, *part), *part))
             .take(super::MAX_NAMED)
             .collect();
-        let mut shares = shares;
         // What is its own is that of all replicas, where they have it alike.
-        let alike = self.wholes(entity, kind).into_iter().find(|(_, spread)| *spread == Spread::Alike);
-        let alike = alike.and_then(|(whole, _)| self.ways.name(whole)).filter(|_| book.own_stands_out);
-        if let Some(whole) = alike {
-            shares.push((whole.clone(), book.share(book.own), book.own));
-            shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-        }
-        let remainder = alike.is_none()
+        let wholes = self.wholes(entity, kind);
+        let is_one_of_many = wholes.iter().any(|(_, spread)| *spread == Spread::Alike);
+        let remainder = !is_one_of_many
             && book.own_stands_out
             && held_up.is_none()
             && self.is_whole(entity, &books, kind);
         let mut findings =
             notes::of_traced(entity, kind, book, shown, &shares, remainder, self.traces);
+        let told = if book.own_stands_out { wholes.as_slice() } else { &[] };
+        let time = during(book.time.0, book.time.1);
+        self.add_wholes(&mut findings, entity, kind, (told, book.share(book.own)), time);
         let details = book.operations.iter();
         findings.extend(details.map(|one| notes::of_detail(entity, kind, one, self.traces)));
         Some(findings)
