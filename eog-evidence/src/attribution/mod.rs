@@ -176,6 +176,7 @@ struct Kept {
     loses_spans: BTreeMap<EntityId, bool>,
     held_up: BTreeMap<EntityId, Option<HeldUp>>,
     unanswered: BTreeMap<EntityId, Option<Burden>>,
+    cleared: BTreeMap<EntityId, bool>,
     spots: Option<Arc<BTreeMap<EntityId, Spot>>>,
     tracks: BTreeMap<(Number, Timestamp), Arc<Vec<Track>>>,
     goes_on: BTreeMap<Timestamp, bool>,
@@ -272,11 +273,13 @@ impl Attribution<'_> {
         let mut shares: Vec<(EntityId, f64, Burden)> = Vec::new();
         let start = self.ways.number(entity);
         let mut seen = BTreeSet::from_iter(start);
-        let called: BTreeSet<Number> = start.into_iter().flat_map(|one| self.callees_of(one)).collect();
+        let called: BTreeSet<Number> =
+            start.into_iter().flat_map(|one| self.callees_of(one)).collect();
         let mut queue: VecDeque<(Number, usize)> =
             start.into_iter().flat_map(|start| self.upstream(start)).map(|one| (one, 1)).collect();
         // What all replicas wait for may account for more than any of them.
-        let replicas: Vec<Number> = start.into_iter().flat_map(|start| self.replicas(start)).collect();
+        let replicas: Vec<Number> =
+            start.into_iter().flat_map(|start| self.replicas(start)).collect();
         let behind: Vec<Number> = replicas.iter().flat_map(|one| self.callees_of(*one)).collect();
         queue.extend(behind.into_iter().map(|one| (one, 2)));
         // Of what all replicas have alike none of them is the cause; of what few of them have, the whole is not.
@@ -337,10 +340,8 @@ impl Attribution<'_> {
         }
         shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         shares.truncate(MAX_NAMED);
-        let remainder = own.stands_out()
-            && complete
-            && !is_one_of_many
-            && self.held_up_by(entity).is_none();
+        let remainder =
+            own.stands_out() && complete && !is_one_of_many && self.held_up_by(entity).is_none();
         let told = if own.stands_out() { wholes.as_slice() } else { &[] };
         if shares.is_empty() && !remainder && told.is_empty() {
             return Vec::new();
@@ -362,9 +363,8 @@ impl Attribution<'_> {
         let is_worse = |event: &EventRecord| {
             self.periods.window.contains(event.time) && event.signal != Signal::Other
         };
-        let shifted = |series: &&Series| {
-            find_shift(&series.points, &series.unit, &self.periods).is_some()
-        };
+        let shifted =
+            |series: &&Series| find_shift(&series.points, &series.unit, &self.periods).is_some();
         !measured.series.iter().any(shifted) && !measured.events.iter().any(is_worse)
     }
 

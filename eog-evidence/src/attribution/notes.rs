@@ -6,11 +6,11 @@ use eog_core::incident::to_the_second;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
 use super::Kind;
-use super::replicas::Spread;
 use super::burden::{Burden, Weight};
 use super::crowding::Crowding;
 use super::deviation::Deviation;
 use super::held_up::{Full, HeldUp};
+use super::replicas::Spread;
 use crate::responses::MIN_CASES;
 use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;

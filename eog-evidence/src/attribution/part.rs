@@ -71,7 +71,9 @@ impl Attribution<'_> {
         let parts = self.parts(entity);
         let passed = |note: &Finding| {
             let quantity = note.quantity.as_ref();
-            quantity.map_or(1.0, |quantity| quantity.observed.max(quantity.baseline.unwrap_or_default()))
+            quantity.map_or(1.0, |quantity| {
+                quantity.observed.max(quantity.baseline.unwrap_or_default())
+            })
         };
         !parts.is_empty()
             && parts.iter().all(|note| passed(note) < MINOR)

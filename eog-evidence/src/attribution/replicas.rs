@@ -108,7 +108,8 @@ impl Attribution<'_> {
         let wholes = self.wholes(entity, kind).into_iter();
         for (whole, _) in wholes.filter(|(_, spread)| *spread == Spread::Uneven) {
             let replicas = self.replicas(whole);
-            let mut well = replicas.iter().copied().filter(|one| self.is_well(*one, kind)).peekable();
+            let mut well =
+                replicas.iter().copied().filter(|one| self.is_well(*one, kind)).peekable();
             if well.peek().is_none() {
                 continue;
             }
@@ -132,6 +133,18 @@ impl Attribution<'_> {
     /// is one of several replicas, and all have as much, or others have it and this one does not; or it is what they
     /// share, and some of them do not have it.
     pub(crate) fn is_cleared(&self, entity: &EntityId) -> bool {
+        let find = |kept: &super::Kept| kept.cleared.get(entity).copied();
+        self.books.or_else(
+            &self.periods,
+            find,
+            || self.clear(entity),
+            |kept, is_cleared| {
+                kept.cleared.insert(entity.clone(), is_cleared);
+            },
+        )
+    }
+
+    fn clear(&self, entity: &EntityId) -> bool {
         let Some(number) = self.ways.number(entity) else { return false };
         let kinds = self.asked.kinds.iter();
         let as_replica = kinds.clone().flat_map(|kind| {
@@ -144,7 +157,8 @@ impl Attribution<'_> {
             Some(spread == Spread::Uneven && replicas.any(|one| self.is_well(one, *kind)))
         });
         let told: Vec<bool> = as_replica.chain(as_whole).collect();
-        !told.is_empty() && told.into_iter().all(|is_cleared| is_cleared) || self.has_no_part(entity)
+        !told.is_empty() && told.into_iter().all(|is_cleared| is_cleared)
+            || self.has_no_part(entity)
     }
 
     /// How much of what all replicas of an entity have calls of theirs account for: of what each of them says, the middle.

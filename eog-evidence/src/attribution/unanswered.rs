@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::evidence::{Signal, Trend};
 use eog_core::EntityId;
+use eog_core::evidence::{Signal, Trend};
 
 use super::burden::{self, Account, Burden, Weight, longest};
 use super::{Attribution, Kind, Measured};
@@ -43,7 +43,8 @@ impl Attribution<'_> {
         if !is_most {
             return None;
         }
-        let missing = traffic.points.iter().map(|(at, value)| (*at, (shift.baseline - value).max(0.0)));
+        let missing =
+            traffic.points.iter().map(|(at, value)| (*at, (shift.baseline - value).max(0.0)));
         let series = Series {
             metric: "requests that no longer arrive".into(),
             signal: Signal::Errors,

@@ -266,7 +266,8 @@ impl BundleContext {
                 events: &telemetry.events,
             })
         };
-        let calls_fail = |caller: &EntityId, callee: &EntityId| self.calls_fail(caller, callee, window);
+        let calls_fail =
+            |caller: &EntityId, callee: &EntityId| self.calls_fail(caller, callee, window);
         let attribution = Attribution {
             calls_fail: &calls_fail,
             ways: &self.ways,
