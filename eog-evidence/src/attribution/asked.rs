@@ -3,7 +3,7 @@
 //! It says what the callee itself does not: that it is far away, does not get to its work, or measures nothing.
 //! Where calls to everybody became slow, though, that is the caller's own trouble.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::evidence::PeerRole;
 use eog_core::{EntityId, Finding};
@@ -21,6 +21,8 @@ pub(super) struct CallsAsSeen {
     calls: BTreeMap<(EntityId, EntityId), Burden>,
     /// Of those to one callee the one with most, by callee.
     to: BTreeMap<EntityId, Burden>,
+    /// Whoever is called, and measured by a caller.
+    measured: BTreeSet<EntityId>,
 }
 
 impl CallsAsSeen {
@@ -38,6 +40,12 @@ impl Attribution<'_> {
     /// What callers see of an entity, where it stands out and is not their own trouble.
     pub(super) fn seen_by_callers(&self, entity: &EntityId, kind: Kind) -> Option<Burden> {
         self.calls_as_seen(kind).to.get(entity).cloned()
+    }
+
+    /// Whether callers measured their calls to an entity, and none of them stands out but for trouble of the caller.
+    pub(super) fn is_seen_as_usual(&self, entity: &EntityId, kind: Kind) -> bool {
+        let seen = self.calls_as_seen(kind);
+        seen.measured.contains(entity) && !seen.to.contains_key(entity)
     }
 
     /// The share of what an entity has too much of that its own measurements of calls to another account
@@ -101,10 +109,12 @@ impl Attribution<'_> {
         let names = self.ways.names();
         let mut burdens: BTreeMap<(usize, usize), Burden> = BTreeMap::new();
         let mut all: Vec<Way> = Vec::new();
+        let mut seen = CallsAsSeen::default();
         for (caller, name) in names.iter().enumerate() {
             let Some(measured) = (self.measured)(name) else { continue };
             for (callee, calls) in calls_by_callee(&measured, kind) {
                 let Ok(callee) = names.binary_search(callee) else { continue };
+                seen.measured.extend(names.get(callee).cloned());
                 let burden = self.burden_of_calls(&calls, kind, name);
                 let each = burden.as_ref().map_or(0.0, |burden| burden.observed - burden.usual);
                 all.push(Way { caller, callee, each, calls: 1.0 });
@@ -127,11 +137,17 @@ impl Attribution<'_> {
             let within = waited.get(&way.callee).copied().unwrap_or(0.0).max(own(way.callee));
             Way { each: if way.each > 0.0 { (way.each - within).max(0.0) } else { 0.0 }, ..*way }
         });
+        // Replicas call as one: what is slow for all of them to everybody is theirs together.
+        let of_whole = |place: usize| {
+            let whole = names.get(place).and_then(|name| self.whole_of(name));
+            whole.and_then(|whole| names.binary_search(whole).ok()).unwrap_or(place)
+        };
+        let net = net.map(|way| Way { caller: of_whole(way.caller), ..way });
         let owners = belongs_to(&net.collect::<Vec<_>>(), &[]);
-        let mut seen = CallsAsSeen::default();
         for (way, owner) in all.iter().zip(owners) {
             let burden = burdens.remove(&(way.caller, way.callee));
-            let Some(burden) = burden.filter(|_| owner != Some(way.caller)) else { continue };
+            let by_caller = owner == Some(of_whole(way.caller));
+            let Some(burden) = burden.filter(|_| !by_caller) else { continue };
             let (Some(caller), Some(callee)) = (names.get(way.caller), names.get(way.callee))
             else {
                 continue;

@@ -29,6 +29,7 @@ mod tests;
 mod traced;
 mod traces_alone;
 mod trouble;
+mod unanswered;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -43,11 +44,14 @@ use crate::paths::{MAX_PATH_HOPS, Travel};
 use crate::responses::{Judged, Track};
 use crate::self_time::{self, Calls};
 use crate::series::{Periods, Series};
+use crate::shift::find_shift;
 use crate::ways::{Number, Ways};
 use asked::CallsAsSeen;
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
 use held_up::HeldUp;
+use notes::during_burden;
+use replicas::Spread;
 pub use traces_alone::TraceAccounts;
 use trouble::Spot;
 
@@ -171,6 +175,8 @@ struct Kept {
     seen: BTreeMap<Kind, Arc<CallsAsSeen>>,
     loses_spans: BTreeMap<EntityId, bool>,
     held_up: BTreeMap<EntityId, Option<HeldUp>>,
+    unanswered: BTreeMap<EntityId, Option<Burden>>,
+    cleared: BTreeMap<EntityId, bool>,
     spots: Option<Arc<BTreeMap<EntityId, Spot>>>,
     tracks: BTreeMap<(Number, Timestamp), Arc<Vec<Track>>>,
     goes_on: BTreeMap<Timestamp, bool>,
@@ -213,6 +219,8 @@ pub(crate) struct Attribution<'a> {
     pub(crate) asked: &'a Asked,
     /// The telemetry of an entity; nothing when there is none at all.
     pub(crate) measured: &'a dyn Fn(&EntityId) -> Option<Measured<'a>>,
+    /// Whether calls of one entity to another are recorded to fail, in lines or spans.
+    pub(crate) calls_fail: &'a dyn Fn(&EntityId, &EntityId) -> bool,
     pub(crate) books: &'a Books,
     /// Traced calls, if there are any.
     pub(crate) calls: Option<&'a Calls>,
@@ -265,17 +273,30 @@ impl Attribution<'_> {
         let mut shares: Vec<(EntityId, f64, Burden)> = Vec::new();
         let start = self.ways.number(entity);
         let mut seen = BTreeSet::from_iter(start);
+        let called: BTreeSet<Number> =
+            start.into_iter().flat_map(|one| self.callees_of(one)).collect();
         let mut queue: VecDeque<(Number, usize)> =
             start.into_iter().flat_map(|start| self.upstream(start)).map(|one| (one, 1)).collect();
         // What all replicas wait for may account for more than any of them.
-        let replicas = start.into_iter().flat_map(|start| self.replicas(start));
-        let behind: Vec<Number> = replicas.flat_map(|one| self.callees_of(one)).collect();
+        let replicas: Vec<Number> =
+            start.into_iter().flat_map(|start| self.replicas(start)).collect();
+        let behind: Vec<Number> = replicas.iter().flat_map(|one| self.callees_of(*one)).collect();
         queue.extend(behind.into_iter().map(|one| (one, 2)));
+        // Of what all replicas have alike none of them is the cause; of what few of them have, the whole is not.
+        let are_alike = start.and_then(|start| self.spread(start, kind)) == Some(Spread::Alike);
+        seen.extend(replicas.iter().filter(|_| are_alike));
+        let wholes = self.wholes(entity, kind);
+        let is_one_of_many = wholes.iter().any(|(_, spread)| *spread == Spread::Alike);
+        seen.extend(wholes.iter().map(|(whole, _)| whole));
+        let is_in_trouble = own.stands_out();
+        seen.extend(self.shared_with_the_well(entity, kind).into_iter().filter(|_| is_in_trouble));
         while let Some((number, hops)) = queue.pop_front() {
             let Some(neighbour) = self.ways.name(number).filter(|_| seen.insert(number)) else {
                 continue;
             };
-            let by_calls = self.share_by_calls(entity, neighbour, kind);
+            let by_calls = self.share_by_calls(entity, neighbour, kind).or_else(|| {
+                are_alike.then(|| self.share_by_replicas(&replicas, neighbour, kind))?
+            });
             let by_calls = by_calls.map(|(share, calls)| (if shown { share } else { 0.0 }, calls));
             let theirs = match account(neighbour, Weight::Calls) {
                 Account::Burden(theirs) => theirs,
@@ -289,8 +310,10 @@ impl Attribution<'_> {
                         shares.push((neighbour.clone(), share, calls));
                         continue;
                     }
-                    complete = false;
-                    if hops < MAX_PATH_HOPS {
+                    // What it rests on and does not call, such as a node, is on no account.
+                    let is_known = !called.contains(&number) && self.is_as_usual(neighbour);
+                    complete &= is_known;
+                    if !is_known && hops < MAX_PATH_HOPS {
                         queue.extend(self.upstream(number).map(|further| (further, hops + 1)));
                     }
                     continue;
@@ -317,15 +340,32 @@ impl Attribution<'_> {
         }
         shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         shares.truncate(MAX_NAMED);
-        let remainder = own.stands_out() && complete && self.held_up_by(entity).is_none();
-        if shares.is_empty() && !remainder {
+        let remainder =
+            own.stands_out() && complete && !is_one_of_many && self.held_up_by(entity).is_none();
+        let told = if own.stands_out() { wholes.as_slice() } else { &[] };
+        if shares.is_empty() && !remainder && told.is_empty() {
             return Vec::new();
         }
         let mut findings = notes::of_account(entity, kind, &own, shown, &shares, remainder);
+        // What replicas have of somebody else the whole has, too.
+        self.add_wholes(&mut findings, entity, kind, (told, 1.0), during_burden(&own));
         if !shown {
             findings.extend(self.slow_calls(entity, kind, &own));
         }
         findings
+    }
+
+    /// Whether an entity is measured, and all that is measured is as usual.
+    fn is_as_usual(&self, entity: &EntityId) -> bool {
+        let Some(measured) = (self.measured)(entity).filter(|one| !one.series.is_empty()) else {
+            return false;
+        };
+        let is_worse = |event: &EventRecord| {
+            self.periods.window.contains(event.time) && event.signal != Signal::Other
+        };
+        let shifted =
+            |series: &&Series| find_shift(&series.points, &series.unit, &self.periods).is_some();
+        !measured.series.iter().any(shifted) && !measured.events.iter().any(is_worse)
     }
 
     /// What is known of an entity: by its own measurements or, where these are as usual, by those of its
@@ -335,7 +375,12 @@ impl Attribution<'_> {
         if matches!(&own, Account::Burden(burden) if burden.stands_out()) {
             return own;
         }
-        self.seen_by_callers(entity, kind).map_or(own, Account::Burden)
+        let unanswered = || self.unanswered(entity).filter(|_| kind == Kind::Failures);
+        match (self.seen_by_callers(entity, kind).or_else(unanswered), own) {
+            (Some(seen), _) => Account::Burden(seen),
+            (None, Account::Unknown) if self.is_seen_as_usual(entity, kind) => Account::Usual,
+            (None, own) => own,
+        }
     }
 
     fn own_account(&self, entity: &EntityId, kind: Kind, weight: Weight) -> Account {

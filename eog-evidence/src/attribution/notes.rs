@@ -10,6 +10,7 @@ use super::burden::{Burden, Weight};
 use super::crowding::Crowding;
 use super::deviation::Deviation;
 use super::held_up::{Full, HeldUp};
+use super::replicas::Spread;
 use crate::responses::MIN_CASES;
 use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;
@@ -79,6 +80,27 @@ pub(super) fn of_account(
         findings.push(Finding::new(rest));
     }
     findings
+}
+
+/// How much of what a replica has all that share its work have as well.
+pub(super) fn of_whole(
+    entity: &EntityId,
+    whole: &EntityId,
+    kind: Kind,
+    (spread, share): (Spread, f64),
+    time: EvidenceTime,
+) -> Finding {
+    let others = match spread {
+        Spread::Alike => "all replicas of {whole} have as much",
+        Spread::Uneven => "other replicas of {whole} have far less",
+    };
+    let excerpt = format!(
+        "{}: it can account for {} of what {entity} has",
+        others.replace("{whole}", whole.as_str()),
+        percent(share)
+    );
+    let query = format!("entity={entity} replicas of={whole}");
+    note(entity, kind.signal(), time, Some((whole, share)), query, excerpt)
 }
 
 /// Calls of an entity that are slow or fail, as it measured them.
@@ -702,7 +724,7 @@ fn note(
     })
 }
 
-fn during_burden(burden: &Burden) -> EvidenceTime {
+pub(super) fn during_burden(burden: &Burden) -> EvidenceTime {
     let (first, last) = burden.extent().unwrap_or((Timestamp::MIN, Timestamp::MIN));
     during(burden.onset().unwrap_or(first), last)
 }

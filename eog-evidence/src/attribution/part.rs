@@ -13,6 +13,9 @@ use super::burden::{Account, Weight};
 use super::{Attribution, Kind, notes};
 use crate::paths::{MAX_PATH_HOPS, Travel};
 
+/// Who has less than a tenth of what an alert shows has no part in it.
+const MINOR: f64 = 0.1;
+
 /// The most of what one alerting entity has that an entity can account for.
 #[derive(Clone, Copy, Debug)]
 struct Part<'a> {
@@ -60,6 +63,23 @@ impl Attribution<'_> {
                 notes::of_part(entity, signal, part.alerting, part.share, part.together, time)
             })
             .collect()
+    }
+
+    /// Whether next to nothing of what alerts show can have come from an entity, or passed through it, and it takes nothing
+    /// from others.
+    pub(super) fn has_no_part(&self, entity: &EntityId) -> bool {
+        let parts = self.parts(entity);
+        let passed = |note: &Finding| {
+            let quantity = note.quantity.as_ref();
+            quantity.map_or(1.0, |quantity| {
+                quantity.observed.max(quantity.baseline.unwrap_or_default())
+            })
+        };
+        !parts.is_empty()
+            && parts.iter().all(|note| passed(note) < MINOR)
+            && self.crowding(entity).is_empty()
+            && self.endings(entity).is_empty()
+            && self.holds_up(entity).is_empty()
     }
 
     /// Other entities with an alert, by name, which effects of the entity reach; nothing when there is

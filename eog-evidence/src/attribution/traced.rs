@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use eog_core::{Anomaly, EntityId, Finding};
 
+use super::replicas::Spread;
 use super::{Attribution, Kind, notes};
 use crate::alarms::Alarms;
 use crate::paths::Travel;
 use crate::self_time::{Book, Books, Calls};
+use crate::shift::during;
 
 /// Who has less than a tenth of what is bad about requests is not named.
 const MINOR: f64 = 0.1;
@@ -42,9 +44,18 @@ impl Attribution<'_> {
             .map(|(callee, part)| (callee.clone(), share(callee, *part), *part))
             .take(super::MAX_NAMED)
             .collect();
-        let remainder = book.own_stands_out && held_up.is_none() && self.is_whole(entity, &books);
+        // What is its own is that of all replicas, where they have it alike.
+        let wholes = self.wholes(entity, kind);
+        let is_one_of_many = wholes.iter().any(|(_, spread)| *spread == Spread::Alike);
+        let remainder = !is_one_of_many
+            && book.own_stands_out
+            && held_up.is_none()
+            && self.is_whole(entity, &books, kind);
         let mut findings =
             notes::of_traced(entity, kind, book, shown, &shares, remainder, self.traces);
+        let told = if book.own_stands_out { wholes.as_slice() } else { &[] };
+        let time = during(book.time.0, book.time.1);
+        self.add_wholes(&mut findings, entity, kind, (told, book.share(book.own)), time);
         let details = book.operations.iter();
         findings.extend(details.map(|one| notes::of_detail(entity, kind, one, self.traces)));
         Some(findings)
@@ -164,13 +175,17 @@ impl Attribution<'_> {
 
     /// Whether nobody upstream can hold what is left: calls to those whom the entity calls were recorded, or they are
     /// recorded to be as usual; and whatever else it rests on, such as a workload or a node, is measured.
-    fn is_whole(&self, entity: &EntityId, books: &Books) -> bool {
+    fn is_whole(&self, entity: &EntityId, books: &Books, kind: Kind) -> bool {
+        let shared = self.shared_with_the_well(entity, kind);
+        let is_shared = |other: &EntityId| {
+            self.ways.number(other).is_some_and(|number| shared.contains(&number))
+        };
         let traced: BTreeSet<&EntityId> =
             self.calls.into_iter().flat_map(|calls| calls.callees(entity)).collect();
         let called: BTreeSet<&EntityId> = self.callees(entity).collect();
         let calls_tell = called.iter().all(|callee| {
             let is_usual = || books.get(callee).is_some_and(|book: &Book| !book.stands_out);
-            traced.contains(callee) || is_usual()
+            traced.contains(callee) || is_usual() || is_shared(callee)
         });
         let rests_on = self.ways.number(entity).into_iter().flat_map(|at| self.upstream(at));
         let mut rests_on = rests_on.filter_map(|at| self.ways.name(at));

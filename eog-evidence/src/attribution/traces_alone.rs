@@ -60,6 +60,7 @@ impl TraceAccounts {
             periods: periods.clone(),
             asked: &self.asked,
             measured: &|_| None,
+            calls_fail: &|_, _| false,
             books: &self.books,
             calls: Some(&self.calls),
             traces: &self.source,

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use eog_core::contract::Coverage;
-use eog_core::evidence::{Signal, Trend};
+use eog_core::contract::{Coverage, Route};
+use eog_core::evidence::{PeerRole, Signal, Trend};
 use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceId, EvidenceKind,
     Failure, Finding, LocalContext, Timestamp, Window,
@@ -158,8 +158,15 @@ impl BundleContext {
         findings.extend(self.told_by_others(request, &mut omitted));
         findings.sort_by(strongest_first);
         // Notes keep their own order: it is the same for every entity on a path.
-        let Notes { findings: mut notes, routes } = self.effects.notes(&request.entity);
-        notes.extend(self.attributed(request));
+        let Notes { findings: mut notes, mut routes } = self.effects.notes(&request.entity);
+        self.attribute(request.window, |attribution| {
+            let is_cleared = |route: &Route| {
+                route.hops.first().is_some_and(|changed| attribution.is_cleared(changed))
+            };
+            let cleared: Vec<Route> = routes.extract_if(.., |route| is_cleared(route)).collect();
+            notes.retain(|note| cleared.iter().all(|route| route.finding != *note.id()));
+            notes.extend(attribution.findings(&request.entity));
+        });
         let changes = findings.iter().take_while(|finding| class(finding) == Class::Change).count();
         findings.splice(changes..changes, notes);
         let mut context = page(findings, request.page, omitted);
@@ -246,8 +253,8 @@ impl BundleContext {
             .collect()
     }
 
-    /// Who upstream accounts for what the entity shows.
-    fn attributed(&self, request: &ContextRequest) -> Vec<Finding> {
+    /// Asks who accounts for what entities show.
+    fn attribute(&self, window: Window, ask: impl FnOnce(&Attribution<'_>)) {
         let measured = |entity: &EntityId| {
             let Some(telemetry) = self.bundle.telemetry.get(entity) else {
                 let heard = self.heard.series(entity);
@@ -259,17 +266,37 @@ impl BundleContext {
                 events: &telemetry.events,
             })
         };
+        let calls_fail =
+            |caller: &EntityId, callee: &EntityId| self.calls_fail(caller, callee, window);
         let attribution = Attribution {
+            calls_fail: &calls_fail,
             ways: &self.ways,
             anomalies: &self.bundle.anomalies,
-            periods: self.periods(request.window),
+            periods: self.periods(window),
             asked: &self.asked,
             measured: &measured,
             books: &self.books,
             calls: Some(&self.calls),
             traces: "spans.csv",
         };
-        attribution.findings(&request.entity)
+        ask(&attribution);
+    }
+
+    /// Whether lines or spans of one entity tell that its calls to another fail more often.
+    fn calls_fail(&self, caller: &EntityId, callee: &EntityId, window: Window) -> bool {
+        let Some(telemetry) = self.bundle.telemetry.get(caller) else { return false };
+        let periods = self.periods(window);
+        let lines = LinesRecorded { ordinary: self.lines, holes: &self.holes };
+        let logs = telemetry.logs.findings_within(lines, &periods, "logs.csv", &mut Vec::new());
+        let traced = span_series(&telemetry.spans);
+        let spans = traced
+            .iter()
+            .filter_map(|series| shift_finding(series, &periods, "spans.csv", &query(series)));
+        logs.into_iter().chain(spans).any(|finding| {
+            let to = finding.peer.as_ref().filter(|peer| peer.role == PeerRole::Callee);
+            (finding.signal, finding.trend) == (Signal::Errors, Trend::Rising)
+                && to.is_some_and(|to| to.entity == *callee)
+        })
     }
 
     /// What is compared. Without a given baseline, it ends with the first measured harm upstream of

@@ -1,0 +1,58 @@
+//! What replicas have alike, and what one of them has.
+
+use super::*;
+
+/// `web` calls `app`, which runs as three instances that all call `db`. Each number is how long requests of an instance
+/// take in the end, of 100 ms before.
+fn app(instances: [f64; 3]) -> World {
+    let mean = instances.iter().sum::<f64>() / 3.0;
+    let mut world = World::default()
+        .calls("web>app, a>db, b>db, c>db")
+        .alert("app", Signal::Latency, 15)
+        .latency("app", 100.0, mean)
+        .requests("app", 150.0)
+        .latency("db", 10.0, 10.0)
+        .requests("db", 150.0);
+    for (name, after) in ["a", "b", "c"].into_iter().zip(instances) {
+        let both = EffectDirection::Both;
+        world.topology.connect(&id("app"), "runs_as", &id(name), both);
+        world = world.latency(name, 100.0, after).requests(name, 50.0);
+    }
+    world
+}
+
+#[test]
+fn what_all_replicas_have_alike_is_none_of_theirs() {
+    let alike = app([300.0, 310.0, 290.0]);
+    assert_eq!(alike.of("app"), "own, rest 100");
+    // What is told of the whole is all of it; no rest is left to the replica.
+    assert_eq!(alike.of("a"), "own, app 100, part 33");
+}
+
+#[test]
+fn what_one_replica_has_is_its_own() {
+    let uneven = app([700.0, 100.0, 100.0]);
+    assert_eq!(uneven.of("app"), "own, a 100, rest 0");
+    assert_eq!(uneven.of("a"), "own, rest 100, app 0, part 100");
+    assert_eq!(uneven.of("b"), "part 0");
+    // Nor is it of what the others rest on as well, measured or not.
+    let mut unmeasured = app([700.0, 100.0, 100.0]);
+    unmeasured.series.remove(&id("db"));
+    assert_eq!(unmeasured.of("a"), "own, rest 100, app 0, part 100");
+    // Of what all of them have it can be the cause, so nothing is told.
+    let mut all = app([700.0, 700.0, 700.0]);
+    all.series.remove(&id("db"));
+    assert_eq!(all.of("app"), "");
+}
+
+#[test]
+fn a_change_of_one_replica_does_not_explain_what_all_have_or_others() {
+    let is_cleared = |world: &World, entity: &str| world.cleared(entity);
+    let alike = app([300.0, 310.0, 290.0]);
+    assert!(is_cleared(&alike, "a") && is_cleared(&alike, "b"));
+    assert!(!is_cleared(&alike, "app"));
+    let uneven = app([700.0, 100.0, 100.0]);
+    assert!(!is_cleared(&uneven, "a") && is_cleared(&uneven, "b"));
+    assert!(is_cleared(&uneven, "app"), "what all have in common is not what one has");
+    assert!(is_cleared(&uneven, "db"), "it has no part in it");
+}
