@@ -109,7 +109,7 @@ async fn a_task_asks_and_takes_answers() {
 async fn a_task_that_nobody_asks_for_is_cancelled() {
     let (place, held) = (Place::new(), Held::allowing(1));
     let mut settings = place.settings();
-    settings.task_patience = Duration::from_millis(200);
+    settings.task_patience = Duration::from_secs(2);
     let server = open(settings, &held);
     let (client, _serving) = connect(&server, with_tasks()).await;
     begin(client.peer(), incident()).await;
