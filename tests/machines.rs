@@ -60,6 +60,12 @@ where
     Engine::with_responder(world).investigate(settings, case).await
 }
 
+/// A folder for a journal: in memory where the system has such, since thousands of them would wait for the disk.
+fn folder() -> tempfile::TempDir {
+    let memory = tempfile::tempdir_in("/dev/shm");
+    memory.or_else(|_| tempfile::tempdir()).expect("a folder")
+}
+
 /// What must hold of every machine.
 async fn keeps_the_promises<S>(settings: S)
 where
@@ -103,7 +109,7 @@ where
     // Stopped after any entry and resumed with the journal, it ends with the same ledger, and what
     // was answered before is not asked again.
     for kept in 1..=ledger.next_seq() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder();
         let path = folder.path().join("run.journal");
         let mut journal = Journal::create(&path).expect("the folder is empty").without_fsync();
         journal.append(ledger.before(kept).entries()).expect("it follows");

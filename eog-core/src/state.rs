@@ -147,7 +147,11 @@ impl Node {
     }
 
     pub(crate) fn has_unread(&self) -> bool {
-        debug_assert_eq!(self.unread, self.inbox.values().filter(|message| message.new).count());
+        // Counted anew where it is tested: this feature is on there, and `debug_assert!` is not.
+        if cfg!(feature = "planted-faults") {
+            let counted = self.inbox.values().filter(|message| message.new).count();
+            assert_eq!(self.unread, counted, "messages that are new");
+        }
         self.unread > 0
     }
 

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use memchr::memmem;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
@@ -64,7 +65,8 @@ pub(crate) struct Drawn {
 
 impl Drawn {
     pub(crate) fn survives(&self, masked: &str) -> bool {
-        self.pieces.iter().any(|piece| masked.contains(piece.as_str()))
+        let is_there = |piece: &String| memmem::find(masked.as_bytes(), piece.as_bytes()).is_some();
+        self.pieces.iter().any(is_there)
     }
 }
 
