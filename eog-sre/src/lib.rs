@@ -24,6 +24,7 @@ mod derived;
 mod evidence;
 mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
 pub mod fuzzing;
 mod graph;
 mod incident;
