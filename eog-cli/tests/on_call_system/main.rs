@@ -218,57 +218,27 @@ fn found(name: &str, field: &str, new: &Value) {
     assert!(SERVICES.iter().all(|name| spans.contains(name)), "their spans were received: {spans}");
 }
 
-/// What happens to a system, each to one of its own. Each is watched for a while first, so all of them at once.
-const CASES: [(&str, fn()); 6] = [
-    ("a flag that makes requests fail", a_flag_that_makes_requests_fail),
-    ("a setting that makes requests slow", a_setting_that_makes_requests_slow),
-    ("an address that leads nowhere", an_address_that_leads_nowhere),
-    ("a setting that ends the process", a_setting_that_ends_the_process),
-    (
-        "an incident without any cause on record is inconclusive",
-        an_incident_without_any_cause_on_record_is_inconclusive,
-    ),
-    (
-        "a fault without a change on record is located and never confirmed",
-        a_fault_without_a_change_on_record_is_located_and_never_confirmed,
-    ),
-];
-
-/// `EOG_SYSTEM_CASE=flag` takes those alone whose name contains it.
 #[test]
-fn what_happens_to_a_small_system_is_told() {
-    let wanted = std::env::var("EOG_SYSTEM_CASE").unwrap_or_default();
-    let cases: Vec<_> = CASES.iter().filter(|(name, _)| name.contains(&wanted)).collect();
-    assert!(!cases.is_empty(), "no case has {wanted:?} in its name");
-    let failed: Vec<&str> = std::thread::scope(|scope| {
-        let start = |(name, case): &&'static (&'static str, fn())| {
-            let thread = std::thread::Builder::new().name((*name).to_owned());
-            (*name, thread.spawn_scoped(scope, case).unwrap())
-        };
-        let started: Vec<_> = cases.iter().map(start).collect();
-        // Each has said why by now.
-        let failed = started.into_iter().filter_map(|(name, it)| it.join().err().map(|_| name));
-        failed.collect()
-    });
-    assert!(failed.is_empty(), "failed: {failed:?}");
-}
-
 fn a_flag_that_makes_requests_fail() {
     found("db", "fail", &json!(0.7));
 }
 
+#[test]
 fn a_setting_that_makes_requests_slow() {
     found("db", "delay_ms", &json!(500));
 }
 
+#[test]
 fn an_address_that_leads_nowhere() {
     found("cart", "next", &json!(9));
 }
 
+#[test]
 fn a_setting_that_ends_the_process() {
     found("db", "crash", &json!(true));
 }
 
+#[test]
 fn an_incident_without_any_cause_on_record_is_inconclusive() {
     let Some(system) = System::start() else { return };
     // Something outside, which nobody records, keeps orders waiting; requests are as always.
@@ -280,6 +250,7 @@ fn an_incident_without_any_cause_on_record_is_inconclusive() {
     assert!(message["result"]["headline"].as_str().unwrap().starts_with("Inconclusive"));
 }
 
+#[test]
 fn a_fault_without_a_change_on_record_is_located_and_never_confirmed() {
     let Some(system) = System::start() else { return };
     system.change("db", "fail", &json!(0.7), false);
