@@ -11,6 +11,7 @@
 //! - *Order* ([`deviation`]): where nothing adds up (states, switches, levels), what deviated first
 //!   and has an effect path here accounts for what deviated later.
 
+mod accounts;
 mod asked;
 mod burden;
 mod crowding;
@@ -37,20 +38,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use eog_core::evidence::Signal;
 use eog_core::{Anomaly, EntityId, Finding, Timestamp};
-use jiff::SignedDuration;
 
 use crate::events::EventRecord;
 use crate::paths::{MAX_PATH_HOPS, Travel};
 use crate::responses::{Judged, Track};
 use crate::self_time::{self, Calls};
 use crate::series::{Periods, Series};
-use crate::shift::find_shift;
 use crate::ways::{Number, Ways};
 use asked::CallsAsSeen;
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
 use held_up::HeldUp;
-use notes::during_burden;
 use replicas::Spread;
 pub use traces_alone::TraceAccounts;
 use trouble::Spot;
@@ -177,6 +175,8 @@ struct Kept {
     held_up: BTreeMap<EntityId, Option<HeldUp>>,
     unanswered: BTreeMap<EntityId, Option<Burden>>,
     cleared: BTreeMap<EntityId, bool>,
+    spreads: BTreeMap<(Number, Kind), Option<Spread>>,
+    behind_the_well: BTreeMap<(Number, Kind), Arc<BTreeSet<Number>>>,
     spots: Option<Arc<BTreeMap<EntityId, Spot>>>,
     tracks: BTreeMap<(Number, Timestamp), Arc<Vec<Track>>>,
     goes_on: BTreeMap<Timestamp, bool>,
@@ -258,189 +258,6 @@ impl Attribution<'_> {
         findings.extend(self.holds_up(entity));
         findings.extend(self.trouble_upstream(entity));
         findings
-    }
-
-    fn by_account(&self, entity: &EntityId, kind: Kind) -> Vec<Finding> {
-        if let Some(findings) = self.by_traced(entity, kind) {
-            return findings;
-        }
-        let account = |entity: &EntityId, weight: Weight| self.account(entity, kind, weight);
-        let Account::Burden(own) = account(entity, Weight::Calls) else { return Vec::new() };
-        let alerting =
-            self.anomalies.iter().any(|a| a.entity == *entity && Kind::of(a.signal) == Some(kind));
-        let shown = own.total() > 0.0 && (own.stands_out() || alerting);
-        let mut complete = true;
-        let mut shares: Vec<(EntityId, f64, Burden)> = Vec::new();
-        let start = self.ways.number(entity);
-        let mut seen = BTreeSet::from_iter(start);
-        let called: BTreeSet<Number> =
-            start.into_iter().flat_map(|one| self.callees_of(one)).collect();
-        let mut queue: VecDeque<(Number, usize)> =
-            start.into_iter().flat_map(|start| self.upstream(start)).map(|one| (one, 1)).collect();
-        // What all replicas wait for may account for more than any of them.
-        let replicas: Vec<Number> =
-            start.into_iter().flat_map(|start| self.replicas(start)).collect();
-        let behind: Vec<Number> = replicas.iter().flat_map(|one| self.callees_of(*one)).collect();
-        queue.extend(behind.into_iter().map(|one| (one, 2)));
-        // Of what all replicas have alike none of them is the cause; of what few of them have, the whole is not.
-        let are_alike = start.and_then(|start| self.spread(start, kind)) == Some(Spread::Alike);
-        seen.extend(replicas.iter().filter(|_| are_alike));
-        let wholes = self.wholes(entity, kind);
-        let is_one_of_many = wholes.iter().any(|(_, spread)| *spread == Spread::Alike);
-        seen.extend(wholes.iter().map(|(whole, _)| whole));
-        let is_in_trouble = own.stands_out();
-        seen.extend(self.shared_with_the_well(entity, kind).into_iter().filter(|_| is_in_trouble));
-        while let Some((number, hops)) = queue.pop_front() {
-            let Some(neighbour) = self.ways.name(number).filter(|_| seen.insert(number)) else {
-                continue;
-            };
-            let by_calls = self.share_by_calls(entity, neighbour, kind).or_else(|| {
-                are_alike.then(|| self.share_by_replicas(&replicas, neighbour, kind))?
-            });
-            let by_calls = by_calls.map(|(share, calls)| (if shown { share } else { 0.0 }, calls));
-            let theirs = match account(neighbour, Weight::Calls) {
-                Account::Burden(theirs) => theirs,
-                Account::Usual => {
-                    shares.extend(by_calls.map(|(share, calls)| (neighbour.clone(), share, calls)));
-                    continue;
-                }
-                // What is not measured passes on what it is given.
-                Account::Unknown => {
-                    if let Some((share, calls)) = by_calls {
-                        shares.push((neighbour.clone(), share, calls));
-                        continue;
-                    }
-                    // What it rests on and does not call, such as a node, is on no account.
-                    let is_known = !called.contains(&number) && self.is_as_usual(neighbour);
-                    complete &= is_known;
-                    if !is_known && hops < MAX_PATH_HOPS {
-                        queue.extend(self.upstream(number).map(|further| (further, hops + 1)));
-                    }
-                    continue;
-                }
-            };
-            if !theirs.stands_out() {
-                shares.extend(by_calls.map(|(share, calls)| (neighbour.clone(), share, calls)));
-                continue;
-            }
-            // Only like is compared with like: both per call, when the calls of one are unknown.
-            let share = if !shown || own.precedes(&theirs) {
-                0.0
-            } else if theirs.weight == own.weight {
-                own.share_of(&theirs)
-            } else {
-                match (account(entity, Weight::None), account(neighbour, Weight::None)) {
-                    (Account::Burden(own), Account::Burden(theirs)) => own.share_of(&theirs),
-                    _ => 0.0,
-                }
-            };
-            let by_calls = by_calls.filter(|(by_calls, _)| *by_calls > share);
-            let (share, theirs) = by_calls.unwrap_or((share, theirs));
-            shares.push((neighbour.clone(), share, theirs));
-        }
-        shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        shares.truncate(MAX_NAMED);
-        let remainder =
-            own.stands_out() && complete && !is_one_of_many && self.held_up_by(entity).is_none();
-        let told = if own.stands_out() { wholes.as_slice() } else { &[] };
-        if shares.is_empty() && !remainder && told.is_empty() {
-            return Vec::new();
-        }
-        let mut findings = notes::of_account(entity, kind, &own, shown, &shares, remainder);
-        // What replicas have of somebody else the whole has, too.
-        self.add_wholes(&mut findings, entity, kind, (told, 1.0), during_burden(&own));
-        if !shown {
-            findings.extend(self.slow_calls(entity, kind, &own));
-        }
-        findings
-    }
-
-    /// Whether an entity is measured, and all that is measured is as usual.
-    fn is_as_usual(&self, entity: &EntityId) -> bool {
-        let Some(measured) = (self.measured)(entity).filter(|one| !one.series.is_empty()) else {
-            return false;
-        };
-        let is_worse = |event: &EventRecord| {
-            self.periods.window.contains(event.time) && event.signal != Signal::Other
-        };
-        let shifted =
-            |series: &&Series| find_shift(&series.points, &series.unit, &self.periods).is_some();
-        !measured.series.iter().any(shifted) && !measured.events.iter().any(is_worse)
-    }
-
-    /// What is known of an entity: by its own measurements or, where these are as usual, by those of its
-    /// callers.
-    fn account(&self, entity: &EntityId, kind: Kind, weight: Weight) -> Account {
-        let own = self.own_account(entity, kind, weight);
-        if matches!(&own, Account::Burden(burden) if burden.stands_out()) {
-            return own;
-        }
-        let unanswered = || self.unanswered(entity).filter(|_| kind == Kind::Failures);
-        match (self.seen_by_callers(entity, kind).or_else(unanswered), own) {
-            (Some(seen), _) => Account::Burden(seen),
-            (None, Account::Unknown) if self.is_seen_as_usual(entity, kind) => Account::Usual,
-            (None, own) => own,
-        }
-    }
-
-    fn own_account(&self, entity: &EntityId, kind: Kind, weight: Weight) -> Account {
-        // Of very many entities most may be unmeasured: the books are for the others.
-        let Some(measured) = (self.measured)(entity) else { return Account::Unknown };
-        let key = || (entity.clone(), kind, weight);
-        let draw = || {
-            let control = self.control_end(kind);
-            burden::account(&measured, kind, weight, &self.periods, control)
-        };
-        let find = |kept: &Kept| kept.accounts.get(&key()).cloned();
-        self.books.or_else(&self.periods, find, draw, |kept, account| {
-            kept.accounts.insert(key(), account);
-        })
-    }
-
-    /// When the early part of the window ends that can serve as a control: one step before
-    /// anything is known to be wrong where the alerts are. Levels drift between a baseline taken
-    /// at another time and the incident; what was there before the trouble is no part of it.
-    fn control_end(&self, kind: Kind) -> Option<Timestamp> {
-        let find = |kept: &Kept| kept.controls.get(&kind).copied();
-        self.books.or_else(
-            &self.periods,
-            find,
-            || self.find_control_end(kind),
-            |kept, end| {
-                kept.controls.insert(kind, end);
-            },
-        )
-    }
-
-    fn find_control_end(&self, kind: Kind) -> Option<Timestamp> {
-        // What an alert of another kind tells comes any time after the trouble began.
-        if self.asked.is_implied {
-            return None;
-        }
-        let begun = self.begun(kind).into_iter();
-        begun.map(|(at, step)| at.checked_sub(step).unwrap_or(Timestamp::MIN)).min()
-    }
-
-    /// When trouble began at each alerting entity: with its own burden or, where that does not stand out, with
-    /// the alert. With the step in which that is known.
-    fn begun(&self, kind: Kind) -> Vec<(Timestamp, SignedDuration)> {
-        let is_of_kind =
-            |alert: &&Anomaly| self.asked.is_implied || Kind::of(alert.signal) == Some(kind);
-        let alerts = self.anomalies.iter().filter(is_of_kind);
-        let begun = alerts.map(|alert| {
-            let measured = (self.measured)(&alert.entity);
-            let account = measured.map_or(Account::Unknown, |measured| {
-                burden::account(&measured, kind, Weight::Calls, &self.periods, None)
-            });
-            match account {
-                Account::Burden(burden) => {
-                    let first = burden.onset().map_or(alert.onset, |at| at.min(alert.onset));
-                    (first, burden.step())
-                }
-                Account::Usual | Account::Unknown => (alert.onset, SignedDuration::ZERO),
-            }
-        });
-        begun.collect()
     }
 
     /// Whom effects on an entity can come from directly, by what was recorded of them.

@@ -4,6 +4,7 @@
 //! for it. What all of them wait for does.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use eog_core::evidence::EvidenceTime;
 use eog_core::{EntityId, EvidenceKind, Finding};
@@ -62,6 +63,18 @@ impl Attribution<'_> {
     /// How what a whole has too much of is spread over its replicas; nothing where few of them are measured, or none has
     /// too much.
     pub(super) fn spread(&self, whole: Number, kind: Kind) -> Option<Spread> {
+        let find = |kept: &super::Kept| kept.spreads.get(&(whole, kind)).copied();
+        self.books.or_else(
+            &self.periods,
+            find,
+            || self.find_spread(whole, kind),
+            |kept, found| {
+                kept.spreads.insert((whole, kind), found);
+            },
+        )
+    }
+
+    fn find_spread(&self, whole: Number, kind: Kind) -> Option<Spread> {
         let replicas = self.replicas(whole);
         let names = replicas.iter().filter_map(|one| self.ways.name(*one));
         let mut weights = BTreeSet::new();
@@ -101,22 +114,31 @@ impl Attribution<'_> {
         wholes.filter_map(|whole| Some((whole, self.spread(whole, kind)?))).collect()
     }
 
-    /// Whom effects come from on an entity and, alike, on its siblings, some of which are as usual: these do not explain
-    /// what the siblings do not have.
-    pub(super) fn shared_with_the_well(&self, entity: &EntityId, kind: Kind) -> BTreeSet<Number> {
-        let mut shared = BTreeSet::new();
-        let wholes = self.wholes(entity, kind).into_iter();
-        for (whole, _) in wholes.filter(|(_, spread)| *spread == Spread::Uneven) {
-            let replicas = self.replicas(whole);
-            let mut well =
-                replicas.iter().copied().filter(|one| self.is_well(*one, kind)).peekable();
-            if well.peek().is_none() {
-                continue;
-            }
-            let of_the_well = well.map(|one| self.upstream(one).collect::<BTreeSet<Number>>());
-            shared.extend(of_the_well.flatten());
-        }
-        shared
+    /// Whom effects come from on replicas that are as usual, of wholes of which others are not: they do not explain what
+    /// these do not have.
+    pub(super) fn shared_with_the_well(
+        &self,
+        wholes: &[(Number, Spread)],
+        kind: Kind,
+    ) -> BTreeSet<Number> {
+        let uneven = wholes.iter().filter(|(_, spread)| *spread == Spread::Uneven);
+        uneven
+            .flat_map(|(whole, _)| {
+                self.behind_the_well(*whole, kind).iter().copied().collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    fn behind_the_well(&self, whole: Number, kind: Kind) -> Arc<BTreeSet<Number>> {
+        let find = |kept: &super::Kept| kept.behind_the_well.get(&(whole, kind)).cloned();
+        let work_out = || {
+            let replicas = self.replicas(whole).into_iter();
+            let well = replicas.filter(|one| self.is_well(*one, kind));
+            Arc::new(well.flat_map(|one| self.upstream(one).collect::<Vec<_>>()).collect())
+        };
+        self.books.or_else(&self.periods, find, work_out, |kept, found| {
+            kept.behind_the_well.insert((whole, kind), found);
+        })
     }
 
     /// Whether an entity is measured, and has nothing too much.

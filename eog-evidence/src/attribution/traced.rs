@@ -176,7 +176,7 @@ impl Attribution<'_> {
     /// Whether nobody upstream can hold what is left: calls to those whom the entity calls were recorded, or they are
     /// recorded to be as usual; and whatever else it rests on, such as a workload or a node, is measured.
     fn is_whole(&self, entity: &EntityId, books: &Books, kind: Kind) -> bool {
-        let shared = self.shared_with_the_well(entity, kind);
+        let shared = self.shared_with_the_well(&self.wholes(entity, kind), kind);
         let is_shared = |other: &EntityId| {
             self.ways.number(other).is_some_and(|number| shared.contains(&number))
         };
