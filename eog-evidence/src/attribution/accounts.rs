@@ -36,6 +36,8 @@ struct Shares {
 }
 
 impl Attribution<'_> {
+    /// What an entity has too much of on an account, who accounts for it, and what nobody does: by single requests where
+    /// these were traced, else by its series.
     pub(super) fn by_account(&self, entity: &EntityId, kind: Kind) -> Vec<Finding> {
         if let Some(findings) = self.by_traced(entity, kind) {
             return findings;

@@ -10,11 +10,8 @@ use eog_core::evidence::{EvidenceTime, Signal};
 use eog_core::{EntityId, Finding};
 
 use super::burden::{Account, Weight};
-use super::{Attribution, Kind, notes};
+use super::{Attribution, Kind, MINOR, notes};
 use crate::paths::{MAX_PATH_HOPS, Travel};
-
-/// Who has less than a tenth of what an alert shows has no part in it.
-const MINOR: f64 = 0.1;
 
 /// The most of what one alerting entity has that an entity can account for.
 #[derive(Clone, Copy, Debug)]

@@ -6,14 +6,11 @@ use std::sync::Arc;
 use eog_core::{Anomaly, EntityId, Finding};
 
 use super::replicas::Spread;
-use super::{Attribution, Kind, notes};
+use super::{Attribution, Kind, MINOR, notes};
 use crate::alarms::Alarms;
 use crate::paths::Travel;
 use crate::self_time::{Book, Books, Calls};
 use crate::shift::during;
-
-/// Who has less than a tenth of what is bad about requests is not named.
-const MINOR: f64 = 0.1;
 
 /// At most so many are named for one alert.
 const MAX_PARTS: usize = 3;
