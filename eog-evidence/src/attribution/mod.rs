@@ -15,6 +15,7 @@ mod accounts;
 mod asked;
 mod burden;
 mod crowding;
+mod demand;
 mod deviation;
 mod endings;
 mod given;
@@ -47,6 +48,7 @@ use crate::series::{Periods, Series};
 use crate::ways::{Number, Ways};
 use asked::CallsAsSeen;
 use burden::{Account, Burden, Weight};
+use demand::Demand;
 use deviation::Deviation;
 use held_up::HeldUp;
 use replicas::Spread;
@@ -178,6 +180,7 @@ struct Kept {
     held_up: BTreeMap<EntityId, Option<HeldUp>>,
     unanswered: BTreeMap<EntityId, Option<Burden>>,
     cleared: BTreeMap<EntityId, bool>,
+    demands: Option<Arc<BTreeMap<EntityId, Demand>>>,
     spreads: BTreeMap<(Number, Kind), Option<Spread>>,
     behind_the_well: BTreeMap<(Number, Kind), Arc<BTreeSet<Number>>>,
     spots: Option<Arc<BTreeMap<EntityId, Spot>>>,
@@ -255,6 +258,7 @@ impl Attribution<'_> {
         findings.extend(self.attempts(entity));
         findings.extend(self.parts(entity));
         findings.extend(self.sent(entity));
+        findings.extend(self.demand(entity));
         findings.extend(self.left_out(entity));
         findings.extend(self.endings(entity));
         findings.extend(self.crowding(entity));

@@ -8,6 +8,7 @@ use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use super::Kind;
 use super::burden::{Burden, Weight};
 use super::crowding::Crowding;
+use super::demand::Demand;
 use super::deviation::Deviation;
 use super::held_up::{Full, HeldUp};
 use super::replicas::Spread;
@@ -432,6 +433,35 @@ pub(super) fn of_sent(
             rounded(own)
         ),
         onset: None,
+    })
+}
+
+/// Demand from outside that reaches an entity.
+pub(super) fn of_demand(entity: &EntityId, demand: &Demand) -> Finding {
+    let Demand { source, by, sent, asked, onset, shift } = demand;
+    let passed_on = match by == source {
+        true => String::new(),
+        false => format!(
+            "; by {by} that reaches {entity}, which is asked {} times as often",
+            rounded(*asked)
+        ),
+    };
+    Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Note,
+        signal: Signal::Traffic,
+        trend: Trend::Rising,
+        time: during(shift.onset(), shift.last()),
+        quantity: Some(Quantity { observed: *asked, baseline: Some(1.0), unit: "times".into() }),
+        change: None,
+        peer: Some(Peer { entity: by.clone(), role: PeerRole::Caller }),
+        source: "attribution".into(),
+        query: format!("entity={entity} demand={source} by={by}"),
+        excerpt: format!(
+            "{source} sends {} times as many requests as usual{passed_on}",
+            rounded(*sent)
+        ),
+        onset: *onset,
     })
 }
 

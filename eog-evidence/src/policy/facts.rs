@@ -217,6 +217,14 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// The note on demand from outside that reaches the entity.
+    pub(super) fn demand(&self) -> Option<&'a Finding> {
+        self.findings().iter().find(|finding| {
+            (finding.kind, finding.signal) == (EvidenceKind::Note, Signal::Traffic)
+                && role(finding) == Some(PeerRole::Caller)
+        })
+    }
+
     /// Notes on callees that are called less often for each request than before.
     pub(super) fn left_out(&self) -> impl Iterator<Item = &'a Finding> {
         self.findings().iter().filter(|finding| {

@@ -10,6 +10,7 @@ mod crowded;
 mod crowds_out;
 mod degraded_upstream;
 mod demand_enters_here;
+mod demand_from_outside;
 pub(super) mod does_not_answer;
 mod ended_by_an_answer;
 mod failing_callee;
@@ -36,9 +37,11 @@ use super::rule::Rule;
 
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
-pub(super) const RULES: [Rule; 31] = [
+pub(super) const RULES: [Rule; 32] = [
     no_part_in_it::RULE,
     own_change::RULE,
+    source_of_demand::RULE,
+    demand_from_outside::RULE,
     crowds_out::RULE,
     crowded::RULE,
     traffic_amplification::RULE,
@@ -48,7 +51,6 @@ pub(super) const RULES: [Rule; 31] = [
     failure_of_a_part::RULE,
     own_failure::RULE,
     holds_up_callers::RULE,
-    source_of_demand::RULE,
     demand_enters_here::RULE,
     changed_upstream::RULE,
     ended_by_an_answer::RULE,

@@ -1,0 +1,156 @@
+//! Demand that comes from outside: who asks for more than usual, and whom that reaches.
+//!
+//! What nobody on record causes to send more, such as users, a load generator or a partner, is where load begins:
+//! whatever is full further on is full of it. Load that rises somewhere within alone, as when calls are tried again,
+//! does not come from outside.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use eog_core::evidence::{PeerRole, Signal};
+use eog_core::incident::Onset;
+use eog_core::{EntityId, Finding};
+
+use super::burden::longest;
+use super::{Attribution, Kept, notes};
+use crate::onsets::level_onset;
+use crate::paths::Travel;
+use crate::series::Series;
+use crate::shift::{Shift, shift_of};
+use crate::ways::Number;
+
+/// Requests count as more when they are at least half more.
+const MORE: f64 = 1.5;
+
+/// A call that fails is commonly made three times in all, so that more than three times the usual holds more demand.
+const ATTEMPTS: f64 = 3.0;
+
+/// More demand that reaches an entity.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Demand {
+    /// Where it comes from.
+    pub(super) source: EntityId,
+    /// Who passes it on to the entity.
+    pub(super) by: EntityId,
+    /// How many times the usual the source sends.
+    pub(super) sent: f64,
+    /// How many times the usual the entity is asked.
+    pub(super) asked: f64,
+    /// Since when the source sends more.
+    pub(super) onset: Option<Onset>,
+    /// When more is asked of the entity.
+    pub(super) shift: Shift,
+}
+
+impl Attribution<'_> {
+    /// A note on demand from outside that reaches the entity, where there is any.
+    pub(super) fn demand(&self, entity: &EntityId) -> Option<Finding> {
+        let demand = self.demands().get(entity).cloned()?;
+        Some(notes::of_demand(entity, &demand))
+    }
+
+    /// Demand from outside, by whom it reaches.
+    fn demands(&self) -> Arc<BTreeMap<EntityId, Demand>> {
+        let find = |kept: &Kept| kept.demands.clone();
+        let draw_up = || Arc::new(self.draw_up_demands());
+        self.books.or_else(&self.periods, find, draw_up, |kept, demands| {
+            kept.demands = Some(demands);
+        })
+    }
+
+    fn draw_up_demands(&self) -> BTreeMap<EntityId, Demand> {
+        let mut reached: BTreeMap<Number, Demand> = BTreeMap::new();
+        let mut queue = VecDeque::new();
+        for (number, source) in (0..).zip(self.ways.names()) {
+            let has_callers = self.ways.lanes(Travel::Demand).back.of(number).next().is_some();
+            if has_callers || self.upstream(number).next().is_some() {
+                continue;
+            }
+            for entry in self.callees_of(number) {
+                let demand = self.ways.name(entry).and_then(|name| self.enters(source, name));
+                if let (Some(demand), Entry::Vacant(slot)) = (demand, reached.entry(entry)) {
+                    slot.insert(demand);
+                    queue.push_back(entry);
+                }
+            }
+        }
+        while let Some(caller) = queue.pop_front() {
+            let (Some(by), Some(from)) = (self.ways.name(caller), reached.get(&caller).cloned())
+            else {
+                continue;
+            };
+            for callee in self.callees_of(caller) {
+                let Entry::Vacant(slot) = reached.entry(callee) else { continue };
+                let Some(name) = self.ways.name(callee) else { continue };
+                let Some((shift, onset, asked)) = self.asked_more(name) else { continue };
+                let is_earlier = matches!((onset, from.onset), (Some(own), Some(from)) if !from.can_precede(&own));
+                if !is_earlier {
+                    slot.insert(Demand { by: by.clone(), asked, shift, ..from.clone() });
+                    queue.push_back(callee);
+                }
+            }
+        }
+        let named = reached
+            .into_iter()
+            .filter_map(|(number, demand)| Some((self.ways.name(number)?.clone(), demand)));
+        named.collect()
+    }
+
+    /// What a source sends more than usual to an entity.
+    fn enters(&self, source: &EntityId, entity: &EntityId) -> Option<Demand> {
+        let of_pair = |measured: &EntityId, peer: &EntityId, role: PeerRole| {
+            let named = |series: &&Series| {
+                let other = series.peer.as_ref();
+                series.signal == Signal::Traffic
+                    && other.is_some_and(|other| other.entity == *peer && other.role == role)
+            };
+            longest((self.measured)(measured)?.series.into_iter().filter(named))
+        };
+        let sent = of_pair(entity, source, PeerRole::Caller)
+            .or_else(|| of_pair(source, entity, PeerRole::Callee))?;
+        let (shift, onset, times) = self.more(sent)?;
+        if self.may_be_tried_again(entity, &shift, onset) {
+            return None;
+        }
+        let (source, by) = (source.clone(), source.clone());
+        Some(Demand { source, by, sent: times, asked: times, onset, shift })
+    }
+
+    /// How much more than usual is asked of an entity.
+    fn asked_more(&self, entity: &EntityId) -> Option<(Shift, Option<Onset>, f64)> {
+        self.more(self.own(entity, Signal::Traffic)?)
+    }
+
+    fn more(&self, traffic: &Series) -> Option<(Shift, Option<Onset>, f64)> {
+        let shift = shift_of(traffic, &self.periods)?;
+        let times = shift.observed / shift.baseline.max(f64::MIN_POSITIVE);
+        let onset = level_onset(&traffic.points, &shift);
+        (times >= MORE).then_some((shift, onset, times))
+    }
+
+    /// Whether what is sent more can be calls that are tried again: no more than fail, and not surely before they fail.
+    fn may_be_tried_again(&self, entity: &EntityId, sent: &Shift, onset: Option<Onset>) -> bool {
+        let Some(failed) = self.own(entity, Signal::Errors) else { return false };
+        let Some(failing) = shift_of(failed, &self.periods) else { return false };
+        let came_before = matches!((onset, level_onset(&failed.points, &failing)), (Some(sent), Some(failing)) if !failing.can_precede(&sent));
+        let more = sent.observed - sent.baseline;
+        let fails = match failed.unit.as_str() {
+            "ratio" => (failing.observed - failing.baseline) * sent.observed,
+            "percent" | "%" => (failing.observed - failing.baseline) * sent.observed / 100.0,
+            _ => failing.observed - failing.baseline,
+        };
+        sent.observed <= ATTEMPTS * sent.baseline && fails >= more && !came_before
+    }
+
+    /// The series of an entity's own that says most of a signal.
+    fn own(&self, entity: &EntityId, signal: Signal) -> Option<&Series> {
+        let measured = (self.measured)(entity)?;
+        longest(
+            measured
+                .series
+                .into_iter()
+                .filter(|series| series.peer.is_none() && series.signal == signal),
+        )
+    }
+}
