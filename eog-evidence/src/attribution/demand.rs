@@ -5,7 +5,7 @@
 //! does not come from outside.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use eog_core::evidence::{PeerRole, Signal};
@@ -17,7 +17,8 @@ use super::{Attribution, Kept, notes};
 use crate::onsets::level_onset;
 use crate::paths::Travel;
 use crate::series::Series;
-use crate::shift::{Shift, shift_of};
+use crate::shift::{Shift, find_shift, shift_of};
+use crate::signs::{NEARLY_FULL, share_in_use};
 use crate::ways::Number;
 
 /// Requests count as more when they are at least half more.
@@ -91,10 +92,34 @@ impl Attribution<'_> {
                 }
             }
         }
+        let is_borne = self.bearing(&reached);
+        reached.retain(|_, demand| !is_borne.contains(&demand.source));
         let named = reached
             .into_iter()
             .filter_map(|(number, demand)| Some((self.ways.name(number)?.clone(), demand)));
         named.collect()
+    }
+
+    /// Sources of what is borne: how full the resources of those whom it reaches are is measured, and none is nearly full.
+    fn bearing(&self, reached: &BTreeMap<Number, Demand>) -> BTreeSet<EntityId> {
+        let mut full: BTreeMap<&EntityId, bool> = BTreeMap::new();
+        for (number, demand) in reached {
+            let Some(measured) = self.ways.name(*number).and_then(|name| (self.measured)(name))
+            else {
+                continue;
+            };
+            for series in measured.series {
+                if share_in_use(series.signal, &series.unit, 0.0).is_none() {
+                    continue;
+                }
+                let shift = find_shift(&series.points, &series.unit, &self.periods);
+                let now = shift
+                    .and_then(|shift| share_in_use(series.signal, &series.unit, shift.observed));
+                *full.entry(&demand.source).or_default() |=
+                    now.is_some_and(|now| now >= NEARLY_FULL);
+            }
+        }
+        full.into_iter().filter(|(_, is_full)| !is_full).map(|(source, _)| source.clone()).collect()
     }
 
     /// What a source sends more than usual to an entity.

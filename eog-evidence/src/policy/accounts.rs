@@ -1,7 +1,7 @@
 //! What an explanation accounts for: since when, and which alerts.
 
 use eog_core::belief::Explained;
-use eog_core::evidence::Signal;
+use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::Onset;
 use eog_core::{Anomaly, Belief, Claim, Decision, EntityId, EvidenceKind, Finding, Label};
 
@@ -9,6 +9,7 @@ use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::signals::leads_to;
 use super::times::{first_of, made, surely_before};
+use crate::signs::{is_more_load, role};
 
 /// Fills in times and what is explained, and leaves out claims of which the effect surely began
 /// before its cause.
@@ -20,7 +21,10 @@ pub(super) fn complete(explanation: &mut Explanation, facts: &Facts<'_>) {
     let holding = || first_of(facts.holds_up().filter_map(|note| note.onset));
     decision.since = match decision.label {
         Label::Origin => {
-            condition_since(decision, facts).or_else(|| first_of(harm.into_iter().chain(holding())))
+            let sending = first_of(sent(decision, facts).filter_map(|load| load.onset));
+            condition_since(decision, facts)
+                .or(sending)
+                .or_else(|| first_of(harm.into_iter().chain(holding())))
         }
         Label::Defer => harm.or_else(|| condition_since(decision, facts)),
         Label::Symptom | Label::Healthy => harm,
@@ -64,6 +68,12 @@ fn condition_since(decision: &Decision, facts: &Facts<'_>) -> Option<Onset> {
     let cited = decision.evidence.iter().filter(|id| id.kind() == EvidenceKind::Change);
     let change = cited.filter_map(|id| facts.finding(id)).next()?;
     Some(made(change))
+}
+
+/// The load that an origin cites, where it sends that to others.
+fn sent<'a>(decision: &Decision, facts: &Facts<'a>) -> impl Iterator<Item = &'a Finding> {
+    let cited = own(decision, facts).into_iter();
+    cited.filter(|finding| is_more_load(finding) && role(finding) == Some(PeerRole::Callee))
 }
 
 /// Since when the cause of a claim is known to be there: by its own word, else by the change on

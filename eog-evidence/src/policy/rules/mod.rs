@@ -39,9 +39,9 @@ use super::rule::Rule;
 /// otherwise. The last always proposes something.
 pub(super) const RULES: [Rule; 32] = [
     no_part_in_it::RULE,
+    demand_from_outside::RULE,
     own_change::RULE,
     source_of_demand::RULE,
-    demand_from_outside::RULE,
     crowds_out::RULE,
     crowded::RULE,
     traffic_amplification::RULE,
