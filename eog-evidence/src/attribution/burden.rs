@@ -11,6 +11,9 @@ use crate::series::{MIN_BASELINE, Periods, Series};
 use crate::shift::{MIN_RELATIVE, MIN_RUN};
 use crate::stats::{USUAL_PERCENT, median, percentile, quantile, scale};
 
+/// A limit is 4 σ of noise: what exceeds it by 2 σ more is seen, whatever the noise does.
+const SURELY: f64 = 1.5;
+
 /// Whether a burden counts calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
@@ -96,13 +99,28 @@ impl Burden {
     }
 
     /// Whether this one begins more than a step before the other: an effect does not precede its
-    /// cause.
+    /// cause. Where both are added up over calls, what came before counts only as far as it would stand out over there.
     pub(super) fn precedes(&self, other: &Self) -> bool {
         let later = |own: Option<Timestamp>, theirs: Option<Timestamp>| {
             matches!((own, theirs), (Some(own), Some(theirs))
                 if theirs.duration_since(own) > self.step.max(other.step))
         };
-        later(self.onset(), other.onset()) && later(self.peak_onset(), other.peak_onset())
+        later(self.onset(), other.onset())
+            && later(self.peak_onset(), other.peak_onset())
+            && self.would_show_before(other)
+    }
+
+    /// Whether something of this one, before the other begins, would surely stand out there.
+    fn would_show_before(&self, other: &Self) -> bool {
+        if [self.weight, other.weight] != [Weight::Calls; 2] {
+            return true;
+        }
+        let Some(begun) = other.onset() else { return true };
+        let steps = other.step.as_secs_f64() / self.step.as_secs_f64().max(1.0);
+        let before = self.points.iter().filter(|(at, _)| *at < begun);
+        let shown: Vec<bool> =
+            before.map(|(_, excess)| excess * steps > SURELY * other.limit).collect();
+        shown.windows(MIN_RUN).any(|run| run.iter().all(|shows| *shows))
     }
 
     /// The share of this burden, 0 to 1, that another one can account for: step by step, at most

@@ -7,14 +7,15 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::EntityId;
 use eog_core::evidence::{Signal, Trend};
+use eog_core::{EntityId, Timestamp};
 
 use super::burden::{self, Account, Burden, Weight, longest};
 use super::{Attribution, Kind, Measured};
 use crate::paths::Travel;
 use crate::series::Series;
 use crate::shift::find_shift;
+use crate::stats::median;
 
 /// Most of what usually arrives is missing.
 const MOST: f64 = 0.5;
@@ -39,12 +40,20 @@ impl Attribution<'_> {
     fn missing(&self, entity: &EntityId) -> Option<Burden> {
         let traffic = self.traffic(entity)?;
         let shift = find_shift(&traffic.points, &traffic.unit, &self.periods)?;
-        let is_most = shift.trend() == Trend::Falling && shift.observed < MOST * shift.baseline;
-        if !is_most {
+        let control = self.control_end(Kind::Failures);
+        // More may have come just before than ever in the baseline: that is missing, too.
+        let before = |at: Timestamp| {
+            self.periods.window.contains(at) && control.is_some_and(|control| at < control)
+        };
+        let before = traffic.points.iter().filter(|(at, _)| before(*at)).map(|(_, value)| *value);
+        let usual = median(before).map_or(shift.baseline, |before| before.max(shift.baseline));
+        if shift.trend() != Trend::Falling || shift.observed >= MOST * usual {
             return None;
         }
-        let missing =
-            traffic.points.iter().map(|(at, value)| (*at, (shift.baseline - value).max(0.0)));
+        let missing = traffic.points.iter().map(|(at, value)| {
+            let usual = if self.periods.window.contains(*at) { usual } else { shift.baseline };
+            (*at, (usual - value).max(0.0))
+        });
         let series = Series {
             metric: "requests that no longer arrive".into(),
             signal: Signal::Errors,
@@ -53,7 +62,6 @@ impl Attribution<'_> {
             ..traffic.clone()
         };
         let measured = Measured { series: vec![&series], events: &[] };
-        let control = self.control_end(Kind::Failures);
         match burden::account(&measured, Kind::Failures, Weight::Calls, &self.periods, control) {
             Account::Burden(burden) if burden.stands_out() => Some(burden),
             _ => None,
