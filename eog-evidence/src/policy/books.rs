@@ -10,7 +10,7 @@ const MAJORITY: f64 = 0.5;
 
 /// Who has less than a tenth of what an alert shows cannot have made it: a level is no shift below a
 /// tenth either.
-const MINOR: f64 = 0.1;
+pub(super) const MINOR: f64 = 0.1;
 
 /// At most this many neighbours are claimed together.
 const MAX_TOGETHER: usize = 2;

@@ -9,6 +9,7 @@ use eog_core::{
 use jiff::SignedDuration;
 
 use super::bearable::{bears_a_little_more, is_a_little_more};
+use super::books::MINOR;
 use super::retries::may_be_tried_again;
 use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, own_failure};
 use super::times::{first_of, made, surely_before};
@@ -193,8 +194,12 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether measured calls to another entity show that trouble of a kind does not come from there:
-    /// they were looked at, and are as usual.
+    /// they were looked at, and are as usual. A median as ever hides what befalls few calls: where the callee has a part
+    /// of what adds up, it is not cleared.
     pub(super) fn exonerates(&self, callee: &EntityId, kind: Signal) -> bool {
+        if self.sharers_of(callee, kind).any(|share| share >= MINOR) {
+            return false;
+        }
         let mut calls = self
             .findings()
             .iter()
