@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use eog_core::evidence::Signal;
 use eog_core::{Anomaly, EntityId, Finding};
 
+use super::burden::longest;
 use super::replicas::Spread;
 use super::{Attribution, Kind, MINOR, notes};
 use crate::alarms::Alarms;
@@ -145,12 +147,24 @@ impl Attribution<'_> {
         let (mut all, mut known) = (0, 0);
         for caller in self.ways.names() {
             let made: BTreeSet<&EntityId> = calls.callees(caller).collect();
+            // Nothing is expected of who is idle.
+            if made.is_empty() && !calls.serves(caller) && self.is_idle(caller) {
+                continue;
+            }
             for callee in self.callees(caller).filter(|callee| calls.serves(callee)) {
                 all += 1;
                 known += usize::from(made.contains(callee));
             }
         }
         2 * known >= all
+    }
+
+    /// Whether nothing was ever asked of an entity, as it measured.
+    fn is_idle(&self, entity: &EntityId) -> bool {
+        let series = (self.measured)(entity).map(|measured| measured.series).unwrap_or_default();
+        let own = series.into_iter().filter(|series| series.peer.is_none());
+        let traffic = longest(own.filter(|series| series.signal == Signal::Traffic));
+        traffic.is_some_and(|traffic| traffic.points.iter().all(|(_, requests)| *requests == 0.0))
     }
 
     /// Whether an entity's calls to at least half of those whom it calls were recorded: its own time is what they leave.
