@@ -10,6 +10,7 @@ use eog_core::{EvidenceKind, Topology, Window};
 use super::*;
 use crate::spans::SpanRecord;
 
+mod demand;
 mod held_up;
 mod replicas;
 mod unanswered;
@@ -354,6 +355,26 @@ fn an_effect_does_not_precede_its_cause() {
         .latency("web", 100.0, 140.0)
         .measured("db", Signal::Latency, 10.0, late);
     assert_eq!(world.of("web"), "own, db 0, rest 100");
+}
+
+#[test]
+fn an_order_counts_only_where_it_would_be_seen() {
+    // Both fail at once and more and more; of what `db` measures, which varies by 10, the first is chance.
+    let rising = |noise: f64| {
+        let mut failed = [noise; 10];
+        failed[3..].copy_from_slice(&[10.0, 15.0, 20.0, 100.0, 100.0, 100.0, 100.0]);
+        failed
+    };
+    let mut world = World::default()
+        .calls("web>db")
+        .alert("web", Signal::Errors, 15)
+        .measured("web", Signal::Errors, 0.0, rising(0.0))
+        .measured("db", Signal::Errors, 0.0, rising(0.0));
+    let noisy = &mut world.series.get_mut(&id("db")).unwrap()[0];
+    for (place, point) in noisy.points.iter_mut().enumerate().take(10) {
+        point.1 = [0.0, 5.0, 10.0, 5.0, 0.0][place % 5];
+    }
+    assert_eq!(world.of("web"), "own, db 92, rest 8");
 }
 
 #[test]

@@ -338,3 +338,27 @@ fn what_still_reaches_a_service_says_nothing_of_the_rest() {
     ];
     check(rows);
 }
+
+#[test]
+fn a_median_as_ever_does_not_clear_whom_what_adds_up_accuses() {
+    let usual = FindingContent { trend: Trend::Steady, ..slow("callee", 100.0) };
+    let has = |share: f64| {
+        let note = finding(EvidenceKind::Note, Signal::Latency, Trend::Rising, 9);
+        let quantity = Some(Quantity { observed: share, baseline: None, unit: "share".into() });
+        with_peer(FindingContent { quantity, ..note }, "callee", PeerRole::NextUpstream)
+    };
+    check(vec![
+        (
+            "most of what is lost is lost there",
+            vec![change(Configuration, 5), late(9), usual.clone(), has(0.9)],
+            vec![],
+            "symptom, accounted for upstream callee>me",
+        ),
+        (
+            "nothing is",
+            vec![change(Configuration, 5), late(9), usual, has(0.0)],
+            vec![],
+            "origin, own change",
+        ),
+    ]);
+}

@@ -3,7 +3,7 @@
 use eog_core::evidence::{
     ChangeDetail, EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
 };
-use eog_core::incident::{Direction, Neighbour};
+use eog_core::incident::{Direction, Neighbour, Onset};
 use eog_core::{
     Belief, Claim, ContextPacket, Decision, EntityId, EvidenceKind, Finding, Label, LocalContext,
     Message, Timestamp, Window,
@@ -308,6 +308,57 @@ fn own_change() {
     let (packet, decision) = decide(vec![change(Configuration, 5), impact(5, 9, "caller")], vec![]);
     assert_eq!(decision.evidence.first(), Some(packet.context.findings[0].id()));
     assert_eq!(decision.evidence[0].kind(), Change);
+}
+
+/// The note that a source sends more, which somebody passes on.
+fn demand(by: &str, second: i64) -> FindingContent {
+    let mut content = finding(EvidenceKind::Note, Signal::Traffic, Trend::Rising, second / 60);
+    content.onset = Some(Onset::at(Timestamp::from_second(second).unwrap()));
+    with_peer(content, by, PeerRole::Caller)
+}
+
+#[test]
+fn demand_from_outside() {
+    let since = |minute: i64| {
+        let onset = Some(Onset::at(at(minute)));
+        FindingContent { onset, ..errors(minute) }
+    };
+    check(vec![
+        (
+            "what fails under it",
+            vec![calling("callee", 9), demand("caller", 480)],
+            vec![says("callee", Origin, &[], &[Event])],
+            "symptom, demand from outside caller>me",
+        ),
+        (
+            "nothing fails",
+            vec![steady(Signal::Errors), demand("caller", 480)],
+            vec![],
+            "healthy, nothing unusual",
+        ),
+        (
+            "a change nearby makes no users come",
+            vec![change(Configuration, 8), since(9), demand("caller", 500)],
+            vec![],
+            "symptom, demand from outside caller>me",
+        ),
+        (
+            "it failed before",
+            vec![since(5), demand("caller", 480)],
+            vec![],
+            "symptom, cause not found ?callee",
+        ),
+    ]);
+    let sent = with_peer(traffic(Trend::Rising, 8, 300.0), "web", PeerRole::Callee);
+    let onset = Some(Onset::at(at(8)));
+    let sent = FindingContent { onset, ..sent };
+    let slow = with_peer(since(9), "web", PeerRole::Callee);
+    let accused = || says("web", Symptom, &["me > web"], &[Metric]);
+    let (mut packet, _) = decide(vec![sent, slow], vec![accused()]);
+    packet.neighbours.clear();
+    let decision = EvidencePolicy::default().judge(&packet);
+    assert_eq!(decision.rule.as_deref(), Some("source of demand"), "though its calls fail");
+    assert_eq!(decision.since, onset, "it began when more was sent");
 }
 
 #[test]
