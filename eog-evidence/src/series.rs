@@ -41,6 +41,31 @@ pub struct Series {
     pub points: Vec<(Timestamp, f64)>,
 }
 
+impl Series {
+    /// The sums of runs, each told when it begins, where what is counted comes in runs: a stretch of points above zero,
+    /// with at least half of all points at zero between. Nothing where it does not. A run that the series begins in is left
+    /// out.
+    pub(crate) fn by_run(&self) -> Option<Self> {
+        let finite: Vec<(Timestamp, f64)> =
+            self.points.iter().copied().filter(|(_, value)| value.is_finite()).collect();
+        let runs = finite.chunk_by(|a, b| (a.1 > 0.0) == (b.1 > 0.0));
+        let idle = finite.iter().filter(|(_, value)| *value <= 0.0).count();
+        if 2 * idle < finite.len() {
+            return None;
+        }
+        let of_work = runs.enumerate().filter(|(place, run)| *place > 0 && is_run(run));
+        let sum = |run: &[(Timestamp, f64)]| run.iter().map(|(_, value)| value).sum::<f64>();
+        let points: Vec<(Timestamp, f64)> =
+            of_work.filter_map(|(_, run)| Some((run.first()?.0, sum(run)))).collect();
+        (!points.is_empty()).then(|| Self { points, ..self.clone() })
+    }
+}
+
+/// Whether a stretch of points is one of work.
+fn is_run(points: &[(Timestamp, f64)]) -> bool {
+    points.first().is_some_and(|(_, value)| *value > 0.0)
+}
+
 /// What is compared with what.
 ///
 /// The *baseline* of a series is the given baseline periods; without one, the points before the

@@ -169,7 +169,15 @@ pub(super) fn account(
     let on_account = own.clone().filter(|series| kind_of(series) == Some(kind));
     let traffic = longest(own.copied().filter(|series| series.signal == Signal::Traffic));
     let idle = traffic.is_some_and(|traffic| is_idle(traffic, periods));
-    let Some(series) = longest(on_account.copied()) else {
+    // What is nought as a rule, such as how late a run is, is no time that a request takes.
+    let is_time_of_requests = |series: &&&Series| {
+        let Some(parts) = periods.cut(&series.points) else { return true };
+        median(parts.baseline.iter().map(|(_, value)| *value)).is_none_or(|usual| usual != 0.0)
+    };
+    let of_requests =
+        on_account.clone().filter(|one| kind != Kind::Time || is_time_of_requests(one));
+    let Some(series) = longest(of_requests.copied()).or_else(|| longest(on_account.copied()))
+    else {
         return if idle { Account::Usual } else { Account::Unknown };
     };
     let Some(parts) = periods.cut(&series.points) else { return Account::Usual };

@@ -45,10 +45,14 @@ pub(super) struct Demand {
 }
 
 impl Attribution<'_> {
-    /// A note on demand from outside that reaches the entity, where there is any.
+    /// A note on demand from outside that reaches the entity, or that it sends.
     pub(super) fn demand(&self, entity: &EntityId) -> Option<Finding> {
-        let demand = self.demands().get(entity).cloned()?;
-        Some(notes::of_demand(entity, &demand))
+        let demands = self.demands();
+        if let Some(demand) = demands.get(entity) {
+            return Some(notes::of_demand(entity, demand));
+        }
+        let (to, sent) = demands.iter().find(|(_, demand)| demand.by == *entity)?;
+        (sent.source == *entity).then(|| notes::of_demand_sent(to, sent))
     }
 
     /// Demand from outside, by whom it reaches.
@@ -81,7 +85,8 @@ impl Attribution<'_> {
             else {
                 continue;
             };
-            for callee in self.callees_of(caller) {
+            let called: Vec<Number> = self.callees_of(caller).chain(self.fed_by(caller)).collect();
+            for callee in called {
                 let Entry::Vacant(slot) = reached.entry(callee) else { continue };
                 let Some(name) = self.ways.name(callee) else { continue };
                 let Some((shift, onset, asked)) = self.asked_more(name) else { continue };
@@ -98,6 +103,12 @@ impl Attribution<'_> {
             .into_iter()
             .filter_map(|(number, demand)| Some((self.ways.name(number)?.clone(), demand)));
         named.collect()
+    }
+
+    /// Those to whom an entity passes on its work without a call, such as the next step of a job.
+    fn fed_by(&self, entity: Number) -> impl Iterator<Item = Number> {
+        let callers: BTreeSet<Number> = self.ways.lanes(Travel::Demand).back.of(entity).collect();
+        self.ways.lanes(Travel::Effects).onward.of(entity).filter(move |to| !callers.contains(to))
     }
 
     /// Sources of what is borne: how full the resources of those whom it reaches are is measured, and none is nearly full.
@@ -133,7 +144,10 @@ impl Attribution<'_> {
             longest((self.measured)(measured)?.series.into_iter().filter(named))
         };
         let sent = of_pair(entity, source, PeerRole::Caller)
-            .or_else(|| of_pair(source, entity, PeerRole::Callee))?;
+            .or_else(|| of_pair(source, entity, PeerRole::Callee))
+            .or_else(|| {
+                self.own(entity, Signal::Traffic).filter(|_| self.is_asked_by_one(entity))
+            })?;
         let (shift, onset, times) = self.more(sent)?;
         if self.may_be_tried_again(entity, &shift, onset) {
             return None;
@@ -147,7 +161,15 @@ impl Attribution<'_> {
         self.more(self.own(entity, Signal::Traffic)?)
     }
 
+    /// Whether there is one caller: what is asked of the entity is what that sends.
+    fn is_asked_by_one(&self, entity: &EntityId) -> bool {
+        let number = self.ways.number(entity);
+        number.is_some_and(|number| self.ways.lanes(Travel::Demand).back.of(number).count() == 1)
+    }
+
     fn more(&self, traffic: &Series) -> Option<(Shift, Option<Onset>, f64)> {
+        let runs = traffic.by_run();
+        let traffic = runs.as_ref().unwrap_or(traffic);
         let shift = shift_of(traffic, &self.periods)?;
         let times = shift.observed / shift.baseline.max(f64::MIN_POSITIVE);
         let onset = level_onset(&traffic.points, &shift);

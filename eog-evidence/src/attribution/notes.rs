@@ -465,6 +465,22 @@ pub(super) fn of_demand(entity: &EntityId, demand: &Demand) -> Finding {
     })
 }
 
+/// The demand that a source sends to an entity.
+pub(super) fn of_demand_sent(to: &EntityId, demand: &Demand) -> Finding {
+    let Demand { source, .. } = demand;
+    let told = of_demand(to, demand).content().clone();
+    Finding::new(FindingContent {
+        entity: source.clone(),
+        peer: Some(Peer { entity: to.clone(), role: PeerRole::Callee }),
+        query: format!("entity={source} sends to={to}"),
+        excerpt: format!(
+            "{to} is asked {} times as often as usual, by nobody else",
+            rounded(demand.sent)
+        ),
+        ..told
+    })
+}
+
 /// A callee that is called less often for each request than usual.
 pub(super) fn of_left_out(
     entity: &EntityId,

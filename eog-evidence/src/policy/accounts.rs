@@ -1,7 +1,7 @@
 //! What an explanation accounts for: since when, and which alerts.
 
 use eog_core::belief::Explained;
-use eog_core::evidence::{PeerRole, Signal};
+use eog_core::evidence::Signal;
 use eog_core::incident::Onset;
 use eog_core::{Anomaly, Belief, Claim, Decision, EntityId, EvidenceKind, Finding, Label};
 
@@ -9,7 +9,6 @@ use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::signals::leads_to;
 use super::times::{first_of, made, surely_before};
-use crate::signs::{is_more_load, role};
 
 /// Fills in times and what is explained, and leaves out claims of which the effect surely began
 /// before its cause.
@@ -72,8 +71,7 @@ fn condition_since(decision: &Decision, facts: &Facts<'_>) -> Option<Onset> {
 
 /// The load that an origin cites, where it sends that to others.
 fn sent<'a>(decision: &Decision, facts: &Facts<'a>) -> impl Iterator<Item = &'a Finding> {
-    let cited = own(decision, facts).into_iter();
-    cited.filter(|finding| is_more_load(finding) && role(finding) == Some(PeerRole::Callee))
+    facts.more_sent().filter(|sent| decision.evidence.contains(sent.id()))
 }
 
 /// Since when the cause of a claim is known to be there: by its own word, else by the change on

@@ -15,7 +15,9 @@ use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, o
 use super::times::{first_of, made, surely_before};
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::paths::DEMAND_RELATIONS;
-use crate::signs::{is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role};
+use crate::signs::{
+    is_executed_experiment, is_more_load, is_real_change, is_surge, is_word, is_worse, role,
+};
 
 /// The relation of a sender of messages to who takes them.
 const SENDS_LOAD: &str = "sends_load";
@@ -227,6 +229,17 @@ impl<'a> Facts<'a> {
         self.findings().iter().find(|finding| {
             (finding.kind, finding.signal) == (EvidenceKind::Note, Signal::Traffic)
                 && role(finding) == Some(PeerRole::Caller)
+        })
+    }
+
+    /// That the entity sends more than usual: as measured, or by a note where it does so by itself.
+    pub(super) fn more_sent(&self) -> impl Iterator<Item = &'a Finding> {
+        let is_source = self.callers().is_empty() && self.upstream().is_empty();
+        self.findings().iter().filter(move |finding| {
+            let is_note = finding.kind == EvidenceKind::Note
+                && (finding.signal, finding.trend) == (Signal::Traffic, Trend::Rising);
+            role(finding) == Some(PeerRole::Callee)
+                && (is_more_load(finding) || is_source && is_note)
         })
     }
 

@@ -69,3 +69,39 @@ fn no_more_than_fail_may_be_tried_again() {
     assert!(demand(&failing(50.0, 200.0), "web").is_some(), "more came than failed");
     assert!(demand(&failing(400.0, 400.0), "web").is_some(), "nobody tries four times");
 }
+
+/// A feed gives 100 items to `load` in each run of two minutes of four, and from the window on three times as many; the next step
+/// of the job gets what `load` is done with.
+#[test]
+fn what_comes_in_runs_is_counted_by_run() {
+    let job = |more: f64| {
+        let mut world = World::default().alert("report", Signal::Latency, 36);
+        let to_target = EffectDirection::SourceToTarget;
+        for (from, relation, to) in [("feed", "sends_load", "load"), ("load", "feeds", "report")] {
+            world.topology.connect(&id(from), relation, &id(to), to_target);
+        }
+        for name in ["load", "report"] {
+            world = world.measured(name, Signal::Traffic, 1.0, [0.0; 10]);
+            let items = &mut world.series.get_mut(&id(name)).unwrap()[0].points;
+            let count = |minute: i64| match (minute % 4, minute < 20) {
+                (1 | 2, true) => 50.0,
+                (1 | 2, false) => 50.0 * more,
+                _ => 0.0,
+            };
+            *items = (0..40).map(|minute| (at(minute), count(minute))).collect();
+        }
+        world.latency("report", 10.0, 30.0)
+    };
+    let told = |world: &World, entity: &str| {
+        let notes = world.attribute_within(20..40, |attribution| attribution.demand(&id(entity)));
+        notes.map(|note| note.excerpt.clone())
+    };
+    let at_load = "feed sends 3 times as many requests as usual";
+    assert_eq!(told(&job(3.0), "load").as_deref(), Some(at_load));
+    let at_report = "feed sends 3 times as many requests as usual; by load that reaches report, which is asked 3 times as often";
+    assert_eq!(told(&job(3.0), "report").as_deref(), Some(at_report));
+    // Nobody measured what the feed sends: that is known by whom it sends it to.
+    let at_feed = "load is asked 3 times as often as usual, by nobody else";
+    assert_eq!(told(&job(3.0), "feed").as_deref(), Some(at_feed));
+    assert_eq!(told(&job(1.2), "load"), None);
+}

@@ -1,13 +1,11 @@
 //! The rule *source of demand*.
 
-use eog_core::evidence::PeerRole;
 use eog_core::{Decision, Finding, Label};
 
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
-use crate::signs::{is_more_load, role};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "source of demand",
@@ -23,8 +21,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     if facts.accusations.is_empty() || !facts.upstream().is_empty() || !facts.routes.is_empty() {
         return None;
     }
-    let sent: Vec<&Finding> =
-        facts.findings().iter().filter(|finding| is_more_sent(finding)).collect();
+    let sent: Vec<&Finding> = facts.more_sent().collect();
     let first = *sent.first()?;
     let summary = format!(
         "source of demand: {}; nobody upstream of {} can explain it, and no change of it is on \
@@ -44,8 +41,4 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     }
     rate(&mut decision, facts.entity, 600);
     Some(decision)
-}
-
-fn is_more_sent(finding: &Finding) -> bool {
-    is_more_load(finding) && role(finding) == Some(PeerRole::Callee)
 }
