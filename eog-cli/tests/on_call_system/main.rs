@@ -218,28 +218,35 @@ fn found(name: &str, field: &str, new: &Value) {
     assert!(SERVICES.iter().all(|name| spans.contains(name)), "their spans were received: {spans}");
 }
 
-#[test]
-fn a_flag_that_makes_requests_fail() {
-    found("db", "fail", &json!(0.7));
+/// Runs all of them at once: each has a system of its own, and most of the time is watching it.
+fn at_once(cases: &[(&str, &(dyn Fn() + Sync))]) {
+    std::thread::scope(|scope| {
+        for (name, case) in cases {
+            // So that a failure says which of them it is.
+            std::thread::Builder::new().name((*name).to_owned()).spawn_scoped(scope, case).unwrap();
+        }
+    });
 }
 
 #[test]
-fn a_setting_that_makes_requests_slow() {
-    found("db", "delay_ms", &json!(500));
+fn the_cause_is_the_service_whose_setting_was_changed() {
+    at_once(&[
+        ("a flag that makes requests fail", &|| found("db", "fail", &json!(0.7))),
+        ("a setting that makes requests slow", &|| found("db", "delay_ms", &json!(500))),
+        ("an address that leads nowhere", &|| found("cart", "next", &json!(9))),
+        ("a setting that ends the process", &|| found("db", "crash", &json!(true))),
+    ]);
 }
 
 #[test]
-fn an_address_that_leads_nowhere() {
-    found("cart", "next", &json!(9));
+fn what_nobody_recorded_is_never_confirmed() {
+    at_once(&[
+        ("an incident without any cause on record is inconclusive", &kept_waiting),
+        ("a fault without a change on record is located", &failing_without_a_change),
+    ]);
 }
 
-#[test]
-fn a_setting_that_ends_the_process() {
-    found("db", "crash", &json!(true));
-}
-
-#[test]
-fn an_incident_without_any_cause_on_record_is_inconclusive() {
+fn kept_waiting() {
     let Some(system) = System::start() else { return };
     // Something outside, which nobody records, keeps orders waiting; requests are as always.
     system.change("web", "waiting", &json!(50), false);
@@ -250,8 +257,7 @@ fn an_incident_without_any_cause_on_record_is_inconclusive() {
     assert!(message["result"]["headline"].as_str().unwrap().starts_with("Inconclusive"));
 }
 
-#[test]
-fn a_fault_without_a_change_on_record_is_located_and_never_confirmed() {
+fn failing_without_a_change() {
     let Some(system) = System::start() else { return };
     system.change("db", "fail", &json!(0.7), false);
     let message = wait_for(|| system.messages().into_iter().next());
