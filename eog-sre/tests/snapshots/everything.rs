@@ -101,6 +101,8 @@ pub(crate) fn check_warnings(snapshot: &Snapshot) {
         let names = FILES.iter().any(|(file, _)| line.starts_with(file));
         let general = line.starts_with("the snapshot has no") || line.starts_with("metrics: only");
         assert!(names || general, "{line}");
-        assert!(!line.contains("the row is skipped") || line.contains(" line "), "{line}");
+        // Files that are quoted may say anything.
+        let is_of_a_row = line.ends_with("; the row is skipped");
+        assert!(!is_of_a_row || line.contains(" line "), "{line}");
     }
 }
