@@ -88,16 +88,27 @@ pub(crate) fn is_more_load(finding: &Finding) -> bool {
         && !matches!(finding.kind, EvidenceKind::Change | EvidenceKind::Note)
 }
 
+/// Rates that are at least half higher count as more.
+pub(crate) const MORE: f64 = 1.5;
+
+/// A call that fails is commonly made three times in all (the default of the AWS SDKs; proxies try less
+/// often), so that more than three times the usual load holds more demand.
+pub(crate) const ATTEMPTS: f64 = 3.0;
+
 /// How many more requests than usual a measurement of requests, or of a share of them that fails, tells
 /// of: a share of `requests`.
 pub(crate) fn surplus(finding: &Finding, requests: f64) -> Option<f64> {
     let quantity = finding.quantity.as_ref()?;
-    let more = quantity.observed - quantity.baseline?;
-    Some(match quantity.unit.as_str() {
+    Some(in_requests(&quantity.unit, quantity.observed - quantity.baseline?, requests))
+}
+
+/// A difference of requests, or of a share of `requests`, as a number of requests.
+pub(crate) fn in_requests(unit: &str, more: f64, requests: f64) -> f64 {
+    match unit {
         "ratio" => more * requests,
         "percent" | "%" => more / 100.0 * requests,
         _ => more,
-    })
+    }
 }
 
 /// Whether an event says that a fault experiment ran.

@@ -14,15 +14,12 @@ use crate::onsets::level_onset;
 use crate::paths::Travel;
 use crate::series::Series;
 use crate::shift::{during, find_shift};
-use crate::signs::{NEARLY_FULL, share_in_use};
+use crate::signs::{MORE, NEARLY_FULL, share_in_use};
 use crate::stats::median;
 use crate::ways::Number;
 
 /// Who takes at least this much of what all together take more is the one: the majority.
 const MAJORITY: f64 = 0.5;
-
-/// Use explains itself by more requests unless it grew by half more than these, as rates do elsewhere.
-const MORE: f64 = 1.5;
 
 /// How the use of a resource rose, as shares of the whole.
 #[derive(Clone, Debug)]

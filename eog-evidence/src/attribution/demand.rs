@@ -18,14 +18,8 @@ use crate::onsets::level_onset;
 use crate::paths::Travel;
 use crate::series::Series;
 use crate::shift::{Shift, find_shift, shift_of};
-use crate::signs::{NEARLY_FULL, share_in_use};
+use crate::signs::{ATTEMPTS, MORE, NEARLY_FULL, in_requests, share_in_use};
 use crate::ways::Number;
-
-/// Requests count as more when they are at least half more.
-const MORE: f64 = 1.5;
-
-/// A call that fails is commonly made three times in all, so that more than three times the usual holds more demand.
-const ATTEMPTS: f64 = 3.0;
 
 /// More demand that reaches an entity.
 #[derive(Clone, Debug, PartialEq)]
@@ -182,11 +176,7 @@ impl Attribution<'_> {
         let Some(failing) = shift_of(failed, &self.periods) else { return false };
         let came_before = matches!((onset, level_onset(&failed.points, &failing)), (Some(sent), Some(failing)) if !failing.can_precede(&sent));
         let more = sent.observed - sent.baseline;
-        let fails = match failed.unit.as_str() {
-            "ratio" => (failing.observed - failing.baseline) * sent.observed,
-            "percent" | "%" => (failing.observed - failing.baseline) * sent.observed / 100.0,
-            _ => failing.observed - failing.baseline,
-        };
+        let fails = in_requests(&failed.unit, failing.observed - failing.baseline, sent.observed);
         sent.observed <= ATTEMPTS * sent.baseline && fails >= more && !came_before
     }
 

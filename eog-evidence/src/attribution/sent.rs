@@ -10,11 +10,9 @@ use super::burden::{Account, Weight, longest};
 use super::{Attribution, notes};
 use crate::paths::Travel;
 use crate::shift::during;
+use crate::signs::MORE;
 use crate::stats::median;
 use eog_core::Timestamp;
-
-/// Calls count as more when they are at least half more, as rates of requests do elsewhere.
-const MORE: f64 = 1.5;
 
 impl Attribution<'_> {
     /// A note on each callee with a burden whose traffic grew, and by at least half more than that of the

@@ -3,10 +3,7 @@
 use eog_core::evidence::{PeerRole, Signal, Trend};
 use eog_core::{ContextPacket, EvidenceKind, Finding};
 
-use crate::signs::{is_far_from_full, is_nearly_full, role};
-
-/// Rates that are at least half higher count as more, as in counts of requests.
-const MORE: f64 = 1.5;
+use crate::signs::{MORE, is_far_from_full, is_nearly_full, role};
 
 /// Whether an entity that does worse by itself has room for a little more load: how full its resources are is
 /// measured, and all of them are far from full or used as ever. What it shows is not due to so little more, which commonly are

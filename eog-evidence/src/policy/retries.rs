@@ -4,11 +4,7 @@ use eog_core::evidence::{PeerRole, Signal};
 use eog_core::{EvidenceKind, Finding};
 
 use super::times::surely_before;
-use crate::signs::{is_share, role, surplus};
-
-/// A call that fails is commonly made three times in all (the default of the AWS SDKs; proxies try less
-/// often), so that more than three times the usual load holds more demand.
-const ATTEMPTS: f64 = 3.0;
+use crate::signs::{ATTEMPTS, is_share, role, surplus};
 
 /// Whether more load can be calls that are tried again because they failed here: no more came than failed,
 /// and not surely before.
