@@ -42,22 +42,34 @@ pub struct Series {
 }
 
 impl Series {
-    /// The sums of runs, each told when it begins, where what is counted comes in runs: a stretch of points above zero,
-    /// with at least half of all points at zero between. Nothing where it does not. A run that the series begins in is left
-    /// out.
-    pub(crate) fn by_run(&self) -> Option<Self> {
+    /// The sums of runs, each told when it begins, where what is counted usually comes in runs: a stretch of points
+    /// above zero, with at least half of the usual points at zero between. Nothing where it does not. A run that the series
+    /// begins in is left out.
+    pub(crate) fn by_run(&self, periods: &Periods) -> Option<Self> {
         let finite: Vec<(Timestamp, f64)> =
             self.points.iter().copied().filter(|(_, value)| value.is_finite()).collect();
-        let runs = finite.chunk_by(|a, b| (a.1 > 0.0) == (b.1 > 0.0));
-        let idle = finite.iter().filter(|(_, value)| *value <= 0.0).count();
-        if 2 * idle < finite.len() {
+        let usual = periods.cut(&finite)?.baseline;
+        let idle = usual.iter().filter(|(_, value)| *value <= 0.0).count();
+        if 2 * idle < usual.len() {
             return None;
         }
+        let runs = finite.chunk_by(|a, b| (a.1 > 0.0) == (b.1 > 0.0));
         let of_work = runs.enumerate().filter(|(place, run)| *place > 0 && is_run(run));
-        let sum = |run: &[(Timestamp, f64)]| run.iter().map(|(_, value)| value).sum::<f64>();
-        let points: Vec<(Timestamp, f64)> =
-            of_work.filter_map(|(_, run)| Some((run.first()?.0, sum(run)))).collect();
-        (!points.is_empty()).then(|| Self { points, ..self.clone() })
+        let beginnings: Vec<Timestamp> =
+            of_work.filter_map(|(_, run)| Some(run.first()?.0)).collect();
+        (!beginnings.is_empty()).then(|| self.summed_from(beginnings))
+    }
+
+    /// The sums of what was counted from each of some times, which are in order, until the next.
+    pub(crate) fn summed_from(&self, times: impl IntoIterator<Item = Timestamp>) -> Self {
+        let mut points: Vec<(Timestamp, f64)> = times.into_iter().map(|at| (at, 0.0)).collect();
+        for (at, value) in self.points.iter().filter(|(_, value)| value.is_finite()) {
+            let begun = points.partition_point(|(begin, _)| begin <= at);
+            if let Some((_, sum)) = begun.checked_sub(1).and_then(|last| points.get_mut(last)) {
+                *sum += value;
+            }
+        }
+        Self { points, ..self.clone() }
     }
 }
 

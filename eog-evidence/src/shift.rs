@@ -167,11 +167,16 @@ pub fn shift_of(series: &Series, periods: &Periods) -> Option<Shift> {
     rates_differ(count(&before), count(&shift.run)).then_some(shift)
 }
 
+/// Whether what is measured in a unit is a share of something.
+pub(crate) fn is_unit_of_shares(unit: &str) -> bool {
+    matches!(unit, "ratio" | "percent" | "%")
+}
+
 /// Whether a series holds counts of requests or failures, one for each step.
 fn is_counted(series: &Series) -> bool {
     let unit = series.unit.as_str();
     let is_rate = unit.contains('/') || matches!(unit, "rps" | "rpm" | "qps" | "Hz");
-    let is_share = matches!(unit, "ratio" | "percent" | "%");
+    let is_share = is_unit_of_shares(unit);
     let counts = matches!(series.signal, Signal::Errors | Signal::Traffic) && !is_rate && !is_share;
     let mut finite = series.points.iter().filter(|(_, value)| value.is_finite());
     counts && finite.all(|(_, value)| *value >= 0.0 && value.fract() == 0.0)
@@ -246,7 +251,7 @@ pub fn full_finding(
     let observed = median(inside.iter().map(|(_, value)| *value))?;
     let ends = (inside.first()?.0, inside.last()?.0);
     let whole = if series.unit == "ratio" { 1.0 } else { 100.0 };
-    let is_share = matches!(series.unit.as_str(), "ratio" | "percent" | "%");
+    let is_share = is_unit_of_shares(&series.unit);
     let is_share = is_share && series.signal == Signal::Saturation;
     if !is_share || inside.len() < MIN_BASELINE || observed < NEARLY_FULL * whole {
         return None;

@@ -3,6 +3,8 @@
 use eog_core::evidence::{PeerRole, Signal, Trend};
 use eog_core::{EvidenceKind, Finding};
 
+use crate::shift::{MIN_RELATIVE, is_unit_of_shares};
+
 /// Whether a finding speaks of its entity doing worse than usual.
 ///
 /// More errors, latency, saturation and exhaustion are worse, and so is less output. A resource of which
@@ -93,7 +95,12 @@ pub(crate) const MORE: f64 = 1.5;
 
 /// A call that fails is commonly made three times in all (the default of the AWS SDKs; proxies try less
 /// often), so that more than three times the usual load holds more demand.
-pub(crate) const ATTEMPTS: f64 = 3.0;
+const ATTEMPTS: f64 = 3.0;
+
+/// Whether calls that are tried again can make so many requests of the usual: a tenth of that is no shift.
+pub(crate) fn can_be_tried_again(requests: f64, usual: f64) -> bool {
+    requests <= (ATTEMPTS + MIN_RELATIVE) * usual
+}
 
 /// How many more requests than usual a measurement of requests, or of a share of them that fails, tells
 /// of: a share of `requests`.
@@ -165,6 +172,5 @@ const MUCH_LONGER: f64 = 0.5;
 
 /// Whether a finding measures a share of something.
 pub(crate) fn is_share(finding: &Finding) -> bool {
-    let unit = finding.quantity.as_ref().map(|quantity| quantity.unit.as_str());
-    matches!(unit, Some("ratio" | "percent" | "%"))
+    finding.quantity.as_ref().is_some_and(|quantity| is_unit_of_shares(&quantity.unit))
 }

@@ -17,8 +17,8 @@ use super::{Attribution, Kept, notes};
 use crate::onsets::level_onset;
 use crate::paths::Travel;
 use crate::series::Series;
-use crate::shift::{Shift, find_shift, shift_of};
-use crate::signs::{ATTEMPTS, MORE, NEARLY_FULL, in_requests, share_in_use};
+use crate::shift::{Shift, find_shift, is_unit_of_shares, shift_of};
+use crate::signs::{MORE, NEARLY_FULL, can_be_tried_again, in_requests, share_in_use};
 use crate::ways::Number;
 
 /// More demand that reaches an entity.
@@ -143,7 +143,7 @@ impl Attribution<'_> {
                 self.own(entity, Signal::Traffic).filter(|_| self.is_asked_by_one(entity))
             })?;
         let (shift, onset, times) = self.more(sent)?;
-        if self.may_be_tried_again(entity, &shift, onset) {
+        if self.may_be_tried_again(entity, sent, &shift, onset) {
             return None;
         }
         let (source, by) = (source.clone(), source.clone());
@@ -162,22 +162,36 @@ impl Attribution<'_> {
     }
 
     fn more(&self, traffic: &Series) -> Option<(Shift, Option<Onset>, f64)> {
-        let runs = traffic.by_run();
+        let runs = traffic.by_run(&self.periods);
         let traffic = runs.as_ref().unwrap_or(traffic);
         let shift = shift_of(traffic, &self.periods)?;
-        let times = shift.observed / shift.baseline.max(f64::MIN_POSITIVE);
+        // Of what is usually not sent at all nothing says how much is more.
+        let times = shift.observed / Some(shift.baseline).filter(|usual| *usual > 0.0)?;
         let onset = level_onset(&traffic.points, &shift);
         (times >= MORE).then_some((shift, onset, times))
     }
 
     /// Whether what is sent more can be calls that are tried again: no more than fail, and not surely before they fail.
-    fn may_be_tried_again(&self, entity: &EntityId, sent: &Shift, onset: Option<Onset>) -> bool {
+    /// What comes in runs is tried again by run.
+    fn may_be_tried_again(
+        &self,
+        entity: &EntityId,
+        traffic: &Series,
+        sent: &Shift,
+        onset: Option<Onset>,
+    ) -> bool {
         let Some(failed) = self.own(entity, Signal::Errors) else { return false };
+        let runs = traffic.by_run(&self.periods);
+        let by_run = runs
+            .as_ref()
+            .filter(|_| !is_unit_of_shares(&failed.unit))
+            .map(|runs| failed.summed_from(runs.points.iter().map(|(begin, _)| *begin)));
+        let failed = by_run.as_ref().unwrap_or(failed);
         let Some(failing) = shift_of(failed, &self.periods) else { return false };
         let came_before = matches!((onset, level_onset(&failed.points, &failing)), (Some(sent), Some(failing)) if !failing.can_precede(&sent));
         let more = sent.observed - sent.baseline;
         let fails = in_requests(&failed.unit, failing.observed - failing.baseline, sent.observed);
-        sent.observed <= ATTEMPTS * sent.baseline && fails >= more && !came_before
+        can_be_tried_again(sent.observed, sent.baseline) && fails >= more && !came_before
     }
 
     /// The series of an entity's own that says most of a signal.

@@ -534,15 +534,27 @@ impl<'a> Facts<'a> {
         is_seen && self.early_surges().is_empty() && !explained_by_change && !explained_by_neighbour
     }
 
-    /// What is measured of the requests that the entity serves is all as usual.
-    pub(super) fn serves_as_usual(&self) -> bool {
-        let of_requests = |finding: &&Finding| {
-            let served =
-                matches!(finding.signal, Signal::Latency | Signal::Errors | Signal::Traffic);
-            finding.kind == EvidenceKind::Metric && finding.peer.is_none() && served
+    /// What is measured of the entity's work is all as usual: it shows no harm, nothing fell, and nothing that it does
+    /// for others is known to harm them.
+    pub(super) fn works_as_usual(&self) -> bool {
+        let of_work = |finding: &&Finding| {
+            let served = matches!(
+                finding.signal,
+                Signal::Latency | Signal::Errors | Signal::Traffic | Signal::Output
+            );
+            let measured = matches!(finding.kind, EvidenceKind::Metric | EvidenceKind::Span);
+            measured && served && role(finding) != Some(PeerRole::Callee)
         };
-        let mut served = self.findings().iter().filter(of_requests).peekable();
-        served.peek().is_some() && served.all(|finding| finding.trend == Trend::Steady)
+        let is_harmless = |finding: &Finding| {
+            let falls = matches!(finding.signal, Signal::Traffic | Signal::Output);
+            finding.trend == Trend::Steady || (finding.trend == Trend::Rising) == falls
+        };
+        let mut work = self.findings().iter().filter(of_work).peekable();
+        let harms_others = self.crowding_out().chain(self.ends_others()).chain(self.holds_up());
+        self.harms.is_empty()
+            && work.peek().is_some()
+            && work.all(is_harmless)
+            && harms_others.chain(self.left_out()).chain(self.more_sent()).next().is_none()
     }
 
     /// Less is asked of the entity.

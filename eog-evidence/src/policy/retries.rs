@@ -4,14 +4,14 @@ use eog_core::evidence::{PeerRole, Signal};
 use eog_core::{EvidenceKind, Finding};
 
 use super::times::surely_before;
-use crate::signs::{ATTEMPTS, is_share, role, surplus};
+use crate::signs::{can_be_tried_again, is_share, role, surplus};
 
 /// Whether more load can be calls that are tried again because they failed here: no more came than failed,
 /// and not surely before.
 pub(super) fn may_be_tried_again(surge: &Finding, harms: &[&Finding]) -> bool {
     let Some(quantity) = &surge.quantity else { return false };
     let requests = quantity.observed;
-    let bounded = quantity.baseline.is_some_and(|usual| requests <= ATTEMPTS * usual);
+    let bounded = quantity.baseline.is_some_and(|usual| can_be_tried_again(requests, usual));
     let Some(more) = surplus(surge, requests).filter(|_| bounded) else { return false };
     let failed = |harm: &&&Finding| {
         let unit = harm.quantity.as_ref().map(|failed| &failed.unit);

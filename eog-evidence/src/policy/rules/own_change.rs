@@ -18,6 +18,12 @@ use crate::signs::is_executed_experiment;
 /// At most this many own changes are cited.
 const MAX_CHANGES: usize = 3;
 
+/// Half is the majority: who accounts for more leaves less than is explained.
+const MAJORITY: f64 = 0.5;
+
+/// Why a change is doubted where somebody upstream does worse.
+const NOT_AT_ONCE: &str = "the harm did not follow the change at once";
+
 /// Longest quotation of what a change explains, in characters: it names the whole path.
 const MAX_IMPACT: usize = 400;
 
@@ -145,6 +151,12 @@ impl<'a> Backed<'a> {
     fn doubt(&mut self, since: Option<Onset>, facts: &Facts<'_>) {
         let doubt = if since.is_some_and(|since| surely_before(&since, &self.made)) {
             (Standing::Refuted, "the harm was there before the change was made".to_owned())
+        } else if self.harm.is_none()
+            && self.change.signal != Signal::Demand
+            && !facts.is_injected()
+            && facts.works_as_usual()
+        {
+            (Standing::Refuted, "what is measured of its work is all as usual".to_owned())
         } else if let Some(other) = earlier_upstream(&self.made, facts) {
             let doubt = format!("{other} upstream did worse before the change was made");
             (Standing::Doubtful, doubt)
@@ -153,17 +165,22 @@ impl<'a> Backed<'a> {
             && !shows_a_delay(&self.made, facts)
         {
             (Standing::Doubtful, LONG_BEFORE.to_owned())
-        } else if self.harm.is_none()
-            && self.change.signal != Signal::Demand
+        } else if self.change.signal != Signal::Demand
             && !facts.is_injected()
-            && facts.harms.is_empty()
-            && facts.serves_as_usual()
+            && !self.is_followed_at_once(since)
+            && let Some(other) = trouble_upstream(facts)
         {
-            (Standing::Doubtful, "what it measures of its own work is as usual".to_owned())
+            let doubt = format!("{other} upstream does worse, and {NOT_AT_ONCE}");
+            (Standing::Doubtful, doubt)
         } else {
             return;
         };
         (self.standing, self.doubt) = (doubt.0, Some(doubt.1));
+    }
+
+    /// Whether harm here is measured to begin within what cannot be told from at once.
+    fn is_followed_at_once(&self, since: Option<Onset>) -> bool {
+        since.is_some() && self.delay.least <= ABOUT_AS_NEAR
     }
 
     fn fits_alike(&self, other: &Self) -> bool {
@@ -260,6 +277,18 @@ fn earlier_upstream<'a>(made: &Onset, facts: &Facts<'a>) -> Option<&'a EntityId>
             !by_change && belief.since.is_some_and(|since| surely_before(&since, made))
         })
     })
+}
+
+/// Somebody upstream who does worse, as far as is known here: a callee, a neighbour that says so, or who is hit
+/// hardest. Nothing where most of the harm is known to be the entity's own.
+fn trouble_upstream<'a>(facts: &Facts<'a>) -> Option<&'a EntityId> {
+    if own_part(facts).is_some_and(|part| part >= MAJORITY) {
+        return None;
+    }
+    let says_well = |other: &&EntityId| facts.label_of(other) != Some(Label::Healthy);
+    let callees = facts.failing_callees().into_iter().map(|(callee, _)| callee);
+    let hit = facts.hit_upstream().map(|(other, _)| other);
+    callees.chain(facts.degraded_upstream()).chain(hit).find(says_well)
 }
 
 /// The first harm that an own change at `at` explains although no alert that it reaches follows.
