@@ -42,21 +42,20 @@ pub struct Series {
 }
 
 impl Series {
-    /// The sums of runs, each told when it begins, where what is counted usually comes in runs: a stretch of points
-    /// above zero, with at least half of the usual points at zero between. Nothing where it does not. A run that the series
-    /// begins in is left out.
-    pub(crate) fn by_run(&self, periods: &Periods) -> Option<Self> {
+    /// When there is work, where what is counted usually comes in runs: with at least half of the usual points at zero, and
+    /// enough others to compare with. Nothing where it does not.
+    pub(crate) fn work(&self, periods: &Periods) -> Option<Work> {
         let finite: Vec<(Timestamp, f64)> =
             self.points.iter().copied().filter(|(_, value)| value.is_finite()).collect();
         let usual = periods.cut(&finite)?.baseline;
-        let idle = usual.iter().filter(|(_, value)| *value <= 0.0).count();
-        if 2 * idle < usual.len() {
-            return None;
-        }
-        let runs = finite.chunk_by(|a, b| (a.1 > 0.0) == (b.1 > 0.0));
-        let of_work = runs.enumerate().filter(|(place, run)| *place > 0 && is_run(run));
-        let beginnings: Vec<Timestamp> =
-            of_work.filter_map(|(_, run)| Some(run.first()?.0)).collect();
+        let at_work = usual.iter().filter(|(_, value)| *value > 0.0).count();
+        (at_work >= MIN_BASELINE && 2 * at_work <= usual.len()).then_some(Work(finite))
+    }
+
+    /// The sums of runs, each told when it begins, where what is counted usually comes in runs. A run that the series
+    /// begins in is left out.
+    pub(crate) fn by_run(&self, periods: &Periods) -> Option<Self> {
+        let beginnings: Vec<Timestamp> = self.work(periods)?.beginnings().collect();
         (!beginnings.is_empty()).then(|| self.summed_from(beginnings))
     }
 
@@ -73,9 +72,21 @@ impl Series {
     }
 }
 
-/// Whether a stretch of points is one of work.
-fn is_run(points: &[(Timestamp, f64)]) -> bool {
-    points.first().is_some_and(|(_, value)| *value > 0.0)
+/// When an entity that works in runs is at work: counts, each of the time that ends with it.
+pub(crate) struct Work(Vec<(Timestamp, f64)>);
+
+impl Work {
+    /// Whether there is work at a time.
+    pub(crate) fn holds(&self, at: Timestamp) -> bool {
+        let next = self.0.partition_point(|(end, _)| *end < at);
+        self.0.get(next).or(self.0.last()).is_some_and(|(_, count)| *count > 0.0)
+    }
+
+    /// When each run begins, without the one that the series begins in.
+    fn beginnings(&self) -> impl Iterator<Item = Timestamp> {
+        let runs = self.0.chunk_by(|a, b| (a.1 > 0.0) == (b.1 > 0.0)).skip(1);
+        runs.filter_map(|run| run.first().filter(|(_, count)| *count > 0.0).map(|(at, _)| *at))
+    }
 }
 
 /// What is compared with what.

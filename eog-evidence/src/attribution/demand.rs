@@ -19,6 +19,7 @@ use crate::paths::Travel;
 use crate::series::Series;
 use crate::shift::{Shift, find_shift, is_unit_of_shares, shift_of};
 use crate::signs::{MORE, NEARLY_FULL, can_be_tried_again, in_requests, share_in_use};
+use crate::stats::median;
 use crate::ways::Number;
 
 /// More demand that reaches an entity.
@@ -106,20 +107,25 @@ impl Attribution<'_> {
     }
 
     /// Sources of what is borne: how full the resources of those whom it reaches are is measured, and none is nearly full.
+    /// Who works in runs may be as full at work as ever: more work takes it longer.
     fn bearing(&self, reached: &BTreeMap<Number, Demand>) -> BTreeSet<EntityId> {
         let mut full: BTreeMap<&EntityId, bool> = BTreeMap::new();
         for (number, demand) in reached {
-            let Some(measured) = self.ways.name(*number).and_then(|name| (self.measured)(name))
-            else {
-                continue;
-            };
+            let Some(name) = self.ways.name(*number) else { continue };
+            let Some(measured) = (self.measured)(name) else { continue };
+            let traffic = self.own(name, Signal::Traffic);
+            let in_runs = traffic.is_some_and(|traffic| traffic.work(&self.periods).is_some());
             for series in measured.series {
                 if share_in_use(series.signal, &series.unit, 0.0).is_none() {
                     continue;
                 }
                 let shift = find_shift(&series.points, &series.unit, &self.periods);
-                let now = shift
-                    .and_then(|shift| share_in_use(series.signal, &series.unit, shift.observed));
+                let level = || {
+                    let incident = self.periods.cut(&series.points).filter(|_| in_runs)?.incident;
+                    median(incident.into_iter().map(|(_, value)| value))
+                };
+                let now = shift.map(|shift| shift.observed).or_else(level);
+                let now = now.and_then(|now| share_in_use(series.signal, &series.unit, now));
                 *full.entry(&demand.source).or_default() |=
                     now.is_some_and(|now| now >= NEARLY_FULL);
             }

@@ -12,6 +12,7 @@ use eog_core::{
 };
 
 use super::Bundle;
+use super::at_work::AtWork;
 use super::intake::Telemetry;
 use super::told::{self, Heard, Told};
 use crate::alerts::alert_findings;
@@ -93,6 +94,7 @@ pub struct BundleContext {
     heard: Arc<Heard>,
     /// When harm upstream of the alerts began first, by its own observations.
     first_harm: Arc<OnceLock<Option<Timestamp>>>,
+    at_work: Arc<OnceLock<AtWork>>,
 }
 
 impl BundleContext {
@@ -115,7 +117,7 @@ impl BundleContext {
         let books = Arc::default();
         let told = Arc::new(Told::of(&bundle.telemetry));
         let heard = Arc::new(Heard::of(&told, &bundle.telemetry));
-        let first_harm = Arc::default();
+        let (first_harm, at_work) = (Arc::default(), Arc::default());
         let joined = Arc::default();
         let changes = places;
         let recorded = recorded_kinds(&bundle).into();
@@ -133,6 +135,7 @@ impl BundleContext {
             recorded,
             told,
             heard,
+            at_work,
             first_harm,
         }
     }
@@ -151,7 +154,16 @@ impl BundleContext {
             let periods = self.periods(request.window);
             let lines = LinesRecorded { ordinary: self.lines, holes: &self.holes };
             let visit = request.visit;
-            findings.extend(telemetry_findings(telemetry, lines, &periods, visit, &mut omitted));
+            let at_work = self.at_work(request.window);
+            let measured: Vec<&Series> = at_work.series(&request.entity, telemetry).collect();
+            findings.extend(telemetry_findings(
+                telemetry,
+                &measured,
+                lines,
+                &periods,
+                visit,
+                &mut omitted,
+            ));
             let joined = self.joined.get_or_init(|| joined(&self.bundle, lines, &periods));
             findings.extend(joined.get(&request.entity).into_iter().flatten().cloned());
         }
@@ -193,7 +205,11 @@ impl BundleContext {
             return None;
         }
         let own = self.bundle.telemetry.get(&finding.entity).into_iter();
-        let own = own.flat_map(|own| own.series.values().cloned().chain(span_series(&own.spans)));
+        let at_work = self.at_work(window);
+        let own = own.flat_map(|own| {
+            let measured = at_work.series(&finding.entity, own).cloned();
+            measured.chain(span_series(&own.spans))
+        });
         // Of an entity without telemetry its callers and callees tell.
         let told = self.told.series(&finding.entity, &self.bundle.telemetry);
         let series = own
@@ -255,6 +271,7 @@ impl BundleContext {
 
     /// Asks who accounts for what entities show.
     fn attribute(&self, window: Window, ask: impl FnOnce(&Attribution<'_>)) {
+        let at_work = self.at_work(window);
         let measured = |entity: &EntityId| {
             let Some(telemetry) = self.bundle.telemetry.get(entity) else {
                 let heard = self.heard.series(entity);
@@ -262,7 +279,7 @@ impl BundleContext {
                 return (!heard.is_empty()).then_some(measured);
             };
             Some(Measured {
-                series: telemetry.series.values().collect(),
+                series: at_work.accounts(entity, telemetry).collect(),
                 events: &telemetry.events,
             })
         };
@@ -302,28 +319,35 @@ impl BundleContext {
     /// What is compared. Without a given baseline, it ends with the first measured harm upstream of
     /// the alerts, or with the first alert where that comes earlier.
     pub fn periods(&self, window: Window) -> Periods {
-        let onsets = self.bundle.anomalies.iter().flat_map(Anomaly::onsets);
-        let first_alert = onsets.filter(|onset| window.contains(*onset)).min();
-        let alerts = Periods {
-            baseline: self.bundle.baseline.clone(),
-            window,
-            first_onset: first_alert,
-            observed: self.bundle.observed,
-        };
-        let Some(first_alert) = first_alert.filter(|_| self.bundle.baseline.is_empty()) else {
+        let alerts = self.until_first_alert(window);
+        let Some(first_alert) = alerts.first_onset.filter(|_| alerts.baseline.is_empty()) else {
             return alerts;
         };
         let harm = self.first_harm.get_or_init(|| {
-            let anomalies = &self.bundle.anomalies;
-            let series =
-                self.bundle.telemetry.iter().map(|(entity, telemetry)| {
-                    (entity, telemetry.series.values().collect::<Vec<_>>())
-                });
-            first_harm(&self.ways, anomalies, &alerts, series)
+            let at_work = self.at_work(window);
+            let series = self.bundle.telemetry.iter().map(|(entity, telemetry)| {
+                (entity, at_work.series(entity, telemetry).collect::<Vec<_>>())
+            });
+            first_harm(&self.ways, &self.bundle.anomalies, &alerts, series)
         });
         let first =
             harm.filter(|at| window.contains(*at)).map_or(first_alert, |at| at.min(first_alert));
         Periods { first_onset: Some(first), ..alerts }
+    }
+
+    fn until_first_alert(&self, window: Window) -> Periods {
+        let onsets = self.bundle.anomalies.iter().flat_map(Anomaly::onsets);
+        Periods {
+            baseline: self.bundle.baseline.clone(),
+            window,
+            first_onset: onsets.filter(|onset| window.contains(*onset)).min(),
+            observed: self.bundle.observed,
+        }
+    }
+
+    fn at_work(&self, window: Window) -> &AtWork {
+        self.at_work
+            .get_or_init(|| AtWork::of(&self.bundle.telemetry, &self.until_first_alert(window)))
     }
 }
 
@@ -413,6 +437,7 @@ fn lines_of(bundle: &Bundle) -> Option<Window> {
 
 fn telemetry_findings(
     telemetry: &Telemetry,
+    measured: &[&Series],
     lines: LinesRecorded<'_>,
     periods: &Periods,
     visit: u32,
@@ -426,11 +451,10 @@ fn telemetry_findings(
             series_count(relations)
         ));
     }
-    let metrics = telemetry
-        .series
-        .values()
+    let metrics = measured
+        .iter()
         .filter(|series| with_relations || series.peer.is_none())
-        .map(|series| (series, "metrics.csv"));
+        .map(|series| (*series, "metrics.csv"));
     let traced = span_series(&telemetry.spans);
     let all: Vec<_> = metrics.chain(traced.iter().map(|series| (series, "spans.csv"))).collect();
 

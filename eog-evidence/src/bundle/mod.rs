@@ -1,5 +1,6 @@
 //! The incident bundle: a domain-neutral directory of JSON and CSV files.
 
+mod at_work;
 mod breaks;
 mod context;
 mod error;
