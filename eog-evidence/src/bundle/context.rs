@@ -91,7 +91,7 @@ pub struct BundleContext {
     /// The kinds of evidence that were recorded of anybody.
     recorded: Arc<[EvidenceKind]>,
     told: Arc<Told>,
-    heard: Arc<Heard>,
+    heard: Arc<OnceLock<Heard>>,
     /// When harm upstream of the alerts began first, by its own observations.
     first_harm: Arc<OnceLock<Option<Timestamp>>>,
     at_work: Arc<OnceLock<AtWork>>,
@@ -116,8 +116,7 @@ impl BundleContext {
         let lines = lines_of(&bundle);
         let books = Arc::default();
         let told = Arc::new(Told::of(&bundle.telemetry));
-        let heard = Arc::new(Heard::of(&told, &bundle.telemetry));
-        let (first_harm, at_work) = (Arc::default(), Arc::default());
+        let (first_harm, at_work, heard) = (Arc::default(), Arc::default(), Arc::default());
         let joined = Arc::default();
         let changes = places;
         let recorded = recorded_kinds(&bundle).into();
@@ -211,7 +210,7 @@ impl BundleContext {
             measured.chain(span_series(&own.spans))
         });
         // Of an entity without telemetry its callers and callees tell.
-        let told = self.told.series(&finding.entity, &self.bundle.telemetry);
+        let told = self.told.series(&finding.entity, &self.bundle.telemetry, at_work);
         let series = own
             .chain(told)
             .find(|series| series.kind == finding.kind && query(series) == finding.query)?;
@@ -239,7 +238,8 @@ impl BundleContext {
 
     /// What those who call a silent entity, or are called by it, measured of these calls.
     fn told_by_others(&self, request: &ContextRequest, omitted: &mut Vec<String>) -> Vec<Finding> {
-        let series = self.told.series(&request.entity, &self.bundle.telemetry);
+        let series =
+            self.told.series(&request.entity, &self.bundle.telemetry, self.at_work(request.window));
         if series.is_empty() {
             return Vec::new();
         }
@@ -272,9 +272,11 @@ impl BundleContext {
     /// Asks who accounts for what entities show.
     fn attribute(&self, window: Window, ask: impl FnOnce(&Attribution<'_>)) {
         let at_work = self.at_work(window);
+        let heard = || Heard::of(&self.told, &self.bundle.telemetry, at_work);
+        let heard = self.heard.get_or_init(heard);
         let measured = |entity: &EntityId| {
             let Some(telemetry) = self.bundle.telemetry.get(entity) else {
-                let heard = self.heard.series(entity);
+                let heard = heard.series(entity);
                 let measured = Measured { series: heard.iter().collect(), events: &[] };
                 return (!heard.is_empty()).then_some(measured);
             };

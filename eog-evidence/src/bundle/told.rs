@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use eog_core::evidence::{Peer, PeerRole};
 use eog_core::{EntityId, Finding};
 
+use super::at_work::AtWork;
 use super::intake::Telemetry;
 use crate::series::Series;
 use crate::spans::span_series;
@@ -37,15 +38,18 @@ impl Told {
         Self { tellers }
     }
 
-    /// The series of others about the calls of a silent entity, as they were recorded.
+    /// The series of others about the calls of a silent entity.
     pub(super) fn series(
         &self,
         entity: &EntityId,
         telemetry: &BTreeMap<EntityId, Telemetry>,
+        at_work: &AtWork,
     ) -> Vec<Series> {
         let tellers = self.tellers.get(entity).into_iter().flatten();
-        let all = tellers.filter_map(|teller| telemetry.get(teller)).flat_map(|own| {
-            own.series.values().cloned().chain(span_series(&own.spans)).collect::<Vec<_>>()
+        let all = tellers.filter_map(|teller| Some((teller, telemetry.get(teller)?)));
+        let all = all.flat_map(|(teller, own)| {
+            let measured = at_work.series(teller, own).cloned();
+            measured.chain(span_series(&own.spans)).collect::<Vec<_>>()
         });
         let named = |series: &Series| {
             let peer = series.peer.as_ref().filter(|peer| peer.entity == *entity);
@@ -60,9 +64,13 @@ impl Told {
 pub(super) struct Heard(BTreeMap<EntityId, Vec<Series>>);
 
 impl Heard {
-    pub(super) fn of(told: &Told, telemetry: &BTreeMap<EntityId, Telemetry>) -> Self {
+    pub(super) fn of(
+        told: &Told,
+        telemetry: &BTreeMap<EntityId, Telemetry>,
+        at_work: &AtWork,
+    ) -> Self {
         let heard = told.tellers.keys().map(|silent| {
-            let calls = told.series(silent, telemetry).into_iter().filter(|series| {
+            let calls = told.series(silent, telemetry, at_work).into_iter().filter(|series| {
                 series.peer.as_ref().is_some_and(|peer| peer.role == PeerRole::Callee)
             });
             let own = calls.map(|series| Series { entity: silent.clone(), peer: None, ..series });
