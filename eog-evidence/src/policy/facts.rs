@@ -480,9 +480,11 @@ impl<'a> Facts<'a> {
     /// which it is not known how much they account for: origins first, then by name.
     pub(super) fn degraded_upstream(&self) -> Vec<&'a EntityId> {
         let mut degraded = self.upstream();
-        let is_accounted = |other| {
-            [Signal::Latency, Signal::Errors].iter().any(|signal| self.is_accounted(other, *signal))
-        };
+        // Of trouble that does not show here nothing can be accounted for.
+        let suffered = [Signal::Latency, Signal::Errors];
+        let suffered = suffered.into_iter().filter(|signal| self.suffers(*signal));
+        let suffered: Vec<Signal> = suffered.collect();
+        let is_accounted = |other| suffered.iter().any(|signal| self.is_accounted(other, *signal));
         degraded.retain(|other| !self.blames_me(other) && !is_accounted(other));
         degraded
             .retain(|other| matches!(self.label_of(other), Some(Label::Origin | Label::Symptom)));
@@ -494,6 +496,12 @@ impl<'a> Facts<'a> {
     pub(super) fn is_accounted(&self, other: &EntityId, kind: Signal) -> bool {
         let named = |note: &&Finding| note.peer.as_ref().is_some_and(|peer| peer.entity == *other);
         self.shares.iter().any(|note| named(note) && note.signal == kind)
+    }
+
+    /// Whether the entity itself does worse in a way.
+    fn suffers(&self, kind: Signal) -> bool {
+        let own = |harm: &&Finding| harm.signal == kind && role(harm) != Some(PeerRole::Callee);
+        self.harms.iter().copied().any(|harm| own(&harm))
     }
 
     /// Whether the books of a kind say who has what the entity shows: somebody has a share, or nobody.
