@@ -8,7 +8,7 @@ use eog_core::{Anomaly, Belief, Claim, Decision, EntityId, EvidenceKind, Finding
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::signals::leads_to;
-use super::times::{first_of, made, surely_before};
+use super::times::{first_of, made, surely_before, told_with};
 
 /// Fills in times and what is explained, and leaves out claims of which the effect surely began
 /// before its cause.
@@ -28,11 +28,20 @@ pub(super) fn complete(explanation: &mut Explanation, facts: &Facts<'_>) {
         Label::Defer => harm.or_else(|| condition_since(decision, facts)),
         Label::Symptom | Label::Healthy => harm,
     };
+    for claim in decision.claims.iter_mut().filter(|claim| claim.effect == *facts.entity) {
+        claim.cause_since = claim.cause_since.or_else(|| cause_since(claim, facts));
+        claim.effect_since = match (harm, claim.cause_since) {
+            (Some(harm), Some(cause)) => Some(told_with(harm, cause)),
+            _ => harm,
+        };
+        // What follows from the entity follows from this, too.
+        if decision.since == harm {
+            decision.since = claim.effect_since;
+        }
+    }
     let since = decision.since;
     for claim in &mut decision.claims {
         if claim.effect == *facts.entity {
-            claim.cause_since = claim.cause_since.or_else(|| cause_since(claim, facts));
-            claim.effect_since = harm;
             let kinds = kinds(&about_the_cause(claim, facts));
             claim.explains = explained(&facts.packet.anomalies, claim.cause_since, &kinds);
         } else {

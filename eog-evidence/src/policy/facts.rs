@@ -12,7 +12,7 @@ use super::bearable::{bears_a_little_more, is_a_little_more};
 use super::books::MINOR;
 use super::retries::may_be_tried_again;
 use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, own_failure};
-use super::times::{first_of, made, surely_before};
+use super::times::{before, first_of, made, surely_before};
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::paths::DEMAND_RELATIONS;
 use crate::signs::{
@@ -159,14 +159,14 @@ impl<'a> Facts<'a> {
             .or_else(|| some(of(&|_| true)))?;
         let since = first_of(dated.iter().filter_map(|harm| harm.onset));
         // An event is recorded when somebody notices: less may have been served before that.
-        let noticed_by_event = dated.iter().all(|harm| harm.kind == EvidenceKind::Event);
-        let drop = self.drop_of_traffic().filter(|_| noticed_by_event).and_then(|drop| drop.onset);
-        let near = |drop: &Onset| {
-            since.is_some_and(|since| {
-                since.earliest().duration_since(drop.earliest()) <= ABOUT_AS_NEAR
-            })
-        };
-        first_of(since.into_iter().chain(drop.filter(near)))
+        let since = since?;
+        if dated.iter().any(|harm| harm.kind != EvidenceKind::Event) {
+            return Some(since);
+        }
+        let noticed = Onset::between(before(since.earliest(), ABOUT_AS_NEAR), since.latest());
+        let drop = self.drop_of_traffic().and_then(|drop| drop.onset);
+        let near = |drop: &Onset| noticed.earliest() <= drop.earliest();
+        Some(drop.filter(near).map_or(noticed, |drop| first_of([since, drop]).unwrap_or(noticed)))
     }
 
     /// The harm that is dated to have begun first, for each kind that alerts here speak of; without an

@@ -37,6 +37,16 @@ pub(super) fn surely_before(a: &Onset, b: &Onset) -> bool {
     !b.can_precede(a)
 }
 
+/// The beginning of an effect, as far as it is told apart from that of its cause: one that seems to come a step of
+/// measuring before its cause may have come with it. What stands out soonest is what is measured best, not what came
+/// first.
+pub(super) fn told_with(effect: Onset, cause: Onset) -> Onset {
+    let apart = cause.earliest().duration_since(effect.latest());
+    let latest =
+        if apart <= STEP { effect.latest().max(cause.earliest()) } else { effect.latest() };
+    Onset::between(effect.earliest(), latest)
+}
+
 /// How long harm comes after a change, and how exactly that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Delay {
@@ -80,7 +90,7 @@ impl Delay {
     }
 }
 
-fn before(at: Timestamp, by: SignedDuration) -> Timestamp {
+pub(super) fn before(at: Timestamp, by: SignedDuration) -> Timestamp {
     at.checked_sub(by).unwrap_or(Timestamp::MIN)
 }
 

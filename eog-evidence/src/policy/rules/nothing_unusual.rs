@@ -22,7 +22,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let own: Vec<&Finding> =
         findings.filter(|finding| finding.kind != EvidenceKind::Note).collect();
     let first = *own.first()?;
-    if let Some(change) = facts.changes.first() {
+    if let Some(change) = facts.changes.first().filter(|_| !facts.works_as_usual()) {
         let why = match change.signal {
             Signal::Demand => "but its traffic is not known to have risen with it",
             Signal::Experiment => "but nothing shows that the experiment ran",
