@@ -314,9 +314,10 @@ impl<'a> Facts<'a> {
         self.shares.iter().filter(named).map(|note| share_of(note))
     }
 
-    /// Whether what explains an anomaly ends here.
+    /// Whether what explains an anomaly ends here, as far as anybody knows: at a dead end, and where an origin is looked at
+    /// again before it is named.
     pub(super) fn at_dead_end(&self) -> bool {
-        self.notice.is_some_and(|notice| notice.reason == eog_core::contract::NoticeReason::DeadEnd)
+        self.notice.is_some()
     }
 
     /// Whether all whom effects come from have said what they know, or the search ended here.

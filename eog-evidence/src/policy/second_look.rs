@@ -22,7 +22,7 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
     }
     let before = Weighed::all(&Facts { notice: None, ..facts.clone() });
     let mut tried: Vec<Vec<&EntityId>> = Vec::new();
-    if let Some(first) = before.first().filter(|first| leads(first)) {
+    if let Some(first) = before.first().filter(|first| leads(first, facts)) {
         let causes = first.explanation.causes(facts.entity);
         let is_heard =
             |cause: &&EntityId| **cause == *facts.entity || facts.message(cause).is_some();
@@ -35,7 +35,7 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
     }
     // Each dead end takes what the one before would have taken for tried.
     for look in 1..=notice.count.max(1) {
-        let mut open = all.iter().enumerate().filter(|(_, one)| leads(one));
+        let mut open = all.iter().enumerate().filter(|(_, one)| leads(one, facts));
         let next = open.find(|(_, one)| !tried.contains(&one.explanation.causes(facts.entity)));
         let Some((place, one)) = next else { return 0 };
         if look == notice.count.max(1) {
@@ -47,8 +47,9 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
 }
 
 /// Whether an explanation says where a cause lies.
-fn leads(weighed: &Weighed) -> bool {
-    weighed.explanation.standing > Standing::Unexplained
+fn leads(weighed: &Weighed, facts: &Facts<'_>) -> bool {
+    let explanation = &weighed.explanation;
+    explanation.standing > Standing::Unexplained && !explanation.causes(facts.entity).is_empty()
 }
 
 /// Whether an explanation leads to a rival that came first: one cause explains both then, and what was changed here is one

@@ -30,7 +30,9 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     if kept || !is_asked || !facts.has_heard_upstream() {
         return None;
     }
-    if !facts.routes.is_empty() || !facts.early_surges().is_empty() {
+    // Where the search ends, callers that know of no more demand send what they try again.
+    let is_sent = !facts.at_dead_end() || facts.callers().is_empty();
+    if !facts.routes.is_empty() || is_sent && !facts.early_surges().is_empty() {
         return None;
     }
     if facts.harm_since().is_none() && !facts.at_dead_end() {
