@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 
 use super::bearable::{bears_a_little_more, is_a_little_more};
 use super::books::MINOR;
-use super::retries::may_be_tried_again;
+use super::retries::{may_be_tried_again, uses_less};
 use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, own_failure};
 use super::times::{before, first_of, made, surely_before};
 use crate::effect_map::ABOUT_AS_NEAR;
@@ -114,8 +114,10 @@ impl<'a> Facts<'a> {
             accusations,
         };
         let is_bearable = bears_a_little_more(packet, &facts.harms);
+        let has_less_in_use = packet.context.findings.iter().any(uses_less);
         let is_demand = |surge: &&Finding| {
-            !(may_be_tried_again(surge, &facts.harms) || is_bearable && is_a_little_more(surge))
+            !(may_be_tried_again(surge, &facts.harms, has_less_in_use)
+                || is_bearable && is_a_little_more(surge))
         };
         let surges = facts.surges.iter().copied().filter(is_demand).collect();
         facts.surges = surges;
