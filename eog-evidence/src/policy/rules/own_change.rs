@@ -178,9 +178,11 @@ impl<'a> Backed<'a> {
         (self.standing, self.doubt) = (doubt.0, Some(doubt.1));
     }
 
-    /// Whether harm here is measured to begin within what cannot be told from at once.
+    /// Whether harm here is measured to have begun within what cannot be told from at once. Whoever works in runs may
+    /// have been changed any time before the run that shows it.
     fn is_followed_at_once(&self, since: Option<Onset>) -> bool {
-        since.is_some() && self.delay.least <= ABOUT_AS_NEAR
+        let by = |harm: Onset| harm.latest().duration_since(self.made.latest());
+        since.is_some_and(|since| by(since) <= ABOUT_AS_NEAR)
     }
 
     fn fits_alike(&self, other: &Self) -> bool {
