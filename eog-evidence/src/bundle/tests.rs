@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use eog_core::evidence::{Peer, PeerRole, Signal};
+use eog_core::evidence::{Peer, PeerRole, Signal, Trend};
 use eog_core::incident::EffectDirection;
 use eog_core::{Anomaly, ContextRequest, EntityId, EvidenceKind, Timestamp, Window};
 
@@ -622,4 +622,53 @@ fn what_nobody_waits_for_is_not_read_on() {
     let error = Bundle::read_from(&folder, None, &is_gone).unwrap_err();
     assert!(matches!(error, BundleError::Cancelled), "{error}");
     assert!(asked.get() > 1, "it is asked while files are read");
+}
+
+/// A step of a job works two minutes of four, and makes errors, uses its places and calls a service only then.
+#[test]
+fn what_works_in_runs_is_compared_with_itself_at_work() {
+    let runs = |before: f64, within: f64| -> Vec<f64> {
+        let of_minute = |minute: usize| match (minute % 4, minute < 20) {
+            (1 | 2, true) => before,
+            (1 | 2, false) => within,
+            _ => 0.0,
+        };
+        (0..40).map(of_minute).collect()
+    };
+    let of = |metric: &str, signal: Signal, unit: &str, values: Vec<f64>| Series {
+        signal,
+        unit: unit.into(),
+        ..series("step", metric, None, &values)
+    };
+    let mut calls = of("calls", Signal::Traffic, "requests", runs(30.0, 30.0));
+    calls.peer = Some(Peer { entity: id("outside"), role: PeerRole::Callee });
+    let steps = |requests: f64, failed: f64, used: f64| {
+        let mut manifest = Manifest::new("a job");
+        manifest.window = Window::new(at(20), at(40)).ok();
+        manifest.topology.entities = vec![id("step"), id("outside")];
+        let mut writer = BundleWriter::new(manifest);
+        writer.metrics = vec![
+            of("requests", Signal::Traffic, "requests", runs(100.0, requests)),
+            of("failed", Signal::Errors, "requests", runs(2.0, failed)),
+            of("places", Signal::Saturation, "ratio", runs(0.9, used)),
+            calls.clone(),
+        ];
+        let window = Window::new(at(20), at(40)).unwrap();
+        let context = BundleContext::new(writer.to_bundle());
+        move |entity: &str| -> Vec<(String, Trend)> {
+            let (entity, changed_neighbours) = (id(entity), Default::default());
+            let request = ContextRequest { entity, window, page: 1, visit: 2, changed_neighbours };
+            let findings = context.local_context(&request).findings;
+            let told = findings.iter().filter(|finding| finding.kind == EvidenceKind::Metric);
+            told.map(|finding| (format!("{:?}", finding.signal), finding.trend)).collect()
+        }
+    };
+    let usual = steps(100.0, 2.0, 0.9);
+    assert!(usual("step").iter().all(|(_, trend)| *trend == Trend::Steady), "{:?}", usual("step"));
+    assert!(!usual("outside").is_empty(), "those who call it tell of it");
+    assert!(usual("outside").iter().all(|(_, trend)| *trend == Trend::Steady));
+    let worse = steps(100.0, 60.0, 0.9);
+    let rising: Vec<_> =
+        worse("step").into_iter().filter(|(_, trend)| *trend == Trend::Rising).collect();
+    assert_eq!(rising, [("Errors".to_owned(), Trend::Rising)]);
 }

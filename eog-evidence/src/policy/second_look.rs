@@ -12,13 +12,18 @@ use super::times::{made, surely_before};
 use super::weigh::Weighed;
 
 /// The place of the explanation to take: the best one, but at a dead end the best one that leads
-/// elsewhere than what would be taken without it; at the second dead end the one after that.
+/// elsewhere than what would be taken without it; at the second dead end the one after that. What names nobody is
+/// passed over, and is not what takes an origin back.
 ///
 /// Who turned out to be an origin since is no dead end any more.
 pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
     let Some(notice) = facts.notice else { return 0 };
     if notice.reason != NoticeReason::DeadEnd {
-        return 0;
+        let is_put_off = |one: &Weighed| one.explanation.decision.label == Label::Defer;
+        let open = all.iter().position(|one| leads(one, facts) && !is_put_off(one));
+        return open
+            .filter(|_| all.first().is_some_and(|best| names_nobody(best, facts)))
+            .unwrap_or(0);
     }
     let before = Weighed::all(&Facts { notice: None, ..facts.clone() });
     let mut tried: Vec<Vec<&EntityId>> = Vec::new();
@@ -46,10 +51,15 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
     0
 }
 
-/// Whether an explanation says where a cause lies.
+/// Whether an explanation says where a cause lies, or that it does not lie here.
 fn leads(weighed: &Weighed, facts: &Facts<'_>) -> bool {
+    weighed.explanation.standing > Standing::Unexplained && !names_nobody(weighed, facts)
+}
+
+/// Whether an explanation puts the judgement off without anybody to ask.
+fn names_nobody(weighed: &Weighed, facts: &Facts<'_>) -> bool {
     let explanation = &weighed.explanation;
-    explanation.standing > Standing::Unexplained && !explanation.causes(facts.entity).is_empty()
+    explanation.decision.label == Label::Defer && explanation.causes(facts.entity).is_empty()
 }
 
 /// Whether an explanation leads to a rival that came first: one cause explains both then, and what was changed here is one

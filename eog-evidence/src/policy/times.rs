@@ -113,6 +113,14 @@ mod tests {
     }
 
     #[test]
+    fn an_effect_a_step_before_its_cause_may_have_begun_with_it() {
+        assert_eq!(told_with(from(0, 40), from(100, 120)), from(0, 100));
+        assert_eq!(told_with(from(0, 39), from(100, 120)), from(0, 39), "more than a step");
+        assert_eq!(told_with(from(0, 200), from(100, 120)), from(0, 200));
+        assert!(!surely_before(&told_with(from(0, 40), from(100, 120)), &from(100, 120)));
+    }
+
+    #[test]
     fn what_overlaps_is_not_surely_before() {
         assert!(surely_before(&from(0, 9), &from(10, 12)));
         assert!(!surely_before(&from(0, 10), &from(10, 12)));

@@ -70,32 +70,42 @@ fn no_more_than_fail_may_be_tried_again() {
     assert!(demand(&failing(400.0, 400.0), "web").is_some(), "nobody tries four times");
 }
 
-/// A feed gives 100 items to `load` in each run of two minutes of four, and from the window on three times as many; the next step
+/// A feed gives 100 items to `load` in each run of two minutes of four, and from the window on so many times as many; the next step
 /// of the job gets what `load` is done with.
+fn job(more: f64) -> World {
+    let mut world = World::default().alert("report", Signal::Latency, 36);
+    let to_target = EffectDirection::SourceToTarget;
+    for (from, relation, to) in [("feed", "sends_load", "load"), ("load", "feeds", "report")] {
+        world.topology.connect(&id(from), relation, &id(to), to_target);
+    }
+    for name in ["load", "report"] {
+        world = world.measured(name, Signal::Traffic, 1.0, [0.0; 10]);
+        in_runs(&mut world, name, 50.0, 50.0 * more);
+    }
+    world.latency("report", 10.0, 30.0)
+}
+
+/// So many a minute in each run, of the last series of an entity: before the window, and in it.
+fn in_runs(world: &mut World, entity: &str, before: f64, within: f64) {
+    let points = (0..40).map(|minute: i64| {
+        let counted = match (minute % 4, minute < 20) {
+            (1 | 2, true) => before,
+            (1 | 2, false) => within,
+            _ => 0.0,
+        };
+        (at(minute), counted)
+    });
+    world.series.get_mut(&id(entity)).unwrap().last_mut().unwrap().points = points.collect();
+}
+
+/// What an entity is told of demand, where minutes 20 to 40 are looked at.
+fn told(world: &World, entity: &str) -> Option<String> {
+    let notes = world.attribute_within(20..40, |attribution| attribution.demand(&id(entity)));
+    notes.map(|note| note.excerpt.clone())
+}
+
 #[test]
 fn what_comes_in_runs_is_counted_by_run() {
-    let job = |more: f64| {
-        let mut world = World::default().alert("report", Signal::Latency, 36);
-        let to_target = EffectDirection::SourceToTarget;
-        for (from, relation, to) in [("feed", "sends_load", "load"), ("load", "feeds", "report")] {
-            world.topology.connect(&id(from), relation, &id(to), to_target);
-        }
-        for name in ["load", "report"] {
-            world = world.measured(name, Signal::Traffic, 1.0, [0.0; 10]);
-            let items = &mut world.series.get_mut(&id(name)).unwrap()[0].points;
-            let count = |minute: i64| match (minute % 4, minute < 20) {
-                (1 | 2, true) => 50.0,
-                (1 | 2, false) => 50.0 * more,
-                _ => 0.0,
-            };
-            *items = (0..40).map(|minute| (at(minute), count(minute))).collect();
-        }
-        world.latency("report", 10.0, 30.0)
-    };
-    let told = |world: &World, entity: &str| {
-        let notes = world.attribute_within(20..40, |attribution| attribution.demand(&id(entity)));
-        notes.map(|note| note.excerpt.clone())
-    };
     let at_load = "feed sends 3 times as many requests as usual";
     assert_eq!(told(&job(3.0), "load").as_deref(), Some(at_load));
     let at_report = "feed sends 3 times as many requests as usual; by load that reaches report, which is asked 3 times as often";
@@ -104,4 +114,25 @@ fn what_comes_in_runs_is_counted_by_run() {
     let at_feed = "load is asked 3 times as often as usual, by nobody else";
     assert_eq!(told(&job(3.0), "feed").as_deref(), Some(at_feed));
     assert_eq!(told(&job(1.2), "load"), None);
+}
+
+#[test]
+fn runs_that_fail_are_tried_again_by_run() {
+    let failing = |more: f64, failed: f64| {
+        let mut world = job(more).measured("load", Signal::Errors, 0.0, [0.0; 10]);
+        in_runs(&mut world, "load", 0.0, failed);
+        told(&world, "load")
+    };
+    assert_eq!(failing(3.0, 120.0), None, "each run of 50 is made three times");
+    assert!(failing(3.0, 40.0).is_some(), "more came than failed");
+    assert!(failing(3.5, 170.0).is_some(), "nobody tries more often");
+}
+
+#[test]
+fn of_what_usually_does_not_come_nothing_says_how_much_is_more() {
+    let mut world = job(1.0);
+    for name in ["load", "report"] {
+        in_runs(&mut world, name, 0.0, 50.0);
+    }
+    assert_eq!(told(&world, "load"), None);
 }

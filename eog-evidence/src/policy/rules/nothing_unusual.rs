@@ -10,19 +10,23 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "nothing unusual",
-    when: "findings, all as usual; or an own change that explains nothing known, a surge that nobody asks about, or findings of signal `other` that rose or fell",
+    when: "findings, all as usual; or an own change that explains nothing known where the work is not measured to be as usual, a surge that nobody asks about, or findings of signal `other` that rose or fell",
     decides: "`healthy`; `defer` in the other cases",
     propose: |facts| Explanation::unexplained(propose(facts)),
 };
 
 /// **Nothing unusual.** Findings, and all of them as usual: healthy. With a change that explains
-/// nothing, or findings that the rules do not understand, the judgement is put off instead.
+/// nothing and may still have done something, or findings that the rules do not understand, the judgement is put off instead.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let findings = facts.findings().iter();
     let own: Vec<&Finding> =
         findings.filter(|finding| finding.kind != EvidenceKind::Note).collect();
     let first = *own.first()?;
-    if let Some(change) = facts.changes.first().filter(|_| !facts.works_as_usual()) {
+    // An experiment or a sale need not show in the work.
+    let may_have_acted = |change: &&Finding| {
+        matches!(change.signal, Signal::Demand | Signal::Experiment) || !facts.works_as_usual()
+    };
+    if let Some(change) = facts.changes.first().copied().filter(may_have_acted) {
         let why = match change.signal {
             Signal::Demand => "but its traffic is not known to have risen with it",
             Signal::Experiment => "but nothing shows that the experiment ran",

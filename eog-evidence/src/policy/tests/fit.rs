@@ -83,10 +83,106 @@ fn own_changes_give_way_to_what_fits_better() {
             "defer, on the path callee>me",
         ),
         (
-            "an alert follows, what it serves is as usual, and nothing else explains it",
+            "an alert follows, and what it serves is as usual",
             vec![change(Configuration, 5), impact(5, 9, "caller"), steady(Signal::Errors)],
             vec![],
+            "healthy, nothing unusual",
+        ),
+        (
+            "an alert follows, and less is served",
+            vec![
+                change(Configuration, 5),
+                impact(5, 9, "caller"),
+                steady(Signal::Errors),
+                traffic(Trend::Falling, 6, 10.0),
+            ],
+            vec![],
             "origin, own change me>caller",
+        ),
+        (
+            "an alert follows, and calls to others are as usual, of which it makes fewer",
+            vec![
+                change(Configuration, 5),
+                impact(5, 9, "caller"),
+                steady(Signal::Errors),
+                with_peer(
+                    finding(EvidenceKind::Note, Signal::Traffic, Trend::Falling, 6),
+                    "callee",
+                    PeerRole::Callee,
+                ),
+            ],
+            vec![],
+            "origin, own change me>caller",
+        ),
+    ]);
+}
+
+/// A finding with a measured onset, from one minute to another.
+fn begun(mut content: FindingContent, from: i64, to: i64) -> FindingContent {
+    content.onset = Some(Onset::between(at(from), at(to)));
+    content
+}
+
+#[test]
+fn where_somebody_upstream_does_worse_a_change_is_followed_at_once_or_doubted() {
+    let case = |harm: FindingContent, calls: FindingContent| {
+        vec![change(Configuration, 5), impact(5, 14, "caller"), harm, calls]
+    };
+    let own = |from, to| begun(errors(14), from, to);
+    check(vec![
+        (
+            "nobody does worse",
+            case(own(11, 12), steady(Signal::Latency)),
+            vec![],
+            "origin, own change me>caller",
+        ),
+        (
+            "at once",
+            case(own(6, 7), failing("callee", 0.5)),
+            vec![],
+            "origin, own change me>caller",
+        ),
+        (
+            "six minutes later",
+            case(own(11, 12), failing("callee", 0.5)),
+            vec![],
+            "symptom, failing callee callee>me",
+        ),
+        (
+            "at once or much later: it was idle in between",
+            case(own(6, 30), failing("callee", 0.5)),
+            vec![],
+            "symptom, failing callee callee>me",
+        ),
+        (
+            "nobody knows when",
+            case(errors(14), failing("callee", 0.5)),
+            vec![],
+            "symptom, failing callee callee>me",
+        ),
+    ]);
+}
+
+#[test]
+fn what_does_not_show_here_is_not_accounted_for_by_others() {
+    let share = |signal| {
+        let mut content = finding(EvidenceKind::Note, signal, Trend::Rising, 9);
+        content.quantity = Some(Quantity { observed: 0.0, baseline: None, unit: "ratio".into() });
+        with_peer(content, "callee", PeerRole::NextUpstream)
+    };
+    let worse = || vec![says("callee", Symptom, &[], &[Log])];
+    check(vec![
+        (
+            "nothing of the failures here",
+            vec![errors(9), share(Signal::Errors)],
+            worse(),
+            "symptom, cause not found ?callee",
+        ),
+        (
+            "nothing of failures, where none are",
+            vec![late(9), share(Signal::Errors)],
+            worse(),
+            "symptom, degraded upstream callee>me",
         ),
     ]);
 }
@@ -218,7 +314,11 @@ fn a_failure_is_recorded_after_less_was_served() {
     };
     assert_eq!(since(1_100), Some(1_100));
     assert_eq!(since(1_300), Some(1_200), "afterwards less is asked");
-    assert_eq!(since(600), Some(1_200), "long before, for some other reason");
+    assert_eq!(
+        since(600),
+        Some(900),
+        "long before, for some other reason: in the last five minutes"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use eog_core::incident::Onset;
 
 use super::*;
-use crate::policy::retries::may_be_tried_again;
+use crate::policy::retries::{may_be_tried_again, uses_less};
 
 /// From 100 requests to so many.
 fn requests(to: f64) -> FindingContent {
@@ -21,7 +21,7 @@ fn failures(to: f64, unit: &str) -> FindingContent {
 }
 
 fn may(surge: FindingContent, failed: FindingContent) -> bool {
-    may_be_tried_again(&Finding::new(surge), &[&Finding::new(failed)])
+    may_be_tried_again(&Finding::new(surge), &[&Finding::new(failed)], false)
 }
 
 #[test]
@@ -39,7 +39,23 @@ fn no_more_calls_are_tried_again_than_failed() {
 #[test]
 fn a_call_is_not_made_more_than_three_times() {
     assert!(may(requests(300.0), failures(300.0, "requests")));
-    assert!(!may(requests(301.0), failures(301.0, "requests")));
+    assert!(!may(requests(311.0), failures(311.0, "requests")), "a tenth is no shift");
+    assert!(may(requests(309.0), failures(309.0, "requests")));
+}
+
+#[test]
+fn callers_of_callers_try_again_where_less_is_in_use() {
+    let by = |failed| {
+        let (surge, failed) = (requests(900.0), failures(failed, "requests"));
+        may_be_tried_again(&Finding::new(surge), &[&Finding::new(failed)], true)
+    };
+    assert!(by(850.0));
+    assert!(!by(700.0), "more came than failed");
+    let resource = |trend| finding(EvidenceKind::Metric, Signal::Saturation, trend, 5);
+    assert!(uses_less(&Finding::new(resource(Trend::Falling))));
+    assert!(!uses_less(&Finding::new(resource(Trend::Rising))));
+    let of_callee = with_peer(resource(Trend::Falling), "callee", PeerRole::Callee);
+    assert!(!uses_less(&Finding::new(of_callee)));
 }
 
 #[test]
