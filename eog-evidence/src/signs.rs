@@ -40,7 +40,7 @@ fn is_full_without_past(finding: &Finding) -> bool {
 /// From this share of a resource on, waiting for it grows much faster than its use: with random
 /// arrivals the time spent is `1 / (1 - utilization)` times that of serving (M/M/1), and utilization
 /// above 60 to 70 % begins to matter (Gregg, *Systems Performance*, 2nd ed., §2.3.11, the USE method).
-const BUSY: f64 = 0.6;
+pub(crate) const BUSY: f64 = 0.6;
 
 /// From this share on a resource delays what waits for it fivefold and more (M/M/1 again), and no
 /// further load fits in.

@@ -14,7 +14,7 @@ use crate::onsets::level_onset;
 use crate::paths::Travel;
 use crate::series::Series;
 use crate::shift::{during, find_shift};
-use crate::signs::{MORE, NEARLY_FULL, share_in_use};
+use crate::signs::{BUSY, MORE, NEARLY_FULL, share_in_use};
 use crate::stats::median;
 use crate::ways::Number;
 
@@ -70,7 +70,8 @@ impl Attribution<'_> {
     /// Who takes up the resource of an entity, if one alone does.
     fn crowded_by(&self, host: Number) -> Option<Crowding> {
         let name = self.ways.name(host)?;
-        let hosts = self.rise(name, None).filter(|rise| rise.now >= NEARLY_FULL)?;
+        // What one of several processors does is a part of what all do.
+        let hosts = self.rise(name, None).filter(|rise| rise.now >= BUSY)?;
         let onward = self.ways.lanes(Travel::Effects).onward.of(host);
         let guests: Vec<Number> = onward.filter(|one| self.only_rests_on(*one, host)).collect();
         if guests.len() < 2 {

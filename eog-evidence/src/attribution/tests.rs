@@ -762,7 +762,8 @@ fn of_all_that_rest_on_a_full_node_the_one_that_takes_it_up_is_told() {
 #[test]
 fn nobody_takes_up_a_node() {
     let nobody = |node: Node, why: &str| assert_eq!(node.notes(), [None, None, None], "{why}");
-    nobody(Node { node: 0.7, ..Node::crowded() }, "that has room");
+    assert!(Node { node: 0.65, ..Node::crowded() }.notes()[0].is_some(), "one of its processors");
+    nobody(Node { node: 0.55, ..Node::crowded() }, "that has room");
     nobody(Node { guests: [0.9, 0.9, 0.9], ..Node::crowded() }, "that all take more of");
     nobody(Node { guests: [0.6, 0.15, 0.15], ..Node::crowded() }, "who does not use nearly all");
     nobody(Node { asked: 8.0, ..Node::crowded() }, "who is asked for as much more");

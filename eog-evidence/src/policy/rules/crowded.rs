@@ -9,7 +9,7 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "crowded",
-    when: "a resource that others share is nearly full, and one of those that rest on it takes most of what is used more",
+    when: "a resource that others share is busy (0.6), and one of those that rest on it takes most of what is used more",
     decides: "`symptom`; that one → itself",
     propose: |facts| Explanation::possible(propose(facts)),
 };

@@ -10,7 +10,7 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "crowds out",
-    when: "it takes most of what is used more of a resource that it shares with others, that is nearly full, and no more requests explain it",
+    when: "it takes most of what is used more of a resource that it shares with others, that is busy (0.6), and no more requests explain it",
     decides: "`origin` without a change; itself → what it takes up",
     propose: |facts| Explanation::possible(propose(facts)),
 };
@@ -23,7 +23,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let used: Vec<_> = used.take(2).collect();
     let summary = format!("crowds out: {}", quote(note));
     let mut decision = decide(Label::Origin, &summary, used.iter().copied().chain([note]));
-    let observed = format!("{host} is nearly full");
+    let observed = format!("{host} is busy");
     let ids = std::iter::once(note.id()).chain(used.iter().map(|one| one.id()));
     decision = decision.claiming(claim((facts.entity, host), quote(note), observed, ids));
     rate(&mut decision, facts.entity, 700);
