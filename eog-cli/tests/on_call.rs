@@ -405,3 +405,35 @@ fn mistakes_are_told_and_two_services_do_not_share_a_state() {
         }
     }
 }
+
+/// Programs get JSON, people a page: the list of the pages leads to it as long as an incident has no investigation.
+#[test]
+fn an_incident_is_a_page_for_people() {
+    let folder = folder("[pace]\nsettle = '1h'\n", "");
+    let service = Service::start(folder.path());
+    let hostile = "High<script>alert(1)</script>";
+    assert_eq!(service.post("/alerts", &alert("g", "1", hostile, "web", None)).unwrap().0, 200);
+    let ask = |path: &str, accept: &str| {
+        let head = format!("Host: localhost\r\nAccept: {accept}\r\nConnection: close");
+        service.raw(&format!("GET {path} HTTP/1.1\r\n{head}\r\n\r\n")).unwrap()
+    };
+    let browser = "text/html,application/xhtml+xml,*/*;q=0.8";
+    let list = ask("/", browser).1;
+    assert!(list.contains("href=\"/incidents/in-000001\""), "{list}");
+    let (status, page) = ask("/incidents/in-000001", browser);
+    assert_eq!(status, 200, "{page}");
+    for text in ["<!doctype html>", "High&lt;script&gt;", "job&#x3D;web", "it fails", "queued"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(page.contains("It has no investigation yet. This page loads itself again."), "{page}");
+    assert!(!page.contains("<script"), "{page}");
+    let (status, page) = ask("/incidents/in-000009", browser);
+    assert!(status == 404 && page.contains("There is no such incident"), "{status} {page}");
+    for accept in ["*/*", "application/json"] {
+        let (status, body) = ask("/incidents/in-000001", accept);
+        assert_eq!(status, 200, "{body}");
+        let read: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(read["alerts"]["1"]["labels"]["job"], "web", "{read:#}");
+        assert_eq!(ask("/incidents/in-000009", accept).0, 404);
+    }
+}

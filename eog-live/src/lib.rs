@@ -24,7 +24,7 @@ use eog_report::{Report, Step};
 use eog_session::source::{Opened, Word};
 use eog_session::watched::Watched;
 
-pub use routes::{Live, settings};
+pub use routes::{Live, as_page, settings, wants_page};
 pub use single::Single;
 
 /// Whose investigations are shown.

@@ -225,15 +225,22 @@ fn unknown() -> Response {
 
 /// The same for whoever opened its page: people read no JSON.
 fn unknown_page(headers: &HeaderMap) -> Response {
-    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    match accept.is_some_and(|kinds| kinds.contains("text/html")) {
-        true => {
-            let page =
-                eog_page::missing("There is no such investigation; it may have been deleted.");
-            answer(StatusCode::NOT_FOUND, HTML, page)
-        }
-        false => unknown(),
+    if !wants_page(headers) {
+        return unknown();
     }
+    let page = eog_page::missing("There is no such investigation; it may have been deleted.");
+    as_page(StatusCode::NOT_FOUND, page)
+}
+
+/// Whether whoever asks is a person with a browser, who reads no JSON.
+pub fn wants_page(headers: &HeaderMap) -> bool {
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    accept.is_some_and(|kinds| kinds.contains("text/html"))
+}
+
+/// The answer that holds a page of [`eog_page`]: nobody keeps, frames or takes it for something else.
+pub fn as_page(status: StatusCode, page: String) -> Response {
+    answer(status, HTML, page)
 }
 
 fn refusal(status: StatusCode, reason: &str) -> Response {
@@ -242,7 +249,7 @@ fn refusal(status: StatusCode, reason: &str) -> Response {
 
 fn html(page: Option<String>) -> Response {
     match page {
-        Some(page) => answer(StatusCode::OK, HTML, page),
+        Some(page) => as_page(StatusCode::OK, page),
         None => refusal(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the page could not be made, which is a defect",

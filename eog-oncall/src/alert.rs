@@ -92,6 +92,12 @@ impl Alert {
         self.labels.get("alertname").map_or("alert", String::as_str)
     }
 
+    /// What it says about itself, in short if it does so in short.
+    pub(crate) fn says(&self) -> &str {
+        let of = |name| self.annotations.get(name).map(String::as_str);
+        of("summary").or_else(|| of("description")).or_else(|| of("message")).unwrap_or_default()
+    }
+
     pub(crate) fn sent(&self) -> SentAlert {
         SentAlert {
             labels: self.labels.clone(),

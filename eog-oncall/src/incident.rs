@@ -151,6 +151,33 @@ impl Incident {
         }
     }
 
+    /// What its page shows.
+    pub(crate) fn shown(&self) -> eog_page::Incident {
+        let in_words = |alert: &Alert| {
+            let labels = alert.labels.iter().filter(|(name, _)| *name != "alertname");
+            labels.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+        };
+        let alerted = |alert: &Alert| eog_page::Alerted {
+            name: alert.name().to_owned(),
+            since: alert.starts_at,
+            until: alert.ends_at,
+            says: alert.says().to_owned(),
+            labels: in_words(alert),
+        };
+        eog_page::Incident {
+            id: self.id(),
+            title: self.title(),
+            stage: self.stage().to_owned(),
+            opened: self.opened_at,
+            investigation: self.investigation.clone(),
+            confidence: self.confidence.clone(),
+            causes: self.causes.clone(),
+            problem: self.problem.clone(),
+            alerts: self.alerts.values().map(alerted).collect(),
+            left_out: self.left_out,
+        }
+    }
+
     /// Takes an alert in. `most`: how many are kept.
     pub fn receive(
         &mut self,

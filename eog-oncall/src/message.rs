@@ -223,18 +223,13 @@ impl IncidentView {
         let mut alerts: Vec<_> = incident.alerts.values().collect();
         alerts.sort_by_key(|alert| (alert.starts_at, alert.name()));
         let firing = alerts.iter().filter(|alert| alert.is_firing()).count();
-        let summary = |alert: &crate::incident::Alert| {
-            let text = ["summary", "description", "message"];
-            let text = text.iter().find_map(|name| alert.annotations.get(*name));
-            text.map(|text| line(text)).unwrap_or_default()
-        };
         let cut = |labels: &BTreeMap<String, String>| {
             labels.iter().map(|(name, value)| (line(name), line(value))).collect()
         };
         let view = |alert: &&crate::incident::Alert| AlertView {
             name: line(alert.name()),
             labels: cut(&alert.labels),
-            summary: summary(alert),
+            summary: line(alert.says()),
             starts_at: alert.starts_at.to_string(),
             ends_at: alert.ends_at.map(|at| at.to_string()),
         };

@@ -9,6 +9,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use eog_live::{as_page, wants_page};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -69,9 +70,19 @@ async fn incidents(State(served): Served) -> Response {
     body(StatusCode::OK, &served.desk.list())
 }
 
-async fn incident(State(served): Served, Path(id): Path<String>) -> Response {
+/// One incident: as JSON, and as a page for people.
+async fn incident(State(served): Served, Path(id): Path<String>, headers: HeaderMap) -> Response {
     let desk = served.desk.clone();
     let found = tokio::task::spawn_blocking(move || desk.one(&id)).await.ok().flatten();
+    if wants_page(&headers) {
+        return match found {
+            Some(found) => as_page(StatusCode::OK, eog_page::incident(&found.shown())),
+            None => {
+                let why = "There is no such incident; it may have been removed.";
+                as_page(StatusCode::NOT_FOUND, eog_page::missing(why))
+            }
+        };
+    }
     match found.and_then(|it| serde_json::to_value(it).ok()) {
         Some(found) => body(StatusCode::OK, &found),
         None => told(StatusCode::NOT_FOUND, "there is no such incident; /incidents lists all"),

@@ -21,6 +21,7 @@
 
 mod assets;
 mod data;
+mod incident;
 mod inert;
 mod sections;
 mod served;
@@ -30,6 +31,7 @@ use eog_core::{Finding, Window};
 use eog_evidence::Chart;
 use eog_report::{Report, Step};
 
+pub use incident::{Alerted, Incident, incident};
 pub use served::{Live, Row, list, live, live_step, missing, sign_in, waiting};
 
 /// Most charts of one page.
