@@ -53,8 +53,15 @@ fn left_after(keep: &str) -> (usize, bool, bool) {
     let ended = alert("g", "1", "A", "web", Some("2099-01-01T00:00:00Z"));
     assert_eq!(service.post("/alerts", &ended).unwrap().0, 200);
     wait_for(|| (stage(&service) == "closed").then_some(()));
-    service.kill();
     let state = folder.path().join("state");
+    // It is told before it is stored, and one that is closed anew after a kill is young.
+    let is_stored = || {
+        let stored = std::fs::read(state.join("on-call/incidents/in-000001.json")).ok()?;
+        let stored: Value = serde_json::from_slice(&stored).ok()?;
+        (!stored["closed_at"].is_null()).then_some(())
+    };
+    wait_for(is_stored);
+    service.kill();
     let count = |of: &Path, begin: &str| {
         let found = of.read_dir().unwrap().flatten();
         found.filter(|it| it.file_name().to_string_lossy().starts_with(begin)).count()
