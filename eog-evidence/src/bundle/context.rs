@@ -134,8 +134,8 @@ impl BundleContext {
             recorded,
             told,
             heard,
-            at_work,
             first_harm,
+            at_work,
         }
     }
 
