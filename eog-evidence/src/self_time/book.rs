@@ -18,6 +18,9 @@ use crate::onsets::share_onset;
 use crate::shift::MIN_RELATIVE;
 use crate::stats::{USUAL_PERCENT, percentile};
 
+/// One of so many calls before the trouble, the last, is left out of what dates it.
+const CONTROL_LEAVES: usize = 4;
+
 /// Rates count as much higher when they are half higher, here as elsewhere.
 const MUCH_LONGER: f64 = 1.5;
 
@@ -484,9 +487,11 @@ impl<'a> Ledger<'a> {
             all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
             all
         };
-        let (before, _) = self.cut(&calls);
+        // What begins slowly has begun before it stands out: the last of what came before is no control.
+        let before = calls.partition_point(|(at, _)| *at < self.split);
+        let control = calls.get(..before - before / CONTROL_LEAVES)?;
         let limit = match self.counted {
-            Counted::Time => percentile(before.iter().map(|(_, value)| *value), USUAL_PERCENT)?,
+            Counted::Time => percentile(control.iter().map(|(_, value)| *value), USUAL_PERCENT)?,
             Counted::Failures => 0.5,
         };
         let bad: Vec<(Timestamp, bool)> =
