@@ -31,7 +31,8 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
         return None;
     }
     // Where the search ends, callers that know of no more demand send what they try again.
-    let is_sent = !facts.search_ends() || facts.callers().is_empty();
+    let by_callers = facts.surges.iter().any(|surge| role(surge) == Some(PeerRole::Caller));
+    let is_sent = !facts.search_ends() || facts.callers().is_empty() || by_callers;
     if !facts.routes.is_empty() || is_sent && !facts.early_surges().is_empty() {
         return None;
     }

@@ -281,16 +281,17 @@ fn earlier_upstream<'a>(made: &Onset, facts: &Facts<'a>) -> Option<&'a EntityId>
     })
 }
 
-/// Somebody upstream who does worse, as far as is known here: a callee, a neighbour that says so, or who is hit
-/// hardest. Nothing where most of the harm is known to be the entity's own.
+/// Somebody upstream who does worse, as far as is known here: a callee, by what is seen of it or by its own word, or who is
+/// hit hardest. A part of the entity, such as its pod, may do so because of the change. Nothing where most of the harm is known to be the entity's own.
 fn trouble_upstream<'a>(facts: &Facts<'a>) -> Option<&'a EntityId> {
     if own_part(facts).is_some_and(|part| part >= MAJORITY) {
         return None;
     }
-    let says_well = |other: &&EntityId| facts.label_of(other) != Some(Label::Healthy);
+    let is_not_well = |other: &&EntityId| facts.label_of(other) != Some(Label::Healthy);
     let callees = facts.failing_callees().into_iter().map(|(callee, _)| callee);
     let hit = facts.hit_upstream().map(|(other, _)| other);
-    callees.chain(facts.degraded_upstream()).chain(hit).find(says_well)
+    let degraded = facts.degraded_upstream().into_iter().filter(|other| facts.calls(other));
+    callees.chain(degraded).chain(hit).find(is_not_well)
 }
 
 /// The first harm that an own change at `at` explains although no alert that it reaches follows.

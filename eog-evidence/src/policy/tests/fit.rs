@@ -160,6 +160,12 @@ fn where_somebody_upstream_does_worse_a_change_is_followed_at_once_or_doubted() 
             vec![],
             "symptom, failing callee callee>me",
         ),
+        (
+            "a part of it does worse, maybe by the change",
+            case(errors(14), steady(Signal::Latency)),
+            vec![says("pod", Symptom, &[], &[Log])],
+            "origin, own change me>caller",
+        ),
     ]);
 }
 

@@ -304,6 +304,10 @@ fn where_the_search_ends_what_names_nobody_is_passed_over() {
     assert_eq!(in_short(&judged(findings(), vec![], |_| {})), "defer, demand enters here ?caller");
     let dead_end = judged(findings(), vec![], notice(NoticeReason::DeadEnd));
     assert_eq!(rule(&dead_end), "origin, first in trouble");
+    // Who is known to send it is no matter of retries.
+    let sent = [findings(), vec![from("caller", 60, 900.0)]].concat();
+    let known = judged(sent, vec![], notice(NoticeReason::DeadEnd));
+    assert_eq!(in_short(&known), "symptom, traffic amplification caller>me");
     // Before it is named it is looked at again, with the same evidence.
     let again = judged(findings(), vec![], notice(NoticeReason::SecondOpinion));
     assert_eq!(rule(&again), "origin, first in trouble");
