@@ -321,14 +321,9 @@ impl<'a> Facts<'a> {
         self.notice.is_some_and(|notice| notice.reason == eog_core::contract::NoticeReason::DeadEnd)
     }
 
-    /// Whether nobody else is left to ask: at a dead end, and where an origin is looked at again before it is named.
-    pub(super) fn search_ends(&self) -> bool {
-        self.notice.is_some()
-    }
-
     /// Whether all whom effects come from have said what they know, or the search ended here.
     pub(super) fn has_heard_upstream(&self) -> bool {
-        self.search_ends() || self.upstream().iter().all(|other| self.message(other).is_some())
+        self.at_dead_end() || self.upstream().iter().all(|other| self.message(other).is_some())
     }
 
     /// What a person says of the entity.

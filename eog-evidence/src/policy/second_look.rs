@@ -13,17 +13,13 @@ use super::weigh::Weighed;
 
 /// The place of the explanation to take: the best one, but at a dead end the best one that leads
 /// elsewhere than what would be taken without it; at the second dead end the one after that. What names nobody is
-/// passed over, and is not what takes an origin back.
+/// passed over.
 ///
 /// Who turned out to be an origin since is no dead end any more.
 pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
     let Some(notice) = facts.notice else { return 0 };
     if notice.reason != NoticeReason::DeadEnd {
-        let is_put_off = |one: &Weighed| one.explanation.decision.label == Label::Defer;
-        let open = all.iter().position(|one| leads(one, facts) && !is_put_off(one));
-        return open
-            .filter(|_| all.first().is_some_and(|best| names_nobody(best, facts)))
-            .unwrap_or(0);
+        return 0;
     }
     let before = Weighed::all(&Facts { notice: None, ..facts.clone() });
     let mut tried: Vec<Vec<&EntityId>> = Vec::new();

@@ -24,7 +24,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
         finding.kind == EvidenceKind::Note || role(finding) == Some(PeerRole::Caller)
     };
     let is_silent = facts.findings().iter().all(by_callers);
-    let is_last = facts.upstream().is_empty() || facts.search_ends();
+    let is_last = facts.upstream().is_empty() || facts.at_dead_end();
     let accusers = || facts.accusations.iter().filter(|(sender, _)| facts.is_called_by(sender));
     let (sender, claim) = accusers().next()?;
     if !is_silent || !is_last || !facts.routes.is_empty() {

@@ -25,18 +25,18 @@ pub(in crate::policy) const RULE: Rule = Rule {
 /// heard. Where the books are kept and do not say that the rest is its own, what is not measured may
 /// hold it; so that, too, is left until the search ends here.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
-    let kept = !facts.shares.is_empty() && !facts.search_ends();
+    let kept = !facts.shares.is_empty() && !facts.at_dead_end();
     let is_asked = facts.is_concerned() || facts.bears_others_in_trouble();
     if kept || !is_asked || !facts.has_heard_upstream() {
         return None;
     }
     // Where the search ends, callers that know of no more demand send what they try again.
     let by_callers = facts.surges.iter().any(|surge| role(surge) == Some(PeerRole::Caller));
-    let is_sent = !facts.search_ends() || facts.callers().is_empty() || by_callers;
+    let is_sent = !facts.at_dead_end() || facts.callers().is_empty() || by_callers;
     if !facts.routes.is_empty() || is_sent && !facts.early_surges().is_empty() {
         return None;
     }
-    if facts.harm_since().is_none() && !facts.search_ends() {
+    if facts.harm_since().is_none() && !facts.at_dead_end() {
         return None;
     }
     let own: Vec<&Finding> =
@@ -61,7 +61,7 @@ fn is_seen_here(harm: &Finding, facts: &Facts<'_>) -> bool {
     let is_well = |other: &&EntityId| match facts.label_of(other) {
         Some(Label::Origin) => false,
         Some(Label::Healthy) => true,
-        _ => facts.search_ends(),
+        _ => facts.at_dead_end(),
     };
     let is_full = || is_nearly_full(harm) && facts.upstream().iter().all(is_well);
     // An event that tells of a full resource is raised where it matters.

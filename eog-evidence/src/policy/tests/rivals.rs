@@ -308,9 +308,9 @@ fn where_the_search_ends_what_names_nobody_is_passed_over() {
     let sent = [findings(), vec![from("caller", 60, 900.0)]].concat();
     let known = judged(sent, vec![], notice(NoticeReason::DeadEnd));
     assert_eq!(in_short(&known), "symptom, traffic amplification caller>me");
-    // Before it is named it is looked at again, with the same evidence.
+    // Before it is named it is looked at again, and more is asked for: else noise would be named.
     let again = judged(findings(), vec![], notice(NoticeReason::SecondOpinion));
-    assert_eq!(rule(&again), "origin, first in trouble");
+    assert_eq!(rule(&again), "defer, demand enters here");
 }
 
 #[test]
