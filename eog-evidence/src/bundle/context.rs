@@ -94,6 +94,7 @@ pub struct BundleContext {
     heard: Arc<OnceLock<Heard>>,
     /// When harm upstream of the alerts began first, by its own observations.
     first_harm: Arc<OnceLock<Option<Timestamp>>>,
+    /// What those who work in runs measured at work.
     at_work: Arc<OnceLock<AtWork>>,
 }
 

@@ -6,7 +6,7 @@ use eog_core::{EntityId, Finding};
 use super::facts::{Facts, share_of};
 
 /// Whoever accounts for more than is left explains an entity.
-const MAJORITY: f64 = 0.5;
+pub(super) const MAJORITY: f64 = 0.5;
 
 /// Who has less than a tenth of what an alert shows cannot have made it: a level is no shift below a
 /// tenth either.

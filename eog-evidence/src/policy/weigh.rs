@@ -4,7 +4,7 @@ use eog_core::contract::Alternative;
 use eog_core::{Decision, Label};
 
 use super::accounts::{accounts_for_the_alert, complete};
-use super::books::is_minor;
+use super::books::{MAJORITY, is_minor};
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::rules::RULES;
@@ -25,9 +25,6 @@ const TRIED: &str = "what it names was tried, and leads nowhere";
 
 /// Why an entity is no origin that measurably has next to nothing of the trouble.
 const TOO_LITTLE: &str = "next to nothing of what alerts show can come from here";
-
-/// Half is the majority: who accounts for less leaves more than is explained.
-const MAJORITY: f64 = 0.5;
 
 /// A proposed explanation, with what it is compared by.
 #[derive(Clone, Debug)]

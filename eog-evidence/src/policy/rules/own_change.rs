@@ -6,7 +6,7 @@ use eog_core::{Decision, EntityId, EvidenceId, EvidenceKind, Finding, Label, Tim
 
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::policy::answer::{claim, decide, quote, rate};
-use crate::policy::books::own_part;
+use crate::policy::books::{MAJORITY, own_part};
 use crate::policy::delay::{LONG_BEFORE, shows_a_delay};
 use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::{Facts, begins_after};
@@ -17,9 +17,6 @@ use crate::signs::is_executed_experiment;
 
 /// At most this many own changes are cited.
 const MAX_CHANGES: usize = 3;
-
-/// Half is the majority: who accounts for more leaves less than is explained.
-const MAJORITY: f64 = 0.5;
 
 /// Why a change is doubted where somebody upstream does worse.
 const NOT_AT_ONCE: &str = "the harm did not follow the change at once";
@@ -282,7 +279,8 @@ fn earlier_upstream<'a>(made: &Onset, facts: &Facts<'a>) -> Option<&'a EntityId>
 }
 
 /// Somebody upstream who does worse, as far as is known here: a callee, by what is seen of it or by its own word, or who is
-/// hit hardest. A part of the entity, such as its pod, may do so because of the change. Nothing where most of the harm is known to be the entity's own.
+/// hit hardest. A part of the entity, such as its pod, may do so because of the change. Nothing where most of the harm is
+/// known to be the entity's own.
 fn trouble_upstream<'a>(facts: &Facts<'a>) -> Option<&'a EntityId> {
     if own_part(facts).is_some_and(|part| part >= MAJORITY) {
         return None;
