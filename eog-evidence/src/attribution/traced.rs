@@ -49,7 +49,7 @@ impl Attribution<'_> {
         let remainder = !is_one_of_many
             && book.own_stands_out
             && held_up.is_none()
-            && self.is_whole(entity, &books, kind);
+            && self.is_whole(entity, book, &books, kind);
         let mut findings =
             notes::of_traced(entity, kind, book, shown, &shares, remainder, self.traces);
         let told = if book.own_stands_out { wholes.as_slice() } else { &[] };
@@ -185,8 +185,9 @@ impl Attribution<'_> {
     }
 
     /// Whether nobody upstream can hold what is left: calls to those whom the entity calls were recorded, or they are
-    /// recorded to be as usual; and whatever else it rests on, such as a workload or a node, is measured.
-    fn is_whole(&self, entity: &EntityId, books: &Books, kind: Kind) -> bool {
+    /// recorded to be as usual; and whatever else it rests on, such as a workload or a node, is measured, or is recorded
+    /// as a caller. What is lost on the way here never came to those whom it calls.
+    fn is_whole(&self, entity: &EntityId, own: &Book, books: &Books, kind: Kind) -> bool {
         let shared = self.shared_with_the_well(&self.wholes(entity, kind), kind);
         let is_shared = |other: &EntityId| {
             self.ways.number(other).is_some_and(|number| shared.contains(&number))
@@ -196,12 +197,20 @@ impl Attribution<'_> {
         let called: BTreeSet<&EntityId> = self.callees(entity).collect();
         let calls_tell = called.iter().all(|callee| {
             let is_usual = || books.get(callee).is_some_and(|book: &Book| !book.stands_out);
-            traced.contains(callee) || is_usual() || is_shared(callee)
+            // Where what it serves is recorded, so would calls to it be.
+            let is_recorded = || self.calls.is_some_and(|calls| calls.serves(callee));
+            traced.contains(callee) || is_recorded() || is_usual() || is_shared(callee)
         });
+        let is_lost_before = 2.0 * own.way_here >= own.own;
+        let is_caller = |other: &EntityId| {
+            self.calls.is_some_and(|calls| calls.callees(other).any(|callee| callee == entity))
+        };
         let rests_on = self.ways.number(entity).into_iter().flat_map(|at| self.upstream(at));
         let mut rests_on = rests_on.filter_map(|at| self.ways.name(at));
-        calls_tell
-            && rests_on.all(|other| called.contains(other) || (self.measured)(other).is_some())
+        (calls_tell || is_lost_before)
+            && rests_on.all(|other| {
+                called.contains(other) || (self.measured)(other).is_some() || is_caller(other)
+            })
     }
 
     pub(super) fn callees(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {

@@ -1,6 +1,6 @@
 //! A packet sorted into what the rules ask for.
 
-use eog_core::contract::Notice;
+use eog_core::contract::{Notice, NoticeReason};
 use eog_core::evidence::{EvidenceTime, PeerRole, Signal, Trend, Verdict};
 use eog_core::incident::{CLAIM_RELATION, Direction, Onset};
 use eog_core::{
@@ -8,7 +8,7 @@ use eog_core::{
 };
 use jiff::SignedDuration;
 
-use super::bearable::{bears_a_little_more, is_a_little_more};
+use super::bearable::{bears_a_little_more, fills_up, is_a_little_more, was_borne};
 use super::books::MINOR;
 use super::retries::{may_be_tried_again, uses_less};
 use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, own_failure};
@@ -57,6 +57,8 @@ pub(super) struct Facts<'a> {
     pub(super) parts: Vec<&'a Finding>,
     /// Neighbours that claim this entity as their cause, with the claim.
     pub(super) accusations: Vec<(&'a EntityId, &'a Claim)>,
+    /// A second opinion is asked of what was found where the search ended.
+    pub(super) still_ends: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -112,12 +114,16 @@ impl<'a> Facts<'a> {
             remainders,
             parts: pick(&is_note_on_a_part),
             accusations,
+            still_ends: false,
         };
         let is_bearable = bears_a_little_more(packet, &facts.harms);
         let has_less_in_use = packet.context.findings.iter().any(uses_less);
+        let has_room = has_less_in_use || !packet.context.findings.iter().any(fills_up);
+        let since = facts.harm_since().filter(|_| has_room);
         let is_demand = |surge: &&Finding| {
             !(may_be_tried_again(surge, &facts.harms, has_less_in_use)
-                || is_bearable && is_a_little_more(surge))
+                || is_bearable && is_a_little_more(surge)
+                || since.is_some_and(|since| was_borne(surge, since)))
         };
         let surges = facts.surges.iter().copied().filter(is_demand).collect();
         facts.surges = surges;
@@ -154,7 +160,10 @@ impl<'a> Facts<'a> {
             dated.copied().collect()
         };
         let some = |dated: Vec<&'a Finding>| Some(dated).filter(|dated| !dated.is_empty());
-        let dated = some(of(&|harm| asked(harm) && own(harm)))
+        // A line of a log dates trouble where nothing else does: it need not be about the requests that fail.
+        let counted = |harm: &Finding| harm.kind != EvidenceKind::Log;
+        let dated = some(of(&|harm| asked(harm) && own(harm) && counted(harm)))
+            .or_else(|| some(of(&|harm| asked(harm) && own(harm))))
             .or_else(|| some(of(&asked)))
             .or_else(|| some(of(&|harm| noticed(harm) && own(harm))))
             .or_else(|| some(of(&noticed)))
@@ -184,7 +193,9 @@ impl<'a> Facts<'a> {
             let of_kind = self.harms.iter().filter(|harm| harm.signal == signal);
             let dated = of_kind.filter(|harm| role(harm) != Some(PeerRole::Callee));
             let dated = dated.filter_map(|harm| Some((harm.onset?, *harm)));
-            let first = dated.min_by_key(|(onset, harm)| (onset.latest(), harm.id().clone()));
+            let line = |harm: &Finding| harm.kind == EvidenceKind::Log;
+            let first =
+                dated.min_by_key(|(onset, harm)| (line(harm), onset.latest(), harm.id().clone()));
             first.map(|(_, harm)| harm)
         };
         alerted.into_iter().filter_map(first).collect()
@@ -318,7 +329,15 @@ impl<'a> Facts<'a> {
 
     /// Whether what explains an anomaly ends here.
     pub(super) fn at_dead_end(&self) -> bool {
-        self.notice.is_some_and(|notice| notice.reason == eog_core::contract::NoticeReason::DeadEnd)
+        self.dead_ends() > 0
+    }
+
+    /// How often the search ended here.
+    pub(super) fn dead_ends(&self) -> u32 {
+        match self.notice {
+            Some(notice) if notice.reason == NoticeReason::DeadEnd => notice.count.max(1),
+            _ => u32::from(self.still_ends),
+        }
     }
 
     /// Whether all whom effects come from have said what they know, or the search ended here.
@@ -565,6 +584,17 @@ impl<'a> Facts<'a> {
             && work.peek().is_some()
             && work.all(is_harmless)
             && harms_others.chain(self.left_out()).chain(self.more_sent()).next().is_none()
+    }
+
+    /// The requests of the entity that fail are counted, and are no more than usual.
+    pub(super) fn fails_as_usual(&self) -> bool {
+        let counted = |finding: &&Finding| {
+            finding.signal == Signal::Errors
+                && matches!(finding.kind, EvidenceKind::Metric | EvidenceKind::Span)
+                && role(finding) != Some(PeerRole::Callee)
+        };
+        let mut counted = self.findings().iter().filter(counted).peekable();
+        counted.peek().is_some() && counted.all(|finding| finding.trend != Trend::Rising)
     }
 
     /// Less is asked of the entity.

@@ -1,15 +1,16 @@
 //! What a second look at an entity changes.
 
 use eog_core::contract::NoticeReason;
-use eog_core::evidence::Signal;
+use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::Onset;
-use eog_core::{Claim, EntityId, EvidenceKind, Label};
+use eog_core::{Anomaly, Claim, EntityId, EvidenceKind, Finding, Label};
 
 use super::books::own_part;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::times::{made, surely_before};
 use super::weigh::Weighed;
+use crate::signs::{MORE, role};
 
 /// The place of the explanation to take: the best one, but at a dead end the best one that leads
 /// elsewhere than what would be taken without it; at the second dead end the one after that. What names nobody is
@@ -17,11 +18,11 @@ use super::weigh::Weighed;
 ///
 /// Who turned out to be an origin since is no dead end any more.
 pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
-    let Some(notice) = facts.notice else { return 0 };
-    if notice.reason != NoticeReason::DeadEnd {
+    let looks = facts.dead_ends();
+    if looks == 0 {
         return 0;
     }
-    let before = Weighed::all(&Facts { notice: None, ..facts.clone() });
+    let before = Weighed::all(&Facts { notice: None, still_ends: false, ..facts.clone() });
     let mut tried: Vec<Vec<&EntityId>> = Vec::new();
     if let Some(first) = before.first().filter(|first| leads(first, facts)) {
         let causes = first.explanation.causes(facts.entity);
@@ -35,16 +36,42 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
         tried.push(causes);
     }
     // Each dead end takes what the one before would have taken for tried.
-    for look in 1..=notice.count.max(1) {
+    for look in 1..=looks {
         let mut open = all.iter().enumerate().filter(|(_, one)| leads(one, facts));
         let next = open.find(|(_, one)| !tried.contains(&one.explanation.causes(facts.entity)));
         let Some((place, one)) = next else { return 0 };
-        if look == notice.count.max(1) {
+        if look == looks {
             return place;
         }
         tried.push(one.explanation.causes(facts.entity));
     }
     0
+}
+
+/// Whether a second opinion is asked of what was found where the search ended, and for good reason: what an alert here
+/// tells of is measured here, and nothing else has come up since.
+pub(super) fn still_ends(all: &[Weighed], facts: &Facts<'_>) -> bool {
+    let former = facts.packet.former.as_ref();
+    let is_second = facts.notice.is_some_and(|notice| notice.reason == NoticeReason::SecondOpinion);
+    is_second
+        && former.is_some_and(|former| former.belief.label == Label::Origin)
+        && facts.packet.anomalies.iter().any(|anomaly| is_measured(anomaly, facts))
+        && !all.iter().any(|one| leads(one, facts))
+}
+
+/// Whether what an alert tells of was measured to begin here, and is at least half more than usual.
+fn is_measured(anomaly: &Anomaly, facts: &Facts<'_>) -> bool {
+    let is_much = |harm: &Finding| {
+        let quantity = harm.quantity.as_ref();
+        quantity.is_some_and(|now| now.baseline.is_some_and(|usual| now.observed >= MORE * usual))
+    };
+    facts.harms.iter().any(|harm| {
+        harm.signal == anomaly.signal
+            && matches!(harm.kind, EvidenceKind::Metric | EvidenceKind::Span)
+            && role(harm) != Some(PeerRole::Callee)
+            && harm.onset.is_some()
+            && is_much(harm)
+    })
 }
 
 /// Whether an explanation says where a cause lies, or that it does not lie here.

@@ -132,6 +132,9 @@ fn heed(explanation: &mut Explanation, facts: &Facts<'_>) {
 /// The decision by the best explanation, with the others beside it.
 pub(super) fn decide(facts: &Facts<'_>) -> Option<Decision> {
     let all = Weighed::all(facts);
+    if !facts.still_ends && second_look::still_ends(&all, facts) {
+        return decide(&Facts { still_ends: true, ..facts.clone() });
+    }
     let taken = second_look::taken(&all, facts);
     let best = all.get(taken)?;
     let mut decision = best.explanation.decision.clone();

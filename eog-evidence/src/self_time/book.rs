@@ -10,7 +10,7 @@ use super::courses::{Course, course};
 use super::endings::{Ending, endings as endings_of};
 use super::ends::{Way, belongs_to};
 use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
-use super::operations::{Detail, operations, retries_and_waiting};
+use super::operations::{Detail, operations, own, retries_and_waiting};
 use super::requests::requests;
 use super::skipped::{Skipped, skipped};
 use super::split::trouble_began;
@@ -306,9 +306,22 @@ impl<'a> Ledger<'a> {
         own.filter(|own| own.stands_out(level)).map_or(0.0, |own| own.each() * own.count as f64)
     }
 
+    /// What an entity works by itself, request by request where it is known which calls each of them made.
+    fn own_work(&self, entity: usize) -> Option<Excess> {
+        let requests = self.calls.served(self.names.get(entity)?).iter();
+        let requests = requests.filter(|request| request.time < self.end);
+        let by_request: Option<Vec<Measured>> = requests
+            .map(|request| Some((request.time, own(self.calls, self.counted, request)?)))
+            .collect();
+        match by_request {
+            Some(own) => self.excess(&own),
+            None => self.own_work_by_batches(entity),
+        }
+    }
+
     /// What an entity works by itself: what it serves less the calls that it makes meanwhile, batch by
     /// batch.
-    fn own_work(&self, entity: usize) -> Option<Excess> {
+    fn own_work_by_batches(&self, entity: usize) -> Option<Excess> {
         let served = self.served.get(entity)?;
         let (before, after) = self.cut(served);
         let made: Vec<&[Measured]> = self.made_by(entity).map(|(_, calls, _)| calls).collect();

@@ -79,7 +79,7 @@ pub(super) fn operations(
 }
 
 /// What of a request is the entity's own, as its trace tells.
-fn own(calls: &Calls, counted: Counted, call: &Call) -> Option<f64> {
+pub(super) fn own(calls: &Calls, counted: Counted, call: &Call) -> Option<f64> {
     match counted {
         Counted::Time => calls.trees().own_ms(call.span),
         Counted::Failures => {

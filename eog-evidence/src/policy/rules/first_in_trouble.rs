@@ -67,5 +67,7 @@ fn is_seen_here(harm: &Finding, facts: &Facts<'_>) -> bool {
     // An event that tells of a full resource is raised where it matters.
     let resource = harm.signal == Signal::Saturation && harm.kind != EvidenceKind::Event;
     let kind = harm.kind != EvidenceKind::Alert && (!resource || is_full());
-    kind && !is_slight(harm) && role(harm) != Some(PeerRole::Callee)
+    // What a log complains of harms nobody where no more requests fail.
+    let is_idle_talk = harm.kind == EvidenceKind::Log && facts.fails_as_usual();
+    kind && !is_idle_talk && !is_slight(harm) && role(harm) != Some(PeerRole::Callee)
 }

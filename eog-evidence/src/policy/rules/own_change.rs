@@ -161,7 +161,8 @@ impl<'a> Backed<'a> {
             && self.change.signal != Signal::Demand
             && !shows_a_delay(&self.made, facts)
         {
-            (Standing::Doubtful, LONG_BEFORE.to_owned())
+            let at_odds = facts.harm_since().is_some();
+            (if at_odds { Standing::Refuted } else { Standing::Doubtful }, LONG_BEFORE.to_owned())
         } else if self.change.signal != Signal::Demand
             && !facts.is_injected()
             && !self.is_followed_at_once(since)
