@@ -10,7 +10,7 @@ use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::times::{made, surely_before};
 use super::weigh::Weighed;
-use crate::signs::{MORE, role};
+use crate::signs::{MORE, is_surge, role};
 
 /// The place of the explanation to take: the best one, but at a dead end the best one that leads
 /// elsewhere than what would be taken without it; at the second dead end the one after that. What names nobody is
@@ -49,13 +49,15 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
 }
 
 /// Whether a second opinion is asked of what was found where the search ended, and for good reason: what an alert here
-/// tells of is measured here, and nothing else has come up since.
+/// tells of is measured here, and nothing else has come up since. Where more is asked of the entity, be it tried again, it need
+/// not have begun here.
 pub(super) fn still_ends(all: &[Weighed], facts: &Facts<'_>) -> bool {
     let former = facts.packet.former.as_ref();
     let is_second = facts.notice.is_some_and(|notice| notice.reason == NoticeReason::SecondOpinion);
     is_second
         && former.is_some_and(|former| former.belief.label == Label::Origin)
         && facts.packet.anomalies.iter().any(|anomaly| is_measured(anomaly, facts))
+        && !facts.findings().iter().any(is_surge)
         && !all.iter().any(|one| leads(one, facts))
 }
 

@@ -6,7 +6,7 @@ use eog_core::{Decision, EntityId, EvidenceId, EvidenceKind, Finding, Label, Tim
 
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::policy::answer::{claim, decide, quote, rate};
-use crate::policy::books::{MAJORITY, own_part};
+use crate::policy::books::own_part;
 use crate::policy::delay::{LONG_BEFORE, shows_a_delay};
 use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::{Facts, begins_after};
@@ -283,10 +283,10 @@ fn earlier_upstream<'a>(made: &Onset, facts: &Facts<'a>) -> Option<&'a EntityId>
 /// hit hardest. A part of the entity, such as its pod, may do so because of the change. Nothing where most of the harm is
 /// known to be the entity's own.
 fn trouble_upstream<'a>(facts: &Facts<'a>) -> Option<&'a EntityId> {
-    if own_part(facts).is_some_and(|part| part >= MAJORITY) {
-        return None;
-    }
-    let is_not_well = |other: &&EntityId| facts.label_of(other) != Some(Label::Healthy);
+    // Whom the entity calls more often for each request may do worse for that.
+    let is_not_well = |other: &&EntityId| {
+        facts.label_of(other) != Some(Label::Healthy) && !facts.is_sent_more(other)
+    };
     let callees = facts.failing_callees().into_iter().map(|(callee, _)| callee);
     let hit = facts.hit_upstream().map(|(other, _)| other);
     let degraded = facts.degraded_upstream().into_iter().filter(|other| facts.calls(other));
