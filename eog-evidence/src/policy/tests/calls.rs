@@ -258,3 +258,33 @@ fn what_hardly_takes_longer_is_not_first_in_trouble() {
         check(vec![(name, vec![slow], accused(), decided)]);
     }
 }
+
+#[test]
+fn what_a_log_complains_of_is_no_trouble_where_no_more_requests_fail() {
+    let line = || {
+        let mut content = finding(Log, Signal::Errors, Trend::Rising, 5);
+        content.onset = Some(eog_core::incident::Onset::at(at(5)));
+        content
+    };
+    let caller = || {
+        let caller = says("caller", Symptom, &["me > caller"], &[Log]);
+        vec![caller, says("callee", Healthy, &[], &[])]
+    };
+    let by_callers = with_peer(steady(Signal::Errors), "caller", PeerRole::Caller);
+    check(vec![
+        ("not counted", vec![line()], caller(), "origin, first in trouble"),
+        (
+            "as many fail as ever",
+            vec![line(), steady(Signal::Errors)],
+            caller(),
+            "symptom, cause not found",
+        ),
+        ("so do the callers'", vec![line(), by_callers], caller(), "symptom, cause not found"),
+        (
+            "of those to a callee nothing follows",
+            vec![line(), with_peer(steady(Signal::Errors), "callee", PeerRole::Callee)],
+            caller(),
+            "origin, first in trouble",
+        ),
+    ]);
+}

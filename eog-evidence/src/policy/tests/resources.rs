@@ -1,5 +1,7 @@
 //! Resources: who hangs, who takes up what others need, and load that still fits in.
 
+use eog_core::incident::Onset;
+
 use super::*;
 use crate::policy::bearable::{bears_a_little_more, is_a_little_more};
 
@@ -261,5 +263,36 @@ fn a_little_more_load_fits_in_where_there_is_room() {
     check(vec![
         ("fits in", asked(140.0), vec![], "symptom, cause not found ?callee"),
         ("half more", asked(150.0), vec![], "defer, demand enters here ?caller"),
+    ]);
+}
+
+#[test]
+fn load_that_was_borne_for_long_explains_nothing() {
+    let dated = |content: FindingContent, minute: i64| {
+        let onset = Some(Onset::at(at(minute)));
+        FindingContent { onset, ..content }
+    };
+    let failing = || dated(errors(30), 30);
+    let more = |minute| dated(traffic(Trend::Rising, minute, 150.0), minute);
+    let asked = |minute, uses: Vec<FindingContent>| {
+        let uses = uses.into_iter().map(|one| dated(one, minute));
+        [failing(), more(minute)].into_iter().chain(uses).collect::<Vec<_>>()
+    };
+    let less = FindingContent { trend: Trend::Falling, ..used(0.5) };
+    check(vec![
+        ("just before", asked(20, vec![]), vec![], "defer, demand enters here ?caller"),
+        ("long before", asked(19, vec![]), vec![], "symptom, cause not found ?callee"),
+        (
+            "it fills up what takes its time",
+            asked(19, vec![used(0.8)]),
+            vec![],
+            "defer, demand enters here ?caller",
+        ),
+        (
+            "it uses less of another resource",
+            asked(19, vec![used(0.8), less]),
+            vec![],
+            "symptom, cause not found ?callee",
+        ),
     ]);
 }

@@ -1,7 +1,8 @@
 //! Explanations that compete: by time, by kind, by what people say, and at a second look. Every
 //! situation is judged with several beginnings, so that no time of day decides.
 
-use eog_core::contract::{Notice, NoticeReason};
+use eog_core::Anomaly;
+use eog_core::contract::{FormerBelief, Notice, NoticeReason};
 use eog_core::incident::Onset;
 
 use super::*;
@@ -41,6 +42,20 @@ fn reaches(deployed: i64, alert: i64) -> FindingContent {
 fn since(mut message: Message, from: i64, to: i64) -> Message {
     message.belief.since = Some(Onset::between(second_of(from), second_of(to)));
     message
+}
+
+/// An alert on `me`.
+fn anomaly(name: &str, signal: Signal, minute: i64) -> Anomaly {
+    Anomaly {
+        name: name.into(),
+        entity: id("me"),
+        signal,
+        onset: at(minute),
+        renewed: vec![],
+        last_seen: None,
+        severity: String::new(),
+        description: String::new(),
+    }
 }
 
 fn word(trend: Trend) -> FindingContent {
@@ -162,8 +177,13 @@ fn a_change_long_before_needs_evidence_for_the_delay() {
         assert_eq!(rule(&decision), "origin, first in trouble");
         assert!(decision.evidence.iter().all(|id| id.kind() != EvidenceKind::Change));
         assert!(decision.summary.contains("no change that fits of me is on record"));
-        let doubted = &decision.alternatives[0];
-        assert_eq!(doubted.rule.as_deref(), Some("own change"));
+        let refuted = &decision.alternatives[0];
+        assert_eq!(refuted.rule.as_deref(), Some("own change"));
+        // Better no cause than this one; where no beginning is measured, it is only doubted.
+        let unheard = judged(findings.clone(), vec![], |_| {});
+        assert_eq!(rule(&unheard), "symptom, cause not found");
+        let undated = findings.iter().filter(|one| one.kind != Metric).cloned().collect();
+        assert_eq!(rule(&judged(undated, vec![], |_| {})), "origin, own change");
 
         // Something that fills up from the change on takes its time; what begins to fill when the
         // harm begins does not show what took so long until then.
@@ -314,6 +334,52 @@ fn where_the_search_ends_what_names_nobody_is_passed_over() {
 }
 
 #[test]
+fn a_second_opinion_keeps_what_was_found_where_the_search_ended() {
+    let failing = |requests: f64| {
+        let mut content = dated(errors(0), 3_600, 30);
+        let unit = "requests".to_owned();
+        content.quantity = Some(Quantity { observed: requests, baseline: Some(10.0), unit });
+        content
+    };
+    let again = |findings: Vec<FindingContent>, former: Label, kind: Signal| {
+        let decision = judged(findings, vec![], |packet| {
+            let (unexplained, rivals) = (vec![], vec![]);
+            let reason = NoticeReason::SecondOpinion;
+            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals });
+            let belief = says("me", former, &[], &[Log]).belief;
+            packet.former = Some(FormerBelief { belief, heard: vec![] });
+            packet.anomalies = vec![anomaly("Alert", kind, 62)];
+        });
+        rule(&decision)
+    };
+    let kept = |findings| again(findings, Origin, Signal::Errors);
+    assert_eq!(kept(vec![failing(15.0), alert(62)]), "origin, first in trouble");
+    assert_eq!(kept(vec![failing(14.0), alert(62)]), "symptom, cause not found", "a little more");
+    let undated = FindingContent { onset: None, ..failing(15.0) };
+    assert_eq!(kept(vec![undated, alert(62)]), "symptom, cause not found", "since when?");
+    let asked_more = traffic(Trend::Rising, 62, 150.0);
+    assert_eq!(
+        kept(vec![failing(15.0), alert(62), asked_more]),
+        "symptom, cause not found",
+        "by calls that are tried again, perhaps"
+    );
+    let others = vec![failing(15.0), alert(62), calling("callee", 60)];
+    assert_eq!(kept(others), "symptom, failing callee", "something else has come up");
+    let before = || vec![failing(15.0), alert(62)];
+    assert_eq!(again(before(), Symptom, Signal::Errors), "symptom, cause not found");
+    assert_eq!(again(before(), Origin, Signal::Latency), "symptom, cause not found");
+}
+
+#[test]
+fn lines_of_a_log_date_trouble_where_nothing_else_does() {
+    let line = |second| dated(finding(Log, Signal::Errors, Trend::Rising, 0), second, 60);
+    let told = |findings| judged(findings, vec![], |_| {}).since.unwrap().earliest();
+    let all = |findings: Vec<FindingContent>| [findings, vec![alert(70)]].concat();
+    assert_eq!(told(all(vec![line(3_000)])), second_of(3_000));
+    assert_eq!(told(all(vec![line(3_000), dated(errors(0), 3_600, 30)])), second_of(3_600));
+}
+
+#[test]
 fn events_are_recorded_up_to_five_minutes_after_what_they_tell_of() {
     let told = |findings| judged(findings, vec![], |_| {}).since.unwrap();
     let event = || dated(exhaustion(0), 7_200, 0);
@@ -378,17 +444,7 @@ fn at_a_second_opinion_an_own_change_yields_to_what_came_first() {
 
 #[test]
 fn an_origin_says_which_alerts_it_explains() {
-    let anomaly = |name: &str, signal, minute| eog_core::Anomaly {
-        name: name.into(),
-        entity: id("me"),
-        signal,
-        onset: at(minute),
-        renewed: vec![],
-        last_seen: None,
-        severity: String::new(),
-        description: String::new(),
-    };
-    let explained = |findings, anomalies: Vec<eog_core::Anomaly>| {
+    let explained = |findings, anomalies: Vec<Anomaly>| {
         let decision = judged(findings, vec![], |packet| packet.anomalies = anomalies);
         let names = |explained: &eog_core::belief::Explained| explained.anomaly.clone();
         decision.explains.map(|all| all.iter().map(names).collect::<Vec<_>>())
