@@ -108,9 +108,14 @@ fn as_notes(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!("\n  note: {}", clean(warning))).collect()
 }
 
-/// What to do with a file that is no journal.
+/// What to do with a file that is no journal, or is not there.
 fn about_ledgers(error: &JournalError) -> &'static str {
     match error {
+        JournalError::Unusable { operation: "open", source, .. }
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            "; name the file that --journal named"
+        }
         JournalError::NotAJournal { .. } => {
             "; a journal is the file that --journal named, while `eog fork` goes on with a ledger, \
              such as ledger.jsonl of --out"

@@ -51,6 +51,17 @@ fn a_cause_that_no_incident_has_is_told_with_its_file_and_names_like_it() {
 }
 
 #[test]
+fn a_bundle_without_its_truth_is_told_which_file_is_to_be_written() {
+    let dir = suite_of(&[("right", r#"{"causes": ["frontend"]}"#)]);
+    let file = dir.path().join("right.truth.json");
+    std::fs::remove_file(&file).unwrap();
+    let told = suite::evaluate(dir.path(), &suite::Options::runs(1), &mut |_, _, _| {});
+    let told = told.unwrap_err().to_string();
+    assert!(told.contains(&format!("{}: it is missing", file.display())), "{told}");
+    assert!(told.contains(r#"{"causes": []} for a normal time"#), "{told}");
+}
+
+#[test]
 fn counts_shares_and_failures_stand_in_text_and_table() {
     let dir = suite_of(&[
         ("right", r#"{"causes": ["frontend"]}"#),

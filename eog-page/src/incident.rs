@@ -59,8 +59,10 @@ struct Shown<'a> {
     id: &'a str,
     title: String,
     stage: &'a str,
+    /// What the stage is, in words.
+    means: &'static str,
     opened: String,
-    /// Whether something is to come soon, for which the page loads itself again.
+    /// Whether something is to come soon. The page does not load itself again under somebody who reads it.
     waits: bool,
     investigation: Option<&'a str>,
     confidence: Option<&'a str>,
@@ -99,6 +101,7 @@ pub fn incident(of: &Incident) -> String {
         id: &of.id,
         title: shown(&of.title),
         stage: &of.stage,
+        means: means(&of.stage),
         opened: words::instant(of.opened),
         waits: matches!(of.stage.as_str(), "queued" | "running"),
         investigation: of.investigation.as_deref(),
@@ -109,6 +112,18 @@ pub fn incident(of: &Incident) -> String {
         more: hidden.saturating_add(of.left_out),
     };
     render(INCIDENT, &page)
+}
+
+/// What a stage is, in words; nothing for one that is not known here.
+fn means(stage: &str) -> &'static str {
+    match stage {
+        "queued" => "it waits for its investigation",
+        "running" => "it is investigated now",
+        "firing" => "it was investigated, and alerts still fire",
+        "resolved" => "no alert fires; if that lasts, it is closed",
+        "closed" => "it is over; a later alert opens another one",
+        _ => "",
+    }
 }
 
 #[cfg(test)]
@@ -152,8 +167,21 @@ mod tests {
             assert!(page.contains("<time>2026-03-20 12:00:00Z</time>"), "{page}");
             let is_there = shown.investigation.is_some();
             assert_eq!(page.contains("href=\"/i/inv-000007\""), is_there, "{page}");
-            assert_eq!(page.contains("http-equiv=\"refresh\""), !is_there, "{page}");
+            assert_eq!(page.contains("Look again"), !is_there, "{page}");
+            assert!(!page.contains("http-equiv=\"refresh\""), "{page}");
             assert_eq!(page.contains("class=\"open\""), !is_there, "{page}");
+        }
+    }
+
+    #[test]
+    fn it_promises_nothing_where_nothing_is_to_come() {
+        for stage in ["queued", "running", "firing", "resolved", "closed"] {
+            let page = incident(&of(stage, None, 0));
+            let waits = matches!(stage, "queued" | "running");
+            assert_eq!(page.contains("no investigation yet"), waits, "{page}");
+            assert_eq!(page.contains("href=\"/incidents/in-000001\""), waits, "{page}");
+            assert!(page.contains("No alert of it is kept.") && !page.contains("<table"), "{page}");
+            assert!(page.contains(&format!("<dd>{stage}: {}</dd>", means(stage))), "{page}");
         }
     }
 
@@ -163,6 +191,6 @@ mod tests {
         let place = |name: &str| page.find(&format!("\">{name} "));
         assert!(place("A248") < place("A000") && place("A000") < place("A249"), "{page}");
         assert_eq!(page.matches("<tr><th scope=\"row\">").count(), MAX_ALERTS);
-        assert!(page.contains("52 further alerts are not shown"), "{page}");
+        assert!(page.contains("Further alerts, not shown: 52."), "{page}");
     }
 }

@@ -51,6 +51,13 @@ impl Truth {
     /// # Errors
     /// [`EvalError`] names the file, the place, and what is wrong.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
+        if let Err(error) = path.metadata()
+            && error.kind() == std::io::ErrorKind::NotFound
+        {
+            let reason = "it is missing; it names what caused the incident in the folder beside it, such as \
+                          {\"causes\": [\"pump\"]}, or {\"causes\": []} for a normal time";
+            return Err(EvalError::file(path, reason));
+        }
         Ok(read_json(path)?)
     }
 

@@ -26,8 +26,9 @@ export const end = async () => {
   if (failures) { console.error(`${failures} failed`); process.exit(1); }
 };
 
-// A page that is watched: errors, dialogs and requests of anything but what `isAllowed` names.
-export const open = async (url, options = desk, isAllowed = (one) => one === url) => {
+// A page that is watched: errors, dialogs and requests of anything but what `isAllowed` names. It is there once it
+// has what `ready` names: pages with scripts say so themselves.
+export const open = async (url, options = desk, isAllowed = (one) => one === url, ready = "html.ready") => {
   const context = await browser.newContext(options);
   const page = await context.newPage();
   page.faults = [];
@@ -48,7 +49,7 @@ export const open = async (url, options = desk, isAllowed = (one) => one === url
     for (const name of ["alert", "confirm", "prompt"]) window[name] = (...said) => window.tripped.push(String(said[0]));
   });
   await page.goto(url);
-  await page.waitForSelector("html.ready", { state: "attached", timeout: 20_000 });
+  await page.waitForSelector(ready, { state: "attached", timeout: 20_000 });
   return page;
 };
 
@@ -56,6 +57,15 @@ export const axeViolations = async (page) => {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   return violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.target.join(" ")).join(" | ")}`);
+};
+
+// Accessible, no wider than the screen, and a picture of it for whoever wants to look.
+export const sober = async (page, name) => {
+  const violations = await axeViolations(page);
+  check(!violations.length, `${name}, axe: ${violations.join("; ")}`);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  check(wide <= 0, `${name} is ${wide} px wider than the screen`);
+  await page.screenshot({ path: `${out}/${name.replaceAll(" ", "-")}.png`, fullPage: false });
 };
 
 export const close = async (page, name) => {

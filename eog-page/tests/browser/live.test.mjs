@@ -4,37 +4,16 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { axeViolations, check, close, dark, desk, end, open, out, phone } from "./harness.mjs";
+import { axeViolations, check, close, dark, desk, end, open, out, phone, sober } from "./harness.mjs";
+import { children, start, within } from "./process.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const policy = join(here, "slow-policy.mjs");
 chmodSync(policy, 0o755);
 const examples = process.env.EXAMPLES;
-const children = new Set();
-
-// A process and the address that it serves.
-const start = async (args, env = {}) => {
-  const child = spawn(process.env.EOG, args, { env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
-  children.add(child);
-  const said = { out: "", err: "" };
-  child.stdout.on("data", (data) => { said.out += data; });
-  child.stderr.on("data", (data) => { said.err += data; });
-  const ended = new Promise((done) => child.on("exit", (code) => { children.delete(child); done(code); }));
-  const url = await new Promise((done, fail) => {
-    const look = () => {
-      const found = said.err.match(/(?:watch it|investigations are) at (\S+)\n/);
-      if (found) done(found[1]);
-    };
-    child.stderr.on("data", look);
-    child.on("exit", () => fail(new Error(`eog ended: ${said.err}`)));
-  });
-  return { child, url, said, ended };
-};
-process.on("exit", () => children.forEach((child) => child.kill("SIGKILL")));
 
 const watch = (incident, env, ...more) =>
   start(["investigate", incident, "--policy", `command:${policy}`, "--live", "--quiet", ...more], env);
-const within = (url) => { const { origin } = new URL(url); return (one) => one.startsWith(`${origin}/`); };
 const look = (url, options = desk) => open(url, options, within(url));
 const running = (page) => page.waitForFunction(() => document.querySelector("#live-view .badge")?.textContent === "running");
 // The page has loaded itself again after the run: the report is that of the result.
@@ -50,13 +29,6 @@ const reach = async (page, wanted, most = 80) => {
     await page.keyboard.press("Tab");
   }
   return false;
-};
-const sober = async (page, name) => {
-  const violations = await axeViolations(page);
-  check(!violations.length, `${name}, axe: ${violations.join("; ")}`);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  check(wide <= 0, `${name} is ${wide} px wider than the screen`);
-  await page.screenshot({ path: `${out}/${name.replaceAll(" ", "-")}.png`, fullPage: false });
 };
 
 // From its start to its end, by three, reloaded in the middle; then a verdict.
