@@ -269,8 +269,8 @@ fn a_little_more_load_fits_in_where_there_is_room() {
 #[test]
 fn load_that_was_borne_for_long_explains_nothing() {
     let dated = |content: FindingContent, minute: i64| {
-        let onset = Some(Onset::at(at(minute)));
-        FindingContent { onset, ..content }
+        let (onset, time) = (Some(Onset::at(at(minute))), EvidenceTime::At(at(minute)));
+        FindingContent { onset, time, ..content }
     };
     let failing = || dated(errors(30), 30);
     let more = |minute| dated(traffic(Trend::Rising, minute, 150.0), minute);

@@ -360,7 +360,7 @@ fn a_second_opinion_keeps_what_was_found_where_the_search_ended() {
     let asked_more = traffic(Trend::Rising, 62, 150.0);
     assert_eq!(
         kept(vec![failing(15.0), alert(62), asked_more]),
-        "symptom, cause not found",
+        "defer, demand enters here",
         "by calls that are tried again, perhaps"
     );
     let others = vec![failing(15.0), alert(62), calling("callee", 60)];
