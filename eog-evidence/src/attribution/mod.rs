@@ -263,7 +263,7 @@ impl Attribution<'_> {
         findings.extend(self.endings(entity));
         findings.extend(self.crowding(entity));
         findings.extend(self.holds_up(entity));
-        findings.extend(self.trouble_upstream(entity));
+        findings.extend(self.worst_upstream(entity));
         findings
     }
 

@@ -33,7 +33,7 @@ pub(super) struct Spot {
 
 impl Attribution<'_> {
     /// A note for each of the three entities upstream that are hit hardest, with the way there.
-    pub(super) fn trouble_upstream(&self, entity: &EntityId) -> Vec<Finding> {
+    pub(super) fn worst_upstream(&self, entity: &EntityId) -> Vec<Finding> {
         let spots = self.spots();
         let Some(start) = self.ways.number(entity).filter(|_| !spots.is_empty()) else {
             return Vec::new();
