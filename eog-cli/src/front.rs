@@ -34,6 +34,8 @@ impl Front {
         ) -> Result<(), ServeError>,
     ) -> Result<(), ServeError> {
         let Self { address, settings, on_call } = self;
+        // Heard before anybody is told that there is a server: a signal in between would be lost, or end it at once.
+        let interrupted = interrupted();
         let listener = TcpListener::bind(address).await;
         let listener = listener.map_err(|error| no_socket(address, &error))?;
         let at = listener.local_addr()?;
@@ -61,7 +63,7 @@ impl Front {
         });
         let ends = stop.clone();
         let ended = Box::pin(async move {
-            interrupted().await;
+            interrupted.await;
             live.end();
             // No run begins any more; those that are under way are cut off by the server's end.
             ends.cancel();

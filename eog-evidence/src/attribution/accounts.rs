@@ -105,6 +105,7 @@ impl Attribution<'_> {
     ) -> Shares {
         let Whom { mut queue, mut seen, called, alike } = whom;
         let Shares { all: mut shares, mut lacks } = Shares::default();
+        let start = self.ways.number(entity);
         while let Some((number, hops)) = queue.pop_front() {
             let Some(neighbour) = self.ways.name(number).filter(|_| seen.insert(number)) else {
                 continue;
@@ -124,7 +125,12 @@ impl Attribution<'_> {
                 // What is not measured passes on what it is given.
                 Account::Unknown if by_calls.is_none() => {
                     // What it rests on and does not call, such as a node, is on no account.
-                    let is_known = !called.contains(&number) && self.is_as_usual(neighbour);
+                    let bears_the_well = || {
+                        (self.measured)(neighbour).is_none()
+                            && start.is_some_and(|start| self.bears_the_well(number, start, kind))
+                    };
+                    let is_known = !called.contains(&number)
+                        && (self.is_as_usual(neighbour) || bears_the_well());
                     lacks |= !is_known;
                     if !is_known && hops < MAX_PATH_HOPS {
                         queue.extend(self.upstream(number).map(|further| (further, hops + 1)));

@@ -30,12 +30,13 @@ pub(super) enum Spread {
 
 impl Attribution<'_> {
     /// Those that share the work of an entity, by name: effects come from them though they are not called, and
-    /// they call others. Nothing when it is one alone.
+    /// they call others or are affected themselves, unlike what the entity rests on. Nothing when it is one alone.
     pub(super) fn replicas(&self, entity: Number) -> Vec<Number> {
         let demand = self.ways.lanes(Travel::Demand);
         let called: BTreeSet<Number> = demand.onward.of(entity).collect();
         let callers: BTreeSet<Number> = demand.back.of(entity).collect();
-        let works = |one: &Number| demand.onward.of(*one).next().is_some();
+        let is_affected = |one: Number| self.upstream(one).any(|other| other == entity);
+        let works = |one: &Number| demand.onward.of(*one).next().is_some() || is_affected(*one);
         let is_apart = |one: &Number| !called.contains(one) && !callers.contains(one);
         let all: Vec<Number> =
             self.upstream(entity).filter(|one| is_apart(one) && works(one)).collect();
@@ -139,6 +140,15 @@ impl Attribution<'_> {
         self.books.or_else(&self.periods, find, work_out, |kept, found| {
             kept.behind_the_well.insert((whole, kind), found);
         })
+    }
+
+    /// Whether something that an entity rests on, such as a node, bears somebody else who is measured and does well: it does
+    /// not hold then what the entity has too much of.
+    pub(super) fn bears_the_well(&self, base: Number, entity: Number, kind: Kind) -> bool {
+        let demand = self.ways.lanes(Travel::Demand);
+        let sends_or_serves = demand.onward.of(base).chain(demand.back.of(base)).next().is_some();
+        let borne = self.ways.lanes(Travel::Effects).onward.of(base);
+        !sends_or_serves && borne.into_iter().any(|one| one != entity && self.is_well(one, kind))
     }
 
     /// Whether an entity is measured, and has nothing too much.

@@ -205,11 +205,19 @@ impl Attribution<'_> {
         let is_caller = |other: &EntityId| {
             self.calls.is_some_and(|calls| calls.callees(other).any(|callee| callee == entity))
         };
-        let rests_on = self.ways.number(entity).into_iter().flat_map(|at| self.upstream(at));
+        let number = self.ways.number(entity);
+        let bears_the_well = |other: &EntityId| {
+            let base = self.ways.number(other);
+            base.zip(number).is_some_and(|(base, at)| self.bears_the_well(base, at, kind))
+        };
+        let rests_on = number.into_iter().flat_map(|at| self.upstream(at));
         let mut rests_on = rests_on.filter_map(|at| self.ways.name(at));
         (calls_tell || is_lost_before)
             && rests_on.all(|other| {
-                called.contains(other) || (self.measured)(other).is_some() || is_caller(other)
+                called.contains(other)
+                    || (self.measured)(other).is_some()
+                    || is_caller(other)
+                    || bears_the_well(other)
             })
     }
 
