@@ -46,6 +46,43 @@ fn what_one_replica_has_is_its_own() {
 }
 
 #[test]
+fn replicas_that_call_nobody_share_the_work_as_well() {
+    let mut world = World::default()
+        .calls("web>app")
+        .alert("app", Signal::Latency, 15)
+        .latency("app", 100.0, 300.0)
+        .requests("app", 150.0)
+        .influences("node>app");
+    for (name, after) in [("a", 700.0), ("b", 100.0), ("c", 100.0)] {
+        world.topology.connect(&id("app"), "runs_as", &id(name), EffectDirection::Both);
+        world = world.latency(name, 100.0, after).requests(name, 50.0);
+    }
+    assert_eq!(world.of("a"), "own, rest 100, app 0, part 100");
+    assert_eq!(world.of("b"), "part 0");
+}
+
+#[test]
+fn what_bears_somebody_who_does_well_does_not_hold_the_rest() {
+    let on_a_node = || {
+        World::default()
+            .calls("web>app, web>other")
+            .influences("node>app")
+            .influences("node>other")
+            .alert("app", Signal::Latency, 15)
+            .latency("app", 100.0, 300.0)
+            .requests("app", 150.0)
+            .requests("other", 150.0)
+    };
+    assert_eq!(on_a_node().of("app"), "own", "the node is not known");
+    assert_eq!(on_a_node().latency("other", 100.0, 300.0).of("app"), "own", "so is it there");
+    assert_eq!(on_a_node().latency("other", 100.0, 100.0).of("app"), "own, rest 100");
+    // What is measured speaks for itself.
+    let full = on_a_node().latency("other", 100.0, 100.0);
+    let full = full.measured("node", Signal::Saturation, 0.2, shifted(0.2, 1.0));
+    assert_eq!(full.of("app"), "own");
+}
+
+#[test]
 fn a_change_of_one_replica_does_not_explain_what_all_have_or_others() {
     let is_cleared = |world: &World, entity: &str| world.cleared(entity);
     let alike = app([300.0, 310.0, 290.0]);
