@@ -73,13 +73,13 @@ fn what_bears_somebody_who_does_well_does_not_hold_the_rest() {
             .requests("app", 150.0)
             .requests("other", 150.0)
     };
-    assert_eq!(on_a_node().of("app"), "own", "the node is not known");
-    assert_eq!(on_a_node().latency("other", 100.0, 300.0).of("app"), "own", "so is it there");
+    assert_eq!(on_a_node().of("app"), "", "the node is not known");
+    assert_eq!(on_a_node().latency("other", 100.0, 300.0).of("app"), "", "so is it there");
     assert_eq!(on_a_node().latency("other", 100.0, 100.0).of("app"), "own, rest 100");
     // What is measured speaks for itself.
     let full = on_a_node().latency("other", 100.0, 100.0);
     let full = full.measured("node", Signal::Saturation, 0.2, shifted(0.2, 1.0));
-    assert_eq!(full.of("app"), "own");
+    assert_eq!(full.of("app"), "");
 }
 
 #[test]
