@@ -25,16 +25,7 @@ fn at(minute: i64) -> Timestamp {
 }
 
 fn alert(entity: &str, signal: Signal, minute: i64) -> Anomaly {
-    Anomaly {
-        name: "alert".into(),
-        entity: id(entity),
-        signal,
-        onset: at(minute),
-        renewed: vec![],
-        last_seen: None,
-        severity: String::new(),
-        description: String::new(),
-    }
+    Anomaly::new("alert", id(entity), signal, at(minute))
 }
 
 /// A world of series and events, and what is found of each entity.

@@ -10,7 +10,7 @@ use super::courses::{Course, course};
 use super::endings::{Ending, endings as endings_of};
 use super::ends::{Way, belongs_to};
 use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
-use super::operations::{Detail, operations, own, retries_and_waiting};
+use super::operations::{Detail, operations, own_of, retries_and_waiting};
 use super::requests::requests;
 use super::skipped::{Skipped, skipped};
 use super::split::trouble_began;
@@ -311,7 +311,7 @@ impl<'a> Ledger<'a> {
         let requests = self.calls.served(self.names.get(entity)?).iter();
         let requests = requests.filter(|request| request.time < self.end);
         let by_request: Option<Vec<Measured>> = requests
-            .map(|request| Some((request.time, own(self.calls, self.counted, request)?)))
+            .map(|request| Some((request.time, own_of(self.calls, self.counted, request)?)))
             .collect();
         match by_request {
             Some(own) => self.excess(&own),

@@ -62,7 +62,7 @@ pub(super) fn operations(
     let mut of_operations: BTreeMap<&str, Vec<Measured>> = BTreeMap::new();
     for call in served {
         let name = calls.operation(call.operation);
-        let own = own(calls, counted, call).or_else(|| counted.of(call).filter(|_| is_leaf));
+        let own = own_of(calls, counted, call).or_else(|| counted.of(call).filter(|_| is_leaf));
         let Some(own) = own.filter(|_| !name.is_empty()) else { continue };
         of_operations.entry(name).or_default().push((call.time, own));
     }
@@ -79,7 +79,7 @@ pub(super) fn operations(
 }
 
 /// What of a request is the entity's own, as its trace tells.
-pub(super) fn own(calls: &Calls, counted: Counted, call: &Call) -> Option<f64> {
+pub(super) fn own_of(calls: &Calls, counted: Counted, call: &Call) -> Option<f64> {
     match counted {
         Counted::Time => calls.trees().own_ms(call.span),
         Counted::Failures => {

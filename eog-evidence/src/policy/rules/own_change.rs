@@ -161,8 +161,10 @@ impl<'a> Backed<'a> {
             && self.change.signal != Signal::Demand
             && !shows_a_delay(&self.made, facts)
         {
-            let at_odds = facts.harm_since().is_some();
-            (if at_odds { Standing::Refuted } else { Standing::Doubtful }, LONG_BEFORE.to_owned())
+            // An alert may be told late; a measured beginning is not.
+            let is_measured = facts.harm_since().is_some();
+            let standing = if is_measured { Standing::Refuted } else { Standing::Doubtful };
+            (standing, LONG_BEFORE.to_owned())
         } else if self.change.signal != Signal::Demand
             && !facts.is_injected()
             && !self.is_followed_at_once(since)
@@ -280,10 +282,9 @@ fn earlier_upstream<'a>(made: &Onset, facts: &Facts<'a>) -> Option<&'a EntityId>
 }
 
 /// Somebody upstream who does worse, as far as is known here: a callee, by what is seen of it or by its own word, or who is
-/// hit hardest. A part of the entity, such as its pod, may do so because of the change. Nothing where most of the harm is
-/// known to be the entity's own.
+/// hit hardest. A part of the entity, such as its pod, may do so because of the change, and whom the entity calls more often
+/// for each request may do so for that.
 fn trouble_upstream<'a>(facts: &Facts<'a>) -> Option<&'a EntityId> {
-    // Whom the entity calls more often for each request may do worse for that.
     let is_not_well = |other: &&EntityId| {
         facts.label_of(other) != Some(Label::Healthy) && !facts.is_sent_more(other)
     };

@@ -46,16 +46,7 @@ fn since(mut message: Message, from: i64, to: i64) -> Message {
 
 /// An alert on `me`.
 fn anomaly(name: &str, signal: Signal, minute: i64) -> Anomaly {
-    Anomaly {
-        name: name.into(),
-        entity: id("me"),
-        signal,
-        onset: at(minute),
-        renewed: vec![],
-        last_seen: None,
-        severity: String::new(),
-        description: String::new(),
-    }
+    Anomaly::new(name, id("me"), signal, at(minute))
 }
 
 fn word(trend: Trend) -> FindingContent {
