@@ -102,6 +102,9 @@ pub struct Periods {
     pub window: Window,
     /// When the first anomaly began, if there is one.
     pub first_onset: Option<Timestamp>,
+    /// Until when all is surely usual, where that is known to end before the first onset: alerts come late. The baseline ends
+    /// here where enough points came before.
+    pub usual_until: Option<Timestamp>,
     /// The extent of the telemetry, if it is known: rates of counted things need it.
     pub observed: Option<Window>,
 }
@@ -109,7 +112,13 @@ pub struct Periods {
 impl Periods {
     /// Compares the window with what lies before it.
     pub fn new(window: Window) -> Self {
-        Self { baseline: Intervals::NONE, window, first_onset: None, observed: None }
+        Self {
+            baseline: Intervals::NONE,
+            window,
+            first_onset: None,
+            usual_until: None,
+            observed: None,
+        }
     }
 }
 
@@ -152,7 +161,8 @@ impl Periods {
     /// beginning of the telemetry to the first onset, or to the window when there is no onset.
     pub(crate) fn counting_baseline(&self) -> Intervals {
         let derived = || {
-            let end = self.first_onset.unwrap_or(self.window.start());
+            let first = self.usual_until.or(self.first_onset);
+            let end = first.unwrap_or(self.window.start());
             Window::new(self.observed?.start(), end).ok()
         };
         self.baseline.or_else(|| derived().into())
@@ -181,11 +191,12 @@ impl Periods {
         Window::new(start, self.window.end()).ok()
     }
 
-    fn baselines(&self) -> [Option<Baseline<'_>>; 2] {
+    fn baselines(&self) -> [Option<Baseline<'_>>; 3] {
         if !self.baseline.is_empty() {
-            return [Some(Baseline::Given(&self.baseline)), None];
+            return [Some(Baseline::Given(&self.baseline)), None, None];
         }
-        [Some(Baseline::Before(self.window.start())), self.first_onset.map(Baseline::Before)]
+        [Some(self.window.start()), self.usual_until, self.first_onset]
+            .map(|end| end.map(Baseline::Before))
     }
 }
 

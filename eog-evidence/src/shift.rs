@@ -483,6 +483,13 @@ mod tests {
         assert_eq!(shift("ms", &values, &plain), "nothing");
         let onset = Periods { first_onset: Some(at(11)), ..plain.clone() };
         assert_eq!(shift("ms", &values, &onset), "Rising from 11: m from 100 to 200 ms (+100 %)");
+        // An alert at the last point, with two that stand out before it.
+        let alerted = Periods { first_onset: Some(at(12)), ..plain.clone() };
+        assert_eq!(shift("ms", &values, &alerted), "Steady from 12: m steady at 200 ms");
+        let late = Periods { usual_until: Some(at(8)), ..alerted.clone() };
+        assert_eq!(shift("ms", &values, &late), "Rising from 10: m from 100 to 200 ms (+100 %)");
+        let too_late = Periods { usual_until: Some(at(4)), ..onset.clone() };
+        assert_eq!(shift("ms", &values, &too_late), shift("ms", &values, &onset), "few points");
         let given = Periods { baseline: Window::new(at(0), at(8)).ok().into(), ..plain.clone() };
         assert_eq!(shift("ms", &values, &given), "Rising from 10: m from 100 to 200 ms (+100 %)");
     }

@@ -12,9 +12,11 @@ use super::demand::Demand;
 use super::deviation::Deviation;
 use super::held_up::{Full, HeldUp};
 use super::replicas::Spread;
+use super::trouble::Spot;
 use crate::responses::MIN_CASES;
 use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;
+use crate::signs::MORE;
 use crate::text::{arrows, counted, rounded, shorten};
 
 /// The unit of a share, 1 being the whole.
@@ -624,19 +626,20 @@ pub(super) fn of_holding_up(
 }
 
 /// Somebody upstream that is hit hard; the peer is that entity, or the neighbour on the way there. It gives no share: it says where to look.
+/// Rising where it shows at least half more than usual.
 pub(super) fn of_trouble(
     entity: &EntityId,
     peer: &EntityId,
     hit: &EntityId,
-    signal: Signal,
+    spot: &Spot,
     excerpt: &str,
     time: EvidenceTime,
 ) -> Finding {
     Finding::new(FindingContent {
         entity: entity.clone(),
         kind: EvidenceKind::Note,
-        signal,
-        trend: Trend::Rising,
+        signal: spot.signal,
+        trend: if spot.times >= MORE { Trend::Rising } else { Trend::Steady },
         time,
         quantity: None,
         change: None,

@@ -60,7 +60,7 @@ impl Attribution<'_> {
             });
             let path = self.ways.named(&way.collect::<Vec<Number>>());
             let excerpt = format!("{name}: {}; it reaches here by {}", spot.text, arrows(&path));
-            let note = |peer| notes::of_trouble(entity, peer, name, spot.signal, &excerpt, time);
+            let note = |peer| notes::of_trouble(entity, peer, name, spot, &excerpt, time);
             // Whoever is on the way says how it comes here.
             let hop = path.iter().rev().nth(1).filter(|hop| hop != name);
             std::iter::once(note(name)).chain(hop.map(note)).collect::<Vec<_>>()

@@ -672,3 +672,55 @@ fn what_works_in_runs_is_compared_with_itself_at_work() {
         worse("step").into_iter().filter(|(_, trend)| *trend == Trend::Rising).collect();
     assert_eq!(rising, [("Errors".to_owned(), Trend::Rising)]);
 }
+
+/// A processor is busy from minute 14 on, and the last point comes after the alert.
+#[test]
+fn what_filled_up_before_an_alert_that_came_late_is_not_usual() {
+    let busy: Vec<f64> = (0..18).map(|minute| if minute < 14 { 0.3 } else { 1.0 }).collect();
+    let saturation = |alert: i64, late: Option<usize>| {
+        let mut writer = BundleWriter::new(Manifest::new("a late alert"));
+        writer.manifest.topology.entities = vec![id("service")];
+        let (signal, unit) = (Signal::Saturation, "ratio".to_owned());
+        writer.metrics = vec![Series { signal, unit, ..series("service", "cpu", None, &busy) }];
+        if let Some(since) = late {
+            let times: Vec<f64> = (0..18).map(|at| if at < since { 50.0 } else { 90.0 }).collect();
+            let (signal, unit) = (Signal::Latency, "ms".to_owned());
+            let times = Series { signal, unit, ..series("service", "time", None, &times) };
+            writer.metrics.push(times);
+        }
+        writer.alerts = vec![alert_at(alert)];
+        let window = Window::new(at(0), at(18)).unwrap();
+        let context = BundleContext::new(writer.to_bundle());
+        let periods = context.periods(window);
+        let request = ContextRequest {
+            entity: id("service"),
+            window,
+            page: 1,
+            visit: 1,
+            changed_neighbours: Default::default(),
+        };
+        let findings = context.local_context(&request).findings;
+        let rises = findings
+            .iter()
+            .any(|finding| (finding.signal, finding.trend) == (Signal::Saturation, Trend::Rising));
+        (rises, periods.usual_until, periods.first_onset)
+    };
+    assert_eq!(saturation(17, None), (true, Some(at(12)), Some(at(17))));
+    // Measured harm tells it better.
+    assert_eq!(saturation(17, Some(13)), (true, None, Some(at(13))));
+    // Of what was recorded before an early alert half remains.
+    assert_eq!(saturation(4, None).1, Some(at(2)));
+}
+
+fn alert_at(minute: i64) -> Anomaly {
+    Anomaly {
+        name: "Slow".into(),
+        entity: id("service"),
+        signal: Signal::Latency,
+        onset: at(minute),
+        renewed: vec![],
+        last_seen: None,
+        severity: "warning".into(),
+        description: String::new(),
+    }
+}

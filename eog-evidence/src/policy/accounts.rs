@@ -8,12 +8,12 @@ use eog_core::{Anomaly, Belief, Claim, Decision, EntityId, EvidenceKind, Finding
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::signals::leads_to;
-use super::times::{first_of, made, surely_before, told_with};
+use super::times::{first_of, made, surely_before, told};
 
 /// Fills in times and what is explained, and leaves out claims of which the effect surely began
 /// before its cause.
 pub(super) fn complete(explanation: &mut Explanation, facts: &Facts<'_>) {
-    let harm = facts.harm_since();
+    let harm = facts.harm_since().map(told);
     let decision = &mut explanation.decision;
     // A change that explains nothing here may explain a neighbour, which needs its time. So does what an entity does to
     // its callers, of which it may measure nothing itself.
@@ -30,14 +30,7 @@ pub(super) fn complete(explanation: &mut Explanation, facts: &Facts<'_>) {
     };
     for claim in decision.claims.iter_mut().filter(|claim| claim.effect == *facts.entity) {
         claim.cause_since = claim.cause_since.or_else(|| cause_since(claim, facts));
-        claim.effect_since = match (harm, claim.cause_since) {
-            (Some(harm), Some(cause)) => Some(told_with(harm, cause)),
-            _ => harm,
-        };
-        // What follows from the entity follows from this, too.
-        if decision.since == harm {
-            decision.since = claim.effect_since;
-        }
+        claim.effect_since = harm;
     }
     let since = decision.since;
     for claim in &mut decision.claims {

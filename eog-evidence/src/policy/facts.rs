@@ -4,7 +4,8 @@ use eog_core::contract::{Notice, NoticeReason};
 use eog_core::evidence::{EvidenceTime, PeerRole, Signal, Trend, Verdict};
 use eog_core::incident::{CLAIM_RELATION, Direction, Onset};
 use eog_core::{
-    Belief, Claim, ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label, Timestamp,
+    Anomaly, Belief, Claim, ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label,
+    Timestamp,
 };
 use jiff::SignedDuration;
 
@@ -168,9 +169,9 @@ impl<'a> Facts<'a> {
             .or_else(|| some(of(&|harm| noticed(harm) && own(harm))))
             .or_else(|| some(of(&noticed)))
             .or_else(|| some(of(&|_| true)))?;
-        let since = first_of(dated.iter().filter_map(|harm| harm.onset));
+        let since = first_of(dated.iter().filter_map(|harm| harm.onset))?;
+        let since = self.by_alert(since, &dated);
         // An event is recorded when somebody notices: less may have been served before that.
-        let since = since?;
         if dated.iter().any(|harm| harm.kind != EvidenceKind::Event) {
             return Some(since);
         }
@@ -178,6 +179,19 @@ impl<'a> Facts<'a> {
         let drop = self.drop_of_traffic().and_then(|drop| drop.onset);
         let near = |drop: &Onset| noticed.earliest() <= drop.earliest();
         Some(drop.filter(near).map_or(noticed, |drop| first_of([since, drop]).unwrap_or(noticed)))
+    }
+
+    /// When measured harm began, where an alert here tells that it was there before it stood out. An alert of another kind
+    /// counts by as much as alerts may be late.
+    fn by_alert(&self, since: Onset, dated: &[&Finding]) -> Onset {
+        let late = before(since.earliest(), ABOUT_AS_NEAR);
+        let is_of_kind = |alert: &Anomaly| dated.iter().any(|harm| harm.signal == alert.signal);
+        let told = self.packet.anomalies.iter().flat_map(|alert| {
+            let counts = move |at: &Timestamp| is_of_kind(alert) || late <= *at;
+            alert.onsets().filter(counts)
+        });
+        let first = told.min().unwrap_or(since.earliest());
+        Onset::between(first.min(since.earliest()), since.latest())
     }
 
     /// The harm that is dated to have begun first, for each kind that alerts here speak of; without an

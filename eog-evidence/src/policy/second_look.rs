@@ -5,12 +5,13 @@ use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::Onset;
 use eog_core::{Anomaly, Claim, EntityId, EvidenceKind, Finding, Label};
 
+use super::bearable::fills_up;
 use super::books::own_part;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::times::{made, surely_before};
 use super::weigh::Weighed;
-use crate::signs::{MORE, is_surge, role};
+use crate::signs::{BUSY, MORE, is_surge, role, share_in_use};
 
 /// The place of the explanation to take: the best one, but at a dead end the best one that leads
 /// elsewhere than what would be taken without it; at the second dead end the one after that. What names nobody is
@@ -56,7 +57,8 @@ pub(super) fn still_ends(all: &[Weighed], facts: &Facts<'_>) -> bool {
     let is_second = facts.notice.is_some_and(|notice| notice.reason == NoticeReason::SecondOpinion);
     is_second
         && former.is_some_and(|former| former.belief.label == Label::Origin)
-        && facts.packet.anomalies.iter().any(|anomaly| is_measured(anomaly, facts))
+        && (facts.packet.anomalies.iter().any(|anomaly| is_measured(anomaly, facts))
+            || facts.harms.iter().any(|harm| ran_full(harm)))
         && !facts.findings().iter().any(is_surge)
         && !all.iter().any(|one| leads(one, facts))
 }
@@ -74,6 +76,17 @@ fn is_measured(anomaly: &Anomaly, facts: &Facts<'_>) -> bool {
             && harm.onset.is_some()
             && is_much(harm)
     })
+}
+
+/// Whether a resource of the entity itself, far from full before, is nearly full.
+fn ran_full(harm: &Finding) -> bool {
+    let usual = harm.quantity.as_ref().and_then(|quantity| quantity.baseline);
+    let was = |usual: f64| share_in_use(harm.signal, unit_of(harm), usual);
+    harm.onset.is_some() && fills_up(harm) && usual.and_then(was).is_some_and(|share| share < BUSY)
+}
+
+fn unit_of(finding: &Finding) -> &str {
+    finding.quantity.as_ref().map_or("", |quantity| &quantity.unit)
 }
 
 /// Whether an explanation says where a cause lies, or that it does not lie here.

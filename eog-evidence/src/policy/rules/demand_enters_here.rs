@@ -2,7 +2,7 @@
 
 use eog_core::evidence::PeerRole;
 use eog_core::incident::Direction;
-use eog_core::{Decision, Finding, Label};
+use eog_core::{Decision, EntityId, Finding, Label};
 
 use crate::policy::answer::{decide, propose as propose_neighbours, quote, rate};
 use crate::policy::explanation::Explanation;
@@ -28,6 +28,9 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     if !concerned || facts.surges.iter().any(sent) {
         return None;
     }
+    if knows_of_no_sender(facts) {
+        return None;
+    }
     let explained = !facts.routes.is_empty() || !facts.degraded_upstream().is_empty();
     if (facts.is_degraded() && explained) || facts.route_before(surge).is_some() {
         return None;
@@ -46,4 +49,11 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let reason = format!("may send the traffic that rose at {}", facts.entity);
     decision = propose_neighbours(decision, facts.callers(), Direction::Downstream, &reason);
     Some(claim_exhausted_callees(decision, facts))
+}
+
+/// Whether all callers have said what they know, and none that it sends more: then they try again.
+fn knows_of_no_sender(facts: &Facts<'_>) -> bool {
+    let callers = facts.callers();
+    let knows = |caller: &&EntityId| facts.label_of(caller).is_some_and(|it| it != Label::Defer);
+    !callers.is_empty() && callers.iter().all(knows)
 }

@@ -15,8 +15,8 @@ pub(super) mod does_not_answer;
 mod ended_by_an_answer;
 mod failing_callee;
 mod failure_of_a_part;
+mod far_upstream;
 pub(super) mod first_in_trouble;
-mod full_upstream;
 mod gets_nothing_done;
 mod holds_up_callers;
 mod its_answers_end_requests;
@@ -66,7 +66,7 @@ pub(super) const RULES: [Rule; 32] = [
     first_in_trouble::RULE,
     does_not_answer::RULE,
     a_persons_word::RULE,
-    full_upstream::RULE,
+    far_upstream::RULE,
     cause_not_found::RULE,
     nothing_unusual::RULE,
     no_findings::RULE,

@@ -45,25 +45,49 @@ fn hit(peer: &str, signal: Signal) -> FindingContent {
 }
 
 #[test]
-fn who_is_full_upstream_is_named_where_nothing_else_explains_an_alert() {
+fn who_is_hit_far_upstream_is_named_where_nothing_else_explains_an_alert() {
     let full = || hit("store", Signal::Saturation);
     check(vec![
         (
             "far upstream somebody is full",
             vec![late(), full()],
             vec![],
-            "symptom, full upstream store>me",
+            "symptom, far upstream store>me",
         ),
         (
             "answers of somebody far upstream end requests",
             vec![late(), hit("store", Signal::Output)],
             vec![],
-            "symptom, full upstream store>me",
+            "symptom, far upstream store>me",
         ),
         (
             "somebody is merely slower",
             vec![late(), hit("store", Signal::Latency)],
             vec![],
+            "symptom, cause not found ?store ?callee",
+        ),
+        (
+            "somebody whose requests fail found itself an origin",
+            vec![alert(9), hit("store", Signal::Errors)],
+            vec![says("store", Origin, &[], &[Metric])],
+            "symptom, far upstream store>me",
+        ),
+        (
+            "hardly more fail than by chance",
+            vec![alert(9), FindingContent { trend: Trend::Steady, ..hit("store", Signal::Errors) }],
+            vec![says("store", Origin, &[], &[Metric])],
+            "symptom, cause not found ?store ?callee",
+        ),
+        (
+            "who fails does not know why",
+            vec![alert(9), hit("store", Signal::Errors)],
+            vec![says("store", Symptom, &[], &[Metric])],
+            "symptom, cause not found ?store ?callee",
+        ),
+        (
+            "who is slower found itself an origin",
+            vec![late(), hit("store", Signal::Latency)],
+            vec![says("store", Origin, &[], &[Metric])],
             "symptom, cause not found ?store ?callee",
         ),
         (

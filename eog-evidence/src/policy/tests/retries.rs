@@ -76,3 +76,15 @@ fn failures_of_callees_bring_no_calls_here() {
     let called = with_peer(failures(90.0, "requests"), "callee", PeerRole::Callee);
     assert!(!may(requests(180.0), called));
 }
+
+#[test]
+fn demand_does_not_enter_where_no_caller_knows_of_more() {
+    // More comes than fails here.
+    let findings = || vec![failures(50.0, "requests"), requests(280.0), alert(6)];
+    let told = |label| vec![says("caller", label, &["me > caller"], &[EvidenceKind::Metric])];
+    check(vec![
+        ("nobody was asked", findings(), vec![], "defer, demand enters here ?caller"),
+        ("it does not know", findings(), told(Label::Defer), "defer, demand enters here ?caller"),
+        ("it would know", findings(), told(Label::Symptom), "symptom, cause not found ?callee"),
+    ]);
+}

@@ -362,6 +362,52 @@ fn a_second_opinion_keeps_what_was_found_where_the_search_ended() {
 }
 
 #[test]
+fn a_second_opinion_keeps_a_resource_that_ran_full_where_the_search_ended() {
+    let again = |used: f64, usual: f64, more: Vec<FindingContent>| {
+        let mut full = dated(finding(Metric, Signal::Saturation, Trend::Rising, 60), 3_600, 30);
+        full.quantity =
+            Some(Quantity { observed: used, baseline: Some(usual), unit: "ratio".into() });
+        let findings = [vec![full], more].concat();
+        let decision = judged(
+            findings,
+            vec![says("caller", Symptom, &["me > caller"], &[Metric])],
+            |packet| {
+                let (unexplained, rivals) = (vec![], vec![]);
+                let reason = NoticeReason::SecondOpinion;
+                packet.notice = Some(Notice { reason, count: 1, unexplained, rivals });
+                let belief = says("me", Origin, &[], &[Metric]).belief;
+                packet.former = Some(FormerBelief { belief, heard: vec![] });
+            },
+        );
+        rule(&decision)
+    };
+    assert_eq!(again(0.97, 0.03, vec![]), "origin, first in trouble");
+    assert_eq!(again(0.97, 0.6, vec![]), "symptom, cause not found", "it was busy before");
+    assert_eq!(again(0.7, 0.03, vec![]), "symptom, cause not found", "it is not full");
+    let asked_more = traffic(Trend::Rising, 62, 150.0);
+    assert_eq!(again(0.97, 0.03, vec![asked_more]), "symptom, cause not found", "more is asked");
+}
+
+#[test]
+fn an_alert_tells_that_harm_was_there_before_it_stood_out() {
+    let since = |kind: Signal, second: i64| {
+        let decision = judged(vec![dated(errors(0), 3_600, 30)], vec![], |packet| {
+            let mut alert = anomaly("Alert", kind, 0);
+            alert.onset = second_of(second);
+            packet.anomalies = vec![alert];
+        });
+        decision.since.unwrap()
+    };
+    // Told as late as a step of measuring after it stood out.
+    let span = |from: i64| Onset::between(second_of(from), second_of(3_690));
+    assert_eq!(since(Signal::Errors, 3_700), span(3_600));
+    assert_eq!(since(Signal::Errors, 3_550), span(3_550));
+    assert_eq!(since(Signal::Errors, 1_000), span(1_000));
+    assert_eq!(since(Signal::Latency, 3_550), span(3_550));
+    assert_eq!(since(Signal::Latency, 1_000), span(3_600), "of something else");
+}
+
+#[test]
 fn lines_of_a_log_date_trouble_where_nothing_else_does() {
     let line = |second| dated(finding(Log, Signal::Errors, Trend::Rising, 0), second, 60);
     let told = |findings| judged(findings, vec![], |_| {}).since.unwrap().earliest();
@@ -374,7 +420,8 @@ fn lines_of_a_log_date_trouble_where_nothing_else_does() {
 fn events_are_recorded_up_to_five_minutes_after_what_they_tell_of() {
     let told = |findings| judged(findings, vec![], |_| {}).since.unwrap();
     let event = || dated(exhaustion(0), 7_200, 0);
-    let span = |from: i64, to: i64| Onset::between(second_of(from), second_of(to));
+    // Told as late as a step of measuring after it stood out.
+    let span = |from: i64, to: i64| Onset::between(second_of(from), second_of(to + 60));
     assert_eq!(told(vec![event()]), span(6_900, 7_200));
     let drop = |second| dated(traffic(Trend::Falling, 0, 10.0), second, 30);
     assert_eq!(told(vec![event(), drop(7_000)]), span(7_000, 7_030), "less arrives since then");

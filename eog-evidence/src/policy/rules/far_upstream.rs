@@ -1,6 +1,6 @@
-//! The rule *full upstream*.
+//! The rule *far upstream*.
 
-use eog_core::evidence::Signal;
+use eog_core::evidence::{Signal, Trend};
 use eog_core::{Decision, EntityId, Finding, Label};
 
 use crate::policy::answer::{claim, decide, quote, rate};
@@ -9,30 +9,36 @@ use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
-    name: "full upstream",
+    name: "far upstream",
     when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not, whose answers end requests, or who leaves calls out",
     decides: "`symptom`; that one → itself, at a dead end the next",
     propose,
 };
 
-/// **Full upstream.** The entity has an alert, and no neighbour explains it: what comes through a neighbour that passes it on may
+/// **Far upstream.** The entity has an alert, and no neighbour explains it: what comes through a neighbour that passes it on may
 /// not show there, since it is diluted by what else is done. Of all upstream those that are full, those whose answers
-/// end requests, and those that leave calls out are named, one after the other; whether they are origins is for them to say. Others that are hit hard are looked
-/// at alone: of many entities one is always slower than ever, and few have ever been full.
+/// end requests, and those that leave calls out are named, one after the other; whether they are origins is for them to say. So are those whose
+/// requests fail, where the search ends and as long as they are origins. Others that are hit hard are looked at alone: of many entities one
+/// is always slower than ever, and few have ever been full, or failed.
 fn propose(facts: &Facts<'_>) -> Vec<Explanation> {
     if facts.alerted().next().is_none() {
         return Vec::new();
     }
     let mut hit: Vec<(&EntityId, &Finding)> = facts.hit_upstream().collect();
-    hit.retain(|(_, note)| matches!(note.signal, Signal::Saturation | Signal::Output));
-    hit.retain(|(other, _)| facts.label_of(other) != Some(Label::Healthy));
+    let fails = |note: &Finding| note.signal == Signal::Errors && note.trend == Trend::Rising;
+    hit.retain(|(other, note)| match facts.label_of(other) {
+        Some(Label::Healthy) => false,
+        _ if matches!(note.signal, Signal::Saturation | Signal::Output) => true,
+        Some(label) => label == Label::Origin && fails(note),
+        None => facts.at_dead_end() && fails(note),
+    });
     let of = |(other, note): (&EntityId, &Finding)| Explanation::possible(one(facts, other, note));
     hit.into_iter().flat_map(of).collect()
 }
 
 fn one(facts: &Facts<'_>, other: &EntityId, note: &Finding) -> Option<Decision> {
     let harm = *facts.harms.first()?;
-    let summary = format!("full upstream: {}; {}", quote(note), quote(harm));
+    let summary = format!("far upstream: {}; {}", quote(note), quote(harm));
     let mut decision = decide(Label::Symptom, &summary, [note, harm]);
     let ids = [note.id(), harm.id()];
     decision = decision.claiming(claim((other, facts.entity), quote(note), quote(harm), ids));
