@@ -1,7 +1,7 @@
 //! A packet sorted into what the rules ask for.
 
 use eog_core::contract::{Notice, NoticeReason};
-use eog_core::evidence::{EvidenceTime, PeerRole, Signal, Trend, Verdict};
+use eog_core::evidence::{EvidenceTime, PeerRole, Quantity, Signal, Trend, Verdict};
 use eog_core::incident::{CLAIM_RELATION, Direction, Onset};
 use eog_core::{
     Anomaly, Belief, Claim, ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label,
@@ -17,7 +17,7 @@ use super::times::{before, first_of, made, surely_before};
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::paths::DEMAND_RELATIONS;
 use crate::signs::{
-    is_executed_experiment, is_more_load, is_real_change, is_surge, is_word, is_worse, role,
+    MORE, is_executed_experiment, is_more_load, is_real_change, is_surge, is_word, is_worse, role,
 };
 
 /// The relation of a sender of messages to who takes them.
@@ -607,8 +607,35 @@ impl<'a> Facts<'a> {
                 && matches!(finding.kind, EvidenceKind::Metric | EvidenceKind::Span)
                 && role(finding) != Some(PeerRole::Callee)
         };
+        // What was recorded for too short a time to be compared is not as usual where it is half more.
+        let is_usual = |finding: &Finding| {
+            let quantity = finding.quantity.as_ref();
+            let more =
+                |now: &Quantity| now.baseline.is_some_and(|usual| now.observed > MORE * usual);
+            finding.trend != Trend::Rising && !quantity.is_some_and(more)
+        };
         let mut counted = self.findings().iter().filter(counted).peekable();
-        counted.peek().is_some() && counted.all(|finding| finding.trend != Trend::Rising)
+        counted.peek().is_some() && counted.all(is_usual)
+    }
+
+    /// Requests of which the first error line is the entity's own, more than usual.
+    pub(super) fn errors_begun(&self) -> impl Iterator<Item = &'a Finding> {
+        self.joined_errors().filter(|joined| joined.peer.is_none())
+    }
+
+    /// Requests with an error line here of which somebody else has an earlier one, more than usual; and who.
+    pub(super) fn errors_passed_on(&self) -> impl Iterator<Item = (&'a EntityId, &'a Finding)> {
+        self.joined_errors().filter_map(|joined| Some((&joined.peer.as_ref()?.entity, joined)))
+    }
+
+    fn joined_errors(&self) -> impl Iterator<Item = &'a Finding> {
+        let is_joined = |finding: &&Finding| {
+            let unit = finding.quantity.as_ref().map(|quantity| quantity.unit.as_str());
+            finding.kind == EvidenceKind::Log
+                && (finding.signal, finding.trend) == (Signal::Errors, Trend::Rising)
+                && unit == Some("requests")
+        };
+        self.findings().iter().filter(is_joined)
     }
 
     /// Less is asked of the entity.

@@ -154,7 +154,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// A line for each traced request that was served, and for calls that failed, with the id of the trace.
+    /// A line at the end of each traced request that was served, and of each call that failed, with the id of the trace.
     fn say_spans(&mut self, spans: &[SpanRecord], draw: &mut Stream) {
         let parts = &self.system.parts;
         let talks: Vec<bool> = parts.iter().map(|_| draw.chance(TALKS)).collect();
@@ -176,7 +176,8 @@ impl Recorder<'_> {
                 }
                 _ => continue,
             };
-            let time = span.time;
+            // Who has an answer, or waited for one in vain, says so at the end.
+            let time = ended(span);
             let (level, peer, trace) = (level.into(), span.peer.clone(), None);
             let peer = peer.filter(|peer| peer.role == PeerRole::Callee);
             let line = LogLine { time, level, message, signal: None, peer, trace };
@@ -202,4 +203,10 @@ impl Recorder<'_> {
             }
         }
     }
+}
+
+/// When the work of a span ended.
+fn ended(span: &SpanRecord) -> Timestamp {
+    let took = jiff::SignedDuration::from_nanos((span.duration_ms * 1e6) as i64);
+    span.time.checked_add(took).unwrap_or(span.time)
 }

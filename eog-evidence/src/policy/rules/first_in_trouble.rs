@@ -69,5 +69,8 @@ fn is_seen_here(harm: &Finding, facts: &Facts<'_>) -> bool {
     let kind = harm.kind != EvidenceKind::Alert && (!resource || is_full());
     // What a log complains of harms nobody where no more requests fail.
     let is_idle_talk = harm.kind == EvidenceKind::Log && facts.fails_as_usual();
-    kind && !is_idle_talk && !is_slight(harm) && role(harm) != Some(PeerRole::Callee)
+    // Who has the first error lines of its requests is where they come from.
+    let is_passed_on = facts.errors_passed_on().any(|(_, joined)| joined.id() == harm.id());
+    let is_own = role(harm) != Some(PeerRole::Callee) && !is_passed_on;
+    kind && is_own && !is_idle_talk && !is_slight(harm)
 }

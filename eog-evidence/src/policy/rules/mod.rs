@@ -13,6 +13,8 @@ mod demand_enters_here;
 mod demand_from_outside;
 pub(super) mod does_not_answer;
 mod ended_by_an_answer;
+mod errors_begin_here;
+mod errors_passed_on;
 mod failing_callee;
 mod failure_of_a_part;
 mod far_upstream;
@@ -37,7 +39,7 @@ use super::rule::Rule;
 
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
-pub(super) const RULES: [Rule; 32] = [
+pub(super) const RULES: [Rule; 34] = [
     no_part_in_it::RULE,
     demand_from_outside::RULE,
     own_change::RULE,
@@ -48,6 +50,7 @@ pub(super) const RULES: [Rule; 32] = [
     gets_nothing_done::RULE,
     failing_callee::RULE,
     accounted_for_upstream::RULE,
+    errors_passed_on::RULE,
     failure_of_a_part::RULE,
     own_failure::RULE,
     holds_up_callers::RULE,
@@ -55,6 +58,7 @@ pub(super) const RULES: [Rule; 32] = [
     changed_upstream::RULE,
     ended_by_an_answer::RULE,
     its_answers_end_requests::RULE,
+    errors_begin_here::RULE,
     accounted_for_by_nobody::RULE,
     degraded_upstream::RULE,
     on_the_path::RULE,

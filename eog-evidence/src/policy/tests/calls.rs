@@ -288,3 +288,67 @@ fn what_a_log_complains_of_is_no_trouble_where_no_more_requests_fail() {
         ),
     ]);
 }
+
+/// Requests with error lines here and elsewhere: who has the first, if it is somebody else.
+fn joined(first: Option<&str>, trend: Trend) -> FindingContent {
+    let mut content = finding(Log, Signal::Errors, trend, 9);
+    content.quantity =
+        Some(Quantity { observed: 10.0, baseline: Some(0.0), unit: "requests".into() });
+    match first {
+        Some(first) => with_peer(content, first, PeerRole::Mentioned),
+        None => content,
+    }
+}
+
+#[test]
+fn errors_begin_with_the_first_line_of_a_request() {
+    let more = |first| joined(first, Trend::Rising);
+    let counted = |trend| {
+        let mut content = finding(Metric, Signal::Errors, trend, 9);
+        let unit = "requests".to_owned();
+        content.quantity = Some(Quantity { observed: 3.0, baseline: Some(3.0), unit });
+        content
+    };
+    let row = |name, findings: Vec<FindingContent>, messages: Vec<Message>, expected| {
+        (name, findings, messages, expected)
+    };
+    check(vec![
+        row("it has the first", vec![alert(9), more(None)], vec![], "origin, errors begin here"),
+        row(
+            "as often as ever",
+            vec![alert(9), joined(None, Trend::Steady)],
+            vec![],
+            "symptom, cause not found ?callee",
+        ),
+        row(
+            "no more requests fail",
+            vec![alert(9), more(None), counted(Trend::Steady)],
+            vec![],
+            "symptom, cause not found ?callee",
+        ),
+        row(
+            "calls fail",
+            vec![alert(9), more(None), calling("callee", 9)],
+            vec![],
+            "symptom, failing callee callee>me",
+        ),
+        row(
+            "a callee has the first",
+            vec![alert(9), more(Some("callee"))],
+            vec![],
+            "symptom, errors passed on callee>me",
+        ),
+        row(
+            "which is well",
+            vec![alert(9), more(Some("callee"))],
+            vec![says("callee", Healthy, &[], &[Log])],
+            "symptom, cause not found",
+        ),
+        row(
+            "a caller gave up before",
+            vec![alert(9), more(Some("caller"))],
+            vec![],
+            "symptom, cause not found ?callee",
+        ),
+    ]);
+}
