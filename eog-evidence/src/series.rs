@@ -92,7 +92,7 @@ impl Work {
 /// What is compared with what.
 ///
 /// The *baseline* of a series is the given baseline periods; without one, the points before the
-/// window; when those are too few, the points before the first onset of the incident. The
+/// window; when those are too few, those until all is surely usual, and else those before the first onset of the incident. The
 /// *incident part* is every point of the window that is not part of the baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Periods {
