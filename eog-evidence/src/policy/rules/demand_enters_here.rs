@@ -12,7 +12,7 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "demand enters here",
-    when: "a surge, no caller known to send it, no route that precedes it, no degraded upstream neighbour; the entity is harmed or accused",
+    when: "a surge, no caller known to send it, and not all of them heard; no route that precedes it, no degraded upstream neighbour; the entity is harmed or accused",
     decides: "`defer`, at a dead end `origin`; itself → each exhausted callee; proposes callers",
     propose: |facts| Explanation::possible(propose(facts)),
 };

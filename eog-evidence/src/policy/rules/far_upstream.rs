@@ -10,7 +10,7 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "far upstream",
-    when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not, whose answers end requests, or who leaves calls out",
+    when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not, whose answers end requests, or who leaves calls out; where the search ends also one of whose requests far more fail than by chance, as long as it is an origin",
     decides: "`symptom`; that one → itself, at a dead end the next",
     propose,
 };
