@@ -158,7 +158,7 @@ impl Periods {
     }
 
     /// The baseline of things that are counted, not measured: the given one, else from the
-    /// beginning of the telemetry to the first onset, or to the window when there is no onset.
+    /// beginning of the telemetry until all is surely usual, to the first onset, or to the window when there is no onset.
     pub(crate) fn counting_baseline(&self) -> Intervals {
         let derived = || {
             let first = self.usual_until.or(self.first_onset);

@@ -51,6 +51,15 @@ pub(crate) fn is_far_from_full(finding: &Finding) -> bool {
     use_of(finding).is_some_and(|used| used < BUSY)
 }
 
+/// Whether a finding tells of a resource that is usually far from full.
+pub(crate) fn was_far_from_full(finding: &Finding) -> bool {
+    let usual = finding
+        .quantity
+        .as_ref()
+        .and_then(|quantity| share_in_use(finding.signal, &quantity.unit, quantity.baseline?));
+    usual.is_some_and(|used| used < BUSY)
+}
+
 /// Whether a finding tells of a resource of which nearly all is used.
 pub(crate) fn is_nearly_full(finding: &Finding) -> bool {
     use_of(finding).is_some_and(|used| used >= NEARLY_FULL)

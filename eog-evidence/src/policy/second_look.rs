@@ -11,7 +11,7 @@ use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::times::{made, surely_before};
 use super::weigh::Weighed;
-use crate::signs::{BUSY, MORE, is_surge, role, share_in_use};
+use crate::signs::{MORE, is_surge, role, was_far_from_full};
 
 /// The place of the explanation to take: the best one, but at a dead end the best one that leads
 /// elsewhere than what would be taken without it; at the second dead end the one after that. What names nobody is
@@ -50,8 +50,8 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
 }
 
 /// Whether a second opinion is asked of what was found where the search ended, and for good reason: what an alert here
-/// tells of is measured here, and nothing else has come up since. Where more is asked of the entity, be it tried again, it need
-/// not have begun here.
+/// tells of is measured here, or a resource ran full, and nothing else has come up since. Where more is asked of the entity, be it
+/// tried again, it need not have begun here.
 pub(super) fn still_ends(all: &[Weighed], facts: &Facts<'_>) -> bool {
     let former = facts.packet.former.as_ref();
     let is_second = facts.notice.is_some_and(|notice| notice.reason == NoticeReason::SecondOpinion);
@@ -80,13 +80,7 @@ fn is_measured(anomaly: &Anomaly, facts: &Facts<'_>) -> bool {
 
 /// Whether a resource of the entity itself, far from full before, is nearly full.
 fn ran_full(harm: &Finding) -> bool {
-    let usual = harm.quantity.as_ref().and_then(|quantity| quantity.baseline);
-    let was = |usual: f64| share_in_use(harm.signal, unit_of(harm), usual);
-    harm.onset.is_some() && fills_up(harm) && usual.and_then(was).is_some_and(|share| share < BUSY)
-}
-
-fn unit_of(finding: &Finding) -> &str {
-    finding.quantity.as_ref().map_or("", |quantity| &quantity.unit)
+    harm.onset.is_some() && fills_up(harm) && was_far_from_full(harm)
 }
 
 /// Whether an explanation says where a cause lies, or that it does not lie here.

@@ -28,7 +28,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     if !concerned || facts.surges.iter().any(sent) {
         return None;
     }
-    if knows_of_no_sender(facts) {
+    if has_heard_callers(facts) {
         return None;
     }
     let explained = !facts.routes.is_empty() || !facts.degraded_upstream().is_empty();
@@ -51,8 +51,9 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     Some(claim_exhausted_callees(decision, facts))
 }
 
-/// Whether all callers have said what they know, and none that it sends more: then they try again.
-fn knows_of_no_sender(facts: &Facts<'_>) -> bool {
+/// Whether all callers have said what they know. Of those that send more a rule before this one tells, so that what is left is
+/// tried again.
+fn has_heard_callers(facts: &Facts<'_>) -> bool {
     let callers = facts.callers();
     let knows = |caller: &&EntityId| facts.label_of(caller).is_some_and(|it| it != Label::Defer);
     !callers.is_empty() && callers.iter().all(knows)
