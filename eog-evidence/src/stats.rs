@@ -56,6 +56,10 @@ pub(crate) fn scale(values: &[f64]) -> Option<f64> {
 /// Beyond this many standard deviations counts, levels and sums differ by more than chance: many are compared at once.
 pub(crate) const BEYOND_CHANCE: f64 = 4.0;
 
+/// Beyond this many standard deviations it is likely that something became more, one in a hundred by chance: with
+/// others of its kind it may be told.
+pub(crate) const LIKELY: f64 = 2.33;
+
 /// Whether the rates of two counts differ by more than the chance of counting: `(count, seconds)`
 /// before and after.
 ///

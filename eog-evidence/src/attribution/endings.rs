@@ -1,6 +1,6 @@
 //! Whose answers end the requests of those who asked.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use eog_core::evidence::Signal;
 use eog_core::{EntityId, Finding};
@@ -9,6 +9,7 @@ use super::trouble::Spot;
 use super::{Attribution, Kind, notes};
 use crate::self_time::{Books, Ending};
 use crate::shift::during;
+use crate::stats::BEYOND_CHANCE;
 
 /// At most so many callers are named to one whose answers end their requests.
 const MAX_CALLERS: usize = 3;
@@ -35,29 +36,41 @@ impl Attribution<'_> {
         let spots = of.map(|(caller, one)| Spot {
             times: one.now / one.usual.max(1.0 / one.requests as f64),
             signal: Signal::Output,
+            is_sure: true,
+            longer: None,
             text: notes::ending_excerpt(caller, one),
         });
         spots.max_by(|a, b| a.times.total_cmp(&b.times))
     }
 
-    /// The endings that count, one for each caller. Where the requests of one caller alone end after an answer, that is
-    /// commonly its own doing: it fails, or returns, at one place. They count where those of another caller end after
-    /// answers of the same callee.
+    /// The endings that count, one for each caller. Where requests end after an answer at one place alone, that is commonly
+    /// the doing of who asked: it fails, or returns, there. They count where those of another caller, or for another of its
+    /// operations, end after answers of the same callee, and where an alert speaks of the callee itself.
     fn endings_that_count<'b>(&self, books: &'b Books) -> Vec<(&'b EntityId, &'b Ending)> {
-        let known = books.endings().filter(|(caller, _)| !self.loses_calls(caller));
+        // Who takes longer itself may be cut off anywhere.
+        let works_longer =
+            |caller: &EntityId| books.get(caller).is_some_and(|book| book.own_stands_out);
+        let known = books
+            .endings()
+            .filter(|(caller, _)| !self.loses_calls(caller) && !works_longer(caller));
         let known: Vec<(&EntityId, &Ending)> = known.collect();
-        let is_shared = |ending: &Ending| {
-            let alike = known.iter().filter(|(_, other)| other.callee == ending.callee);
+        let counts = |ending: &Ending| {
             // Replicas share their code: they are one caller.
-            let callers = alike.map(|(caller, _)| {
-                self.siblings(caller)
-                    .first()
-                    .map_or_else(|| (*caller).clone(), |one| (*one).clone())
-            });
-            callers.collect::<BTreeSet<EntityId>>().len() > 1
+            let mut callers: BTreeMap<&EntityId, &Ending> = BTreeMap::new();
+            for (caller, other) in known.iter().filter(|(_, other)| other.callee == ending.callee) {
+                let caller = self.siblings(caller).first().copied().unwrap_or(caller);
+                let known = callers.entry(caller).or_insert(other);
+                if other.sigmas > known.sigmas {
+                    *known = other;
+                }
+            }
+            let places: usize = callers.values().map(|one| one.operations.max(1)).sum();
+            let sigmas: f64 = callers.values().map(|one| one.sigmas).sum();
+            let is_alerting = self.anomalies.iter().any(|alert| alert.entity == ending.callee);
+            (places > 1 || is_alerting) && sigmas >= BEYOND_CHANCE * (callers.len() as f64).sqrt()
         };
         let mut told: Vec<(&EntityId, &Ending)> =
-            known.iter().copied().filter(|(_, ending)| is_shared(ending)).collect();
+            known.iter().copied().filter(|(_, ending)| counts(ending)).collect();
         told.dedup_by(|later, first| later.0 == first.0);
         told
     }

@@ -54,6 +54,8 @@ impl Attribution<'_> {
         Some(Spot {
             times: one.usual / one.now.max(NEVER * one.usual),
             signal: Signal::Output,
+            is_sure: true,
+            longer: None,
             text: notes::left_out_excerpt(entity, &one.callee, [one.usual, one.now]),
         })
     }

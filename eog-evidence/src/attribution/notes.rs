@@ -16,7 +16,6 @@ use super::trouble::Spot;
 use crate::responses::MIN_CASES;
 use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;
-use crate::signs::MORE;
 use crate::text::{arrows, counted, rounded, shorten};
 
 /// The unit of a share, 1 being the whole.
@@ -546,7 +545,7 @@ pub(super) fn of_ending(
 }
 
 pub(super) fn ending_excerpt(caller: &EntityId, ending: &Ending) -> String {
-    let Ending { callee, how, usual, now, requests } = ending;
+    let Ending { callee, how, usual, now, requests, .. } = ending;
     let end = match how {
         End::Early => "end",
         End::Failed => "fail by themselves",
@@ -639,7 +638,7 @@ pub(super) fn of_trouble(
         entity: entity.clone(),
         kind: EvidenceKind::Note,
         signal: spot.signal,
-        trend: if spot.times >= MORE { Trend::Rising } else { Trend::Steady },
+        trend: if spot.is_sure { Trend::Rising } else { Trend::Steady },
         time,
         quantity: None,
         change: None,

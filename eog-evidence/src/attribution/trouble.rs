@@ -14,10 +14,13 @@ use super::burden::{Account, Weight};
 use super::{Attribution, Kind, notes};
 use crate::alarms::Alarms;
 use crate::paths::MAX_PATH_HOPS;
-use crate::shift::find_shift;
-use crate::signs::{NEARLY_FULL, share_in_use};
+use crate::shift::{MIN_RELATIVE, find_shift};
+use crate::signs::{MORE, NEARLY_FULL, share_in_use};
 use crate::text::{arrows, rounded, shorten};
 use crate::ways::Number;
+
+/// Half is the majority.
+const MAJORITY: f64 = 0.5;
 
 /// At most this many are named.
 const MAX_SPOTS: usize = 3;
@@ -28,6 +31,10 @@ pub(super) struct Spot {
     /// How many times its usual.
     pub(super) times: f64,
     pub(super) signal: Signal,
+    /// It is far more than by chance: of many entities one is always slower than ever.
+    pub(super) is_sure: bool,
+    /// How much longer each call takes by it, in milliseconds, where traces tell.
+    pub(super) longer: Option<f64>,
     pub(super) text: String,
 }
 
@@ -54,13 +61,21 @@ impl Attribution<'_> {
         }
         found.sort_by(|a, b| b.2.times.total_cmp(&a.2.times).then_with(|| a.1.cmp(b.1)));
         let time = EvidenceTime::During(self.periods.window);
+        // What makes requests here hardly longer, if it is in their way at all, is not what was noticed.
+        let usual = self.traced_books(Kind::Time);
+        let usual = usual.as_ref().and_then(|books| books.get(entity)).map(|book| book.usual);
+        let is_felt = |spot: &Spot| match (spot.longer, usual) {
+            (Some(longer), Some(usual)) => longer >= MIN_RELATIVE * usual,
+            _ => true,
+        };
         let note = |(number, name, spot): &(Number, &EntityId, &Spot)| {
             let way = std::iter::successors(Some(*number), |at| {
                 next.get(at).copied().filter(|_| *at != start)
             });
             let path = self.ways.named(&way.collect::<Vec<Number>>());
             let excerpt = format!("{name}: {}; it reaches here by {}", spot.text, arrows(&path));
-            let note = |peer| notes::of_trouble(entity, peer, name, spot, &excerpt, time);
+            let spot = Spot { is_sure: spot.is_sure && is_felt(spot), ..(*spot).clone() };
+            let note = |peer| notes::of_trouble(entity, peer, name, &spot, &excerpt, time);
             // Whoever is on the way says how it comes here.
             let hop = path.iter().rev().nth(1).filter(|hop| hop != name);
             std::iter::once(note(name)).chain(hop.map(note)).collect::<Vec<_>>()
@@ -106,7 +121,10 @@ impl Attribution<'_> {
             let usual = book.usual.max(f64::MIN_POSITIVE);
             let text = notes::traced_excerpt(kind, book);
             let times = 1.0 + book.own / usual;
-            return book.own_stands_out.then_some(Spot { times, signal, text });
+            // How long calls are under way does not depend on what is asked for.
+            let longer = (kind == Kind::Time).then_some(book.own);
+            let is_sure = times >= MORE || kind == Kind::Time && book.way_here + book.ways_on >= MAJORITY * book.own;
+            return book.own_stands_out.then_some(Spot { times, signal, is_sure, longer, text });
         }
         let Account::Burden(burden) = self.account(entity, kind, Weight::None) else { return None };
         // What is hardly ever there is any number of times as much: the bound of chance is the least level.
@@ -118,7 +136,9 @@ impl Attribution<'_> {
             shorten(&burden.unit, 40),
             rounded(burden.usual)
         );
-        burden.stands_out().then(|| Spot { times: burden.observed / usual, signal, text })
+        let times = burden.observed / usual;
+        let is_sure = kind == Kind::Failures && times >= MORE;
+        burden.stands_out().then_some(Spot { times, signal, is_sure, longer: None, text })
     }
 
     /// The resource of an entity of which nearly all is used now, and was not before.
@@ -140,7 +160,8 @@ impl Attribution<'_> {
             );
             let usual = shift.baseline.max(shift.limit).max(f64::MIN_POSITIVE);
             let times = shift.observed / usual;
-            is_full.then_some(Spot { times, signal: Signal::Saturation, text })
+            let (signal, is_sure) = (Signal::Saturation, times >= MORE);
+            is_full.then_some(Spot { times, signal, is_sure, longer: None, text })
         });
         full.max_by(|a, b| a.times.total_cmp(&b.times))
     }

@@ -7,8 +7,9 @@ use eog_core::{EntityId, Timestamp, Window};
 
 use super::calls::{Call, Calls};
 use super::courses::{Course, course};
-use super::endings::{Ending, endings as endings_of};
+use super::endings::{Ending, began as requests_began_to_end, endings as endings_of};
 use super::ends::{Way, belongs_to};
+use super::roads::{Road, per_call, without_chance};
 use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
 use super::operations::{Detail, operations, own_of, retries_and_waiting};
 use super::requests::requests;
@@ -16,7 +17,7 @@ use super::skipped::{Skipped, skipped};
 use super::split::trouble_began;
 use crate::onsets::share_onset;
 use crate::shift::MIN_RELATIVE;
-use crate::stats::{USUAL_PERCENT, percentile};
+use crate::stats::{BEYOND_CHANCE, USUAL_PERCENT, percentile};
 
 /// One of so many calls before the trouble, the last, is left out of what dates it.
 const CONTROL_LEAVES: usize = 4;
@@ -139,7 +140,12 @@ impl Books {
         let books = ledger.names.iter().enumerate();
         let books = books.filter_map(|(place, name)| Some(((*name).clone(), ledger.book(place)?)));
         let mut books: BTreeMap<EntityId, Book> = books.collect();
-        let leads = |name: &&&EntityId| upstream.contains(**name) || alerting.contains(**name);
+        // A wrong answer of an alerting entity shows at those who ask it.
+        let leads = |name: &&&EntityId| {
+            upstream.contains(**name)
+                || alerting.contains(**name)
+                || calls.callees(name).any(|callee| alerting.contains(callee))
+        };
         let mut endings: BTreeMap<EntityId, Vec<Ending>> = BTreeMap::new();
         for name in ledger.names.iter().filter(leads) {
             let requests = requests(calls, name, ledger.end);
@@ -190,8 +196,8 @@ struct Ledger<'a> {
     of_served: Vec<Option<Excess>>,
     /// The excess of calls, by way.
     of_ways: Vec<Option<Excess>>,
-    /// What ways are too slow by, beyond what the callee works longer, and whom that belongs to.
-    under_way: Vec<(f64, Option<usize>)>,
+    /// What calls take longer on the way.
+    roads: Vec<Road>,
 }
 
 impl<'a> Ledger<'a> {
@@ -226,8 +232,11 @@ impl<'a> Ledger<'a> {
         let of_ways = ways.iter().filter(|(_, callee, _)| is_asked(*callee));
         let lists = of_entities.map(|(_, calls)| calls.as_slice());
         let lists = lists.chain(of_ways.map(|(_, _, calls)| calls.as_slice()));
-        let split = trouble_began(lists, alert).unwrap_or(alert);
         let end = window.end();
+        let all_requests = || names.iter().flat_map(|name| requests(calls, name, end));
+        let split = trouble_began(lists, alert)
+            .or_else(|| requests_began_to_end(all_requests(), alert))
+            .unwrap_or(alert);
         let mut ledger = Self {
             calls,
             names,
@@ -238,11 +247,11 @@ impl<'a> Ledger<'a> {
             ways,
             of_served: Vec::new(),
             of_ways: Vec::new(),
-            under_way: Vec::new(),
+            roads: Vec::new(),
         };
         ledger.of_served = ledger.served.iter().map(|calls| ledger.excess(calls)).collect();
         ledger.of_ways = ledger.ways.iter().map(|(_, _, calls)| ledger.excess(calls)).collect();
-        ledger.under_way = ledger.under_way();
+        ledger.roads = ledger.roads();
         ledger
     }
 
@@ -260,33 +269,65 @@ impl<'a> Ledger<'a> {
     }
 
     /// What calls take longer than their callees work longer, and to which end that belongs.
-    fn under_way(&self) -> Vec<(f64, Option<usize>)> {
-        let ways: Vec<Way> = self
-            .ways
-            .iter()
-            .zip(&self.of_ways)
-            .map(|((caller, callee, _), excess)| {
-                let calls = excess.map_or(0.0, |excess| excess.count as f64);
-                let stands_out = excess.filter(|excess| excess.stands_out(excess.usual));
-                let each = stands_out.map_or(0.0, |excess| {
-                    let at_work = self.of_served.get(*callee).copied().flatten();
-                    let worked = at_work.map_or(0.0, |work| work.each().max(0.0));
-                    // Callers ask for different things: where the callee works longer, what is left is
-                    // told for all of them together.
-                    let asked = match worked > 0.0 && at_work.is_some_and(|w| w.stands_out(w.usual))
-                    {
-                        true => self.calls_to(*callee),
-                        false => excess.each(),
-                    };
-                    (asked - worked).max(0.0)
-                });
-                Way { caller: *caller, callee: *callee, each, calls }
+    fn roads(&self) -> Vec<Road> {
+        let ways = self.ways.iter().enumerate();
+        let mut roads: Vec<Road> = ways
+            .flat_map(|(number, _)| {
+                self.timed_roads(number).unwrap_or_else(|| vec![self.road_of_means(number)])
             })
             .collect();
+        let ways: Vec<Way> = roads.iter().map(Road::way).collect();
         let own: Vec<f64> =
             (0..self.names.len()).map(|place| self.own_work_in_all(place)).collect();
-        let owners = belongs_to(&ways, &own);
-        ways.iter().map(|way| way.each).zip(owners).collect()
+        for (road, owner) in roads.iter_mut().zip(belongs_to(&ways, &own)) {
+            road.owner = owner;
+        }
+        without_chance(&mut roads);
+        roads
+    }
+
+    /// The roads of calls of which it is known, one by one, how long they were on the way: one to each who served them.
+    /// Nothing where that is not known of most of them.
+    fn timed_roads(&self, number: usize) -> Option<Vec<Road>> {
+        let (caller, callee, calls) = self.ways.get(number)?;
+        if self.counted != Counted::Time {
+            return None;
+        }
+        let (name, to) = (self.names.get(*caller)?, self.names.get(*callee)?);
+        let made = self.calls.made_by(name).find(|(one, _)| one == to).map(|(_, made)| made)?;
+        let made = made.iter().filter(|call| call.time < self.end);
+        let mut served: BTreeMap<usize, Vec<Measured>> = BTreeMap::new();
+        for call in made {
+            let Some((by, ms)) = self.calls.trees().on_the_way(call.span) else { continue };
+            let Ok(by) = self.names.binary_search(&by) else { continue };
+            served.entry(by).or_default().push((call.time, ms));
+        }
+        let known: usize = served.values().map(Vec::len).sum();
+        let usual = mean_of(self.cut(calls).0);
+        (2 * known > calls.len()).then(|| {
+            let road = |(by, ms)| Road::timed((number, *caller, by), ms, self.split, usual);
+            served.into_iter().map(road).collect()
+        })
+    }
+
+    /// The road of calls of which only means are known, on both sides.
+    fn road_of_means(&self, number: usize) -> Road {
+        let excess = self.of_ways.get(number).copied().flatten();
+        let (caller, callee, calls) = self.ways.get(number).cloned().unwrap_or_default();
+        let stands_out = excess.filter(|excess| excess.stands_out(excess.usual));
+        let each = stands_out.map_or(0.0, |excess| {
+            let at_work = self.of_served.get(callee).copied().flatten();
+            let worked = at_work.map_or(0.0, |work| work.each().max(0.0));
+            // Callers ask for different things: where the callee works longer, what is left is
+            // told for all of them together.
+            let asked = match worked > 0.0 && at_work.is_some_and(|w| w.stands_out(w.usual)) {
+                true => self.calls_to(callee),
+                false => excess.each(),
+            };
+            (asked - worked).max(0.0)
+        });
+        let count = excess.map_or(0, |excess| excess.count);
+        Road { way: number, caller, callee, calls, each, count, sigmas: BEYOND_CHANCE, owner: None }
     }
 
     /// How much longer calls to an entity take, over all its callers.
@@ -412,8 +453,8 @@ impl<'a> Ledger<'a> {
             let (_, after) = self.cut(calls);
             let ratio = after.len() as f64 / requests.max(1) as f64;
             let Some(excess) = self.of_ways.get(number).copied().flatten() else { continue };
-            let (under_way, owner) = self.under_way.get(number).copied().unwrap_or_default();
-            let mine = if owner == Some(entity) { under_way } else { 0.0 };
+            let of_way = self.roads.iter().filter(|road| road.way == number);
+            let mine = per_call(of_way, entity);
             ways_on += ratio * mine;
             let part = ratio * (excess.each() - mine);
             others += part;
@@ -469,14 +510,7 @@ impl<'a> Ledger<'a> {
 
     /// How much longer a call to an entity is under way, of what belongs to it.
     fn way_here(&self, entity: usize) -> f64 {
-        let to = self.ways.iter().zip(&self.of_ways).zip(&self.under_way);
-        let to = to.filter(|(((_, callee, _), _), _)| *callee == entity);
-        let (lost, count) = to.fold((0.0, 0.0), |(lost, count), ((_, excess), (each, owner))| {
-            let calls = excess.map_or(0.0, |excess| excess.count as f64);
-            let mine = if *owner == Some(entity) { each * calls } else { 0.0 };
-            (lost + mine, count + calls)
-        });
-        if count > 0.0 { lost / count } else { 0.0 }
+        per_call(self.roads.iter().filter(|road| road.callee == entity), entity)
     }
 
     /// The first and last request after trouble began.
@@ -493,10 +527,9 @@ impl<'a> Ledger<'a> {
         let calls: Vec<Measured> = if works_longer {
             self.served.get(entity)?.clone()
         } else {
-            let owned = self.ways.iter().zip(&self.under_way);
-            let owned = owned.filter(|(_, (_, owner))| *owner == Some(entity));
+            let owned = self.roads.iter().filter(|road| road.owner == Some(entity));
             let mut all: Vec<Measured> =
-                owned.flat_map(|((_, _, calls), _)| calls.iter().copied()).collect();
+                owned.flat_map(|road| road.calls.iter().copied()).collect();
             all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
             all
         };

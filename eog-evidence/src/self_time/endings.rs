@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use eog_core::{EntityId, Timestamp};
 
-use super::excess::MIN_CALLS;
+use super::excess::{MIN_CALLS, Measured};
 use super::requests::{End, Request};
+use super::split::became_more;
 use crate::shift::MIN_RELATIVE;
-use crate::stats::{BEYOND_CHANCE, shares_apart};
+use crate::stats::{Fourfold, LIKELY, shares_apart, strata_apart};
 
 /// Rates count as much higher when they are half higher, here as elsewhere.
 const MUCH_MORE: f64 = 1.5;
@@ -23,14 +24,18 @@ const MAJORITY: f64 = 0.5;
 pub(crate) struct Ending {
     pub(crate) callee: EntityId,
     pub(crate) how: End,
-    /// The share of the requests that ask the callee, before and after trouble began.
+    /// The share of the requests that ask the callee, before and after trouble began, with the operations as they are now.
     pub(crate) usual: f64,
     pub(crate) now: f64,
     /// Requests after trouble began that ask the callee.
     pub(crate) requests: usize,
+    /// How many standard deviations the shares are apart, each operation compared with itself.
+    pub(crate) sigmas: f64,
+    /// For how many operations requests end there more often.
+    pub(crate) operations: usize,
 }
 
-/// Requests that ask a callee, and how many of them it ends.
+/// Requests for one operation that ask a callee, and how many of them it ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     asked: usize,
@@ -45,43 +50,93 @@ impl Tally {
     }
 }
 
+/// Tallies before and after trouble began, by operation.
+type Operations = BTreeMap<u32, [Tally; 2]>;
+
 /// After whose answer the requests of an entity end more often since trouble began, at most one callee for each way to
-/// end.
+/// end. Further evidence may be needed to tell it from chance.
 pub(super) fn endings(requests: &[Request<'_>], split: Timestamp) -> Vec<Ending> {
-    let mut tallies: BTreeMap<&EntityId, [Tally; 2]> = BTreeMap::new();
+    let mut tallies: BTreeMap<&EntityId, Operations> = BTreeMap::new();
+    // Who fails before it asks anybody does so by itself.
+    let mut unasked = [Tally::default(); 2];
     for request in requests {
         let side = usize::from(request.time >= split);
+        unasked[side].asked += 1;
+        unasked[side].failed += usize::from(request.last.is_none() && request.how == End::Failed);
         for callee in request.asked.keys() {
-            let tally = &mut tallies.entry(callee).or_default()[side];
+            let operations = tallies.entry(callee).or_default();
+            let tally = &mut operations.entry(request.operation).or_default()[side];
             tally.asked += 1;
             let is_last = request.last == Some(*callee);
             tally.early += usize::from(is_last && request.how == End::Early);
             tally.failed += usize::from(is_last && request.how == End::Failed);
         }
     }
-    [End::Early, End::Failed].into_iter().filter_map(|how| most(&tallies, how)).collect()
+    let [before, after] = unasked.map(|tally| tally.of(End::Failed));
+    let by_itself = after.0 - before.0 * after.1 / before.1.max(1.0);
+    let early = most(&tallies, End::Early, 0.0);
+    early.into_iter().chain(most(&tallies, End::Failed, by_itself.max(0.0))).collect()
+}
+
+/// When requests began to end after the answers of a callee, where nothing that is slow or fails tells when trouble began.
+pub(super) fn began<'a>(
+    requests: impl Iterator<Item = Request<'a>>,
+    alert: Timestamp,
+) -> Option<Timestamp> {
+    let mut lists: BTreeMap<&EntityId, Vec<Measured>> = BTreeMap::new();
+    for request in requests {
+        for callee in request.asked.keys() {
+            let ends = if request.last == Some(*callee) { 1.0 } else { 0.0 };
+            lists.entry(callee).or_default().push((request.time, ends));
+        }
+    }
+    lists.values_mut().for_each(|list| list.sort_by_key(|(at, _)| *at));
+    became_more(lists.values().map(Vec::as_slice), alert)
 }
 
 /// The callee after whose answer most requests end that did not before; nothing where it stands for less than half of
-/// them.
-fn most(tallies: &BTreeMap<&EntityId, [Tally; 2]>, how: End) -> Option<Ending> {
-    let mut risen: Vec<(f64, Ending)> = Vec::new();
-    for (callee, [before, after]) in tallies {
-        let (old, new) = (before.of(how), after.of(how));
-        if before.asked < MIN_CALLS || after.asked < MIN_CALLS {
-            continue;
-        }
-        let (usual, now) = (old.0 / old.1, new.0 / new.1);
-        let is_much = now >= MUCH_MORE * usual && now - usual >= MIN_RELATIVE;
-        if is_much && shares_apart(old, new) >= BEYOND_CHANCE {
-            let ending =
-                Ending { callee: (*callee).clone(), how, usual, now, requests: after.asked };
-            risen.push(((now - usual) * new.1, ending));
-        }
-    }
-    let all: f64 = risen.iter().map(|(more, _)| more).sum();
+/// them, and of `others` that end without any.
+fn most(tallies: &BTreeMap<&EntityId, Operations>, how: End, others: f64) -> Option<Ending> {
+    let risen = tallies.iter().filter_map(|(callee, operations)| {
+        let ending = ending(callee, operations, how)?;
+        Some(((ending.now - ending.usual) * ending.requests as f64, ending))
+    });
+    let risen: Vec<(f64, Ending)> = risen.collect();
+    let all = others + risen.iter().map(|(more, _)| more).sum::<f64>();
     let most = risen.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     (most.0 > MAJORITY * all).then_some(most.1)
+}
+
+/// Requests that end after the answers of a callee, if they do so more often than before.
+fn ending(callee: &EntityId, operations: &Operations, how: End) -> Option<Ending> {
+    let known = operations.values().filter(|[before, after]| before.asked > 0 && after.asked > 0);
+    let known: Vec<[(f64, f64); 2]> =
+        known.map(|both| both.map(|tally| tally.of(how))).collect();
+    let asked = |side: usize| known.iter().map(|both| both[side].1).sum::<f64>();
+    let (before, after) = (asked(0), asked(1));
+    if before + after < MIN_CALLS as f64 || before.min(after) < 1.0 {
+        return None;
+    }
+    let share = |(ended, asked): (f64, f64)| ended / asked;
+    let expected = known.iter().map(|[old, new]| new.1 * share(*old)).sum::<f64>();
+    let (usual, now) = (expected / after, known.iter().map(|[_, new]| new.0).sum::<f64>() / after);
+    let fourfold = |[before, after]: &[(f64, f64); 2]| Fourfold { before: *before, after: *after };
+    let sigmas = strata_apart(known.iter().map(fourfold));
+    let is_more = |usual: f64, now: f64| now >= MUCH_MORE * usual && now - usual >= MIN_RELATIVE;
+    let ends_more = |both: &&[(f64, f64); 2]| {
+        let [old, new] = **both;
+        is_more(share(old), share(new)) && shares_apart(old, new) >= LIKELY
+    };
+    let is_told = is_more(usual, now) && sigmas >= LIKELY;
+    is_told.then(|| Ending {
+        callee: callee.clone(),
+        how,
+        usual,
+        now,
+        requests: after as usize,
+        sigmas,
+        operations: known.iter().filter(ends_more).count(),
+    })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //!   began, calls that were made again, messages that waited.
 //! - [`courses`]: who had what of the requests that alerts are about, along their critical paths.
 //! - [`requests`]: each with the calls that it made; [`skipped`]: callees that they leave out.
+//! - [`roads`]: how long calls are on the way.
 //! - [`endings`]: after whose answer requests end that went on before.
 //! - [`operations`]: the same for each operation of an entity; retries and waiting.
 //! - [`split`]: when trouble began.
@@ -25,6 +26,7 @@ mod ends;
 mod excess;
 mod operations;
 mod requests;
+mod roads;
 mod skipped;
 mod split;
 #[cfg(test)]

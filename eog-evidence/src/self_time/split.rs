@@ -21,6 +21,14 @@ pub(super) fn trouble_began<'a>(
     worst_change(lists.clone(), alert, 1.0).or_else(|| worst_change(lists, alert, -1.0))
 }
 
+/// When something that is counted as one or nothing began to happen more often, by the same measure.
+pub(super) fn became_more<'a>(
+    lists: impl Iterator<Item = &'a [Measured]>,
+    alert: Timestamp,
+) -> Option<Timestamp> {
+    worst_change(lists, alert, 1.0)
+}
+
 fn worst_change<'a>(
     lists: impl Iterator<Item = &'a [Measured]>,
     alert: Timestamp,
@@ -48,7 +56,7 @@ fn change_point(calls: &[Measured], asked: impl Fn(Timestamp) -> bool) -> Option
     let value = |place: usize| calls.get(place).map_or(0.0, |(_, value)| *value);
     order.sort_by(|a, b| value(*a).total_cmp(&value(*b)).then(a.cmp(b)));
     let mut ranks = vec![0.0; calls.len()];
-    let mut first = 0;
+    let (mut first, mut tied) = (0, 0.0);
     for equal in order.chunk_by(|a, b| value(*a) == value(*b)) {
         let rank = first as f64 + (equal.len() as f64 + 1.0) / 2.0;
         for place in equal {
@@ -57,6 +65,7 @@ fn change_point(calls: &[Measured], asked: impl Fn(Timestamp) -> bool) -> Option
             }
         }
         first += equal.len();
+        tied += (equal.len() as f64).powi(3) - equal.len() as f64;
     }
     let (mut sum, mut best) = (0.0, None);
     for (place, (rank, (at, _))) in ranks.iter().zip(calls).enumerate() {
@@ -68,7 +77,9 @@ fn change_point(calls: &[Measured], asked: impl Fn(Timestamp) -> bool) -> Option
         sum += rank;
     }
     let (place, lower) = best?;
-    let certain = 6.0 * lower * lower / (count.powi(3) + count.powi(2));
+    // Equal values vary less, as in the test of Wilcoxon: most of all where there are but two, such as failed and not.
+    let varied = (1.0 - tied / (count.powi(3) - count).max(1.0)).max(f64::MIN_POSITIVE);
+    let certain = 6.0 * lower * lower / (count.powi(3) + count.powi(2)) / varied;
     (lower > 0.0 && certain > CERTAIN).then_some(place)
 }
 

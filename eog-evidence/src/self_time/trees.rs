@@ -202,6 +202,15 @@ impl Trees {
         all.into_iter().collect()
     }
 
+    /// Who served a call, and how much longer the call took than serving it, in milliseconds: the time on the way, both
+    /// ways, and waiting at either end. Nothing where serving took longer, as work on a message does.
+    pub(super) fn on_the_way(&self, at: u32) -> Option<(&EntityId, f64)> {
+        let call = self.node(at).filter(|node| node.callee.is_some())?;
+        let (_, served) = self.children(at).find(|(_, one)| one.callee.is_none())?;
+        let ms = (call.end - call.begin) - (served.end - served.begin);
+        Some((self.name(served.entity)?, ms)).filter(|(_, ms)| *ms >= 0.0)
+    }
+
     /// The critical path of a span within some time: from its end backwards, it waits for the child that ended last;
     /// before that began, for the one that had ended last by then, and so on. Clocks of machines differ: what was
     /// recorded elsewhere, is shorter, and lies outside of the call is moved to its middle, as trace viewers do (Jaeger's

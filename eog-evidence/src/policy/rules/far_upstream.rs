@@ -25,12 +25,12 @@ fn propose(facts: &Facts<'_>) -> Vec<Explanation> {
         return Vec::new();
     }
     let mut hit: Vec<(&EntityId, &Finding)> = facts.hit_upstream().collect();
-    let fails = |note: &Finding| note.signal == Signal::Errors && note.trend == Trend::Rising;
+    let is_sure = |note: &Finding| note.trend == Trend::Rising;
     hit.retain(|(other, note)| match facts.label_of(other) {
         Some(Label::Healthy) => false,
         _ if matches!(note.signal, Signal::Saturation | Signal::Output) => true,
-        Some(label) => label == Label::Origin && fails(note),
-        None => facts.at_dead_end() && fails(note),
+        Some(label) => label == Label::Origin && is_sure(note),
+        None => facts.at_dead_end() && is_sure(note),
     });
     let of = |(other, note): (&EntityId, &Finding)| Explanation::possible(one(facts, other, note));
     hit.into_iter().flat_map(of).collect()
