@@ -228,6 +228,8 @@ pub(crate) struct Attribution<'a> {
     /// Whether calls of one entity to another are recorded to fail, in lines or spans.
     pub(crate) calls_fail: &'a dyn Fn(&EntityId, &EntityId) -> bool,
     pub(crate) books: &'a Books,
+    /// Where the error lines of requests begin, by who wrote them.
+    pub(crate) joined: &'a BTreeMap<EntityId, Vec<Finding>>,
     /// Traced calls, if there are any.
     pub(crate) calls: Option<&'a Calls>,
     /// The name of what holds the spans.

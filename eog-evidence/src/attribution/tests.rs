@@ -188,6 +188,7 @@ impl World {
         let asked = Asked::new(&self.alerts, self.series.values().flatten(), ways.has_demand())
             .with_traced(&self.alerts, &calls);
         let attribution = Attribution {
+            joined: &BTreeMap::new(),
             ways: &ways,
             anomalies: &self.alerts,
             periods,

@@ -1,5 +1,7 @@
 //! Accounts by traces alone, where series are not kept as a bundle keeps them.
 
+use std::collections::BTreeMap;
+
 use eog_core::{Anomaly, EntityId, Finding, Topology};
 
 use super::{Asked, Attribution, Books, Kind};
@@ -55,6 +57,7 @@ impl TraceAccounts {
             return Vec::new();
         }
         let attribution = Attribution {
+            joined: &BTreeMap::new(),
             ways: &self.ways,
             anomalies: &self.anomalies,
             periods: periods.clone(),

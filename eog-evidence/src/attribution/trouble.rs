@@ -102,12 +102,13 @@ impl Attribution<'_> {
         self.books.or_else(&self.periods, find, draw_up, |kept, spots| kept.spots = Some(spots))
     }
 
-    /// What an entity shows that is most times its usual: its own time or failures, a resource of which
+    /// What an entity shows that is most times its usual: its own time or failures, errors that begin there, a resource of which
     /// nearly all is used, requests of others that end with its answers, or calls that it leaves out.
     fn spot(&self, entity: &EntityId) -> Option<Spot> {
         let on_account =
             self.asked.kinds.iter().filter_map(|kind| self.spot_of_account(entity, *kind));
         let spots = on_account
+            .chain(self.errors_begun(entity))
             .chain(self.full_resource(entity))
             .chain(self.spot_of_endings(entity))
             .chain(self.spot_of_left_out(entity));
@@ -124,7 +125,11 @@ impl Attribution<'_> {
             // How long calls are under way does not depend on what is asked for.
             let longer = (kind == Kind::Time).then_some(book.own);
             let is_sure = times >= MORE || kind == Kind::Time && book.way_here + book.ways_on >= MAJORITY * book.own;
-            return book.own_stands_out.then_some(Spot { times, signal, is_sure, longer, text });
+            let spot = Spot { times, signal, is_sure, longer, text };
+            // Where too few were traced to tell that they are worse at all, measurements of what alerts speak of may.
+            if book.own_stands_out || book.stands_out || self.asked.is_implied {
+                return Some(spot).filter(|_| book.own_stands_out);
+            }
         }
         let Account::Burden(burden) = self.account(entity, kind, Weight::None) else { return None };
         // What is hardly ever there is any number of times as much: the bound of chance is the least level.
@@ -139,6 +144,21 @@ impl Attribution<'_> {
         let times = burden.observed / usual;
         let is_sure = kind == Kind::Failures && times >= MORE;
         burden.stands_out().then_some(Spot { times, signal, is_sure, longer: None, text })
+    }
+
+    /// Requests of which an entity has the first error line.
+    fn errors_begun(&self, entity: &EntityId) -> Option<Spot> {
+        let joined = self.joined.get(entity).filter(|_| self.asked.kinds.contains(&Kind::Failures));
+        let begun = joined.into_iter().flatten().filter(|one| {
+            one.peer.is_none() && (one.signal, one.trend) == (Signal::Errors, Trend::Rising)
+        });
+        let spots = begun.filter_map(|one| {
+            let requests = one.quantity.as_ref()?;
+            let times = requests.observed / requests.baseline.unwrap_or_default().max(1.0);
+            let (is_sure, text) = (times >= MORE, one.excerpt.clone());
+            Some(Spot { times, signal: Signal::Errors, is_sure, longer: None, text })
+        });
+        spots.max_by(|a, b| a.times.total_cmp(&b.times))
     }
 
     /// The resource of an entity of which nearly all is used now, and was not before.

@@ -165,8 +165,8 @@ impl BundleContext {
                 visit,
                 &mut omitted,
             ));
-            let joined = self.joined.get_or_init(|| joined(&self.bundle, lines, &periods));
-            findings.extend(joined.get(&request.entity).into_iter().flatten().cloned());
+            let joined = self.joined(&periods).get(&request.entity);
+            findings.extend(joined.into_iter().flatten().cloned());
         }
         findings.extend(self.told_by_others(request, &mut omitted));
         findings.sort_by(strongest_first);
@@ -271,6 +271,11 @@ impl BundleContext {
             .collect()
     }
 
+    fn joined(&self, periods: &Periods) -> &BTreeMap<EntityId, Vec<Finding>> {
+        let lines = LinesRecorded { ordinary: self.lines, holes: &self.holes };
+        self.joined.get_or_init(|| joined(&self.bundle, lines, periods))
+    }
+
     /// Asks who accounts for what entities show.
     fn attribute(&self, window: Window, ask: impl FnOnce(&Attribution<'_>)) {
         let at_work = self.at_work(window);
@@ -289,11 +294,13 @@ impl BundleContext {
         };
         let calls_fail =
             |caller: &EntityId, callee: &EntityId| self.calls_fail(caller, callee, window);
+        let periods = self.periods(window);
         let attribution = Attribution {
             calls_fail: &calls_fail,
             ways: &self.ways,
             anomalies: &self.bundle.anomalies,
-            periods: self.periods(window),
+            joined: self.joined(&periods),
+            periods,
             asked: &self.asked,
             measured: &measured,
             books: &self.books,

@@ -21,7 +21,7 @@ use crate::signs::{MORE, is_surge, role, was_far_from_full};
 pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
     let looks = facts.dead_ends();
     if looks == 0 {
-        return 0;
+        return still_leads(all, facts).unwrap_or(0);
     }
     let before = Weighed::all(&Facts { notice: None, still_ends: false, ..facts.clone() });
     let mut tried: Vec<Vec<&EntityId>> = Vec::new();
@@ -47,6 +47,26 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
         tried.push(one.explanation.causes(facts.entity));
     }
     0
+}
+
+/// The place of the explanation that led to an origin at a dead end, where the best one still leads to none.
+fn still_leads(all: &[Weighed], facts: &Facts<'_>) -> Option<usize> {
+    let former = &facts.packet.former.as_ref()?.belief;
+    let claimed: Vec<&EntityId> =
+        former.claims.iter().filter(|claim| claim.effect == *facts.entity).map(|claim| &claim.cause).collect();
+    let is_origin = |cause: &&EntityId| facts.label_of(cause) == Some(Label::Origin);
+    let leads_to_one = |one: &Weighed| {
+        let causes = one.explanation.causes(facts.entity);
+        !causes.is_empty() && causes.iter().all(is_origin)
+    };
+    if former.label != Label::Symptom || claimed.is_empty() || !claimed.iter().all(is_origin) {
+        return None;
+    }
+    let first = all.first()?;
+    if first.explanation.decision.label != Label::Symptom || leads_to_one(first) {
+        return None;
+    }
+    all.iter().position(|one| leads(one, facts) && one.explanation.causes(facts.entity) == claimed)
 }
 
 /// Whether a second opinion is asked of what was found where the search ended, and for good reason: what an alert here
