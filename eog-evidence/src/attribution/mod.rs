@@ -155,10 +155,15 @@ impl Asked {
         Self { kinds, is_implied, by_change }
     }
 
-    /// Also the accounts of these alerts that are kept of traced requests.
+    /// Also the accounts of these alerts that are kept of traced requests. Where nobody counts failures that alerts speak
+    /// of, what traces tell of time may still have led to them.
     pub(crate) fn with_traced(mut self, anomalies: &[Anomaly], calls: &Calls) -> Self {
-        let wanted = anomalies.iter().filter_map(|alert| Kind::of(alert.signal));
-        self.kinds.extend(wanted.filter(|kind| calls.tell(kind.counted())));
+        let wanted = || anomalies.iter().filter_map(|alert| Kind::of(alert.signal));
+        self.kinds.extend(wanted().filter(|kind| calls.tell(kind.counted())));
+        let is_traced = calls.tell(Kind::Time.counted());
+        if self.kinds.is_empty() && is_traced && wanted().next().is_some() && !self.by_change {
+            (self.kinds, self.is_implied) = ([Kind::Time].into(), true);
+        }
         self
     }
 }

@@ -233,7 +233,12 @@ impl<'a> Ledger<'a> {
         let lists = of_entities.map(|(_, calls)| calls.as_slice());
         let lists = lists.chain(of_ways.map(|(_, _, calls)| calls.as_slice()));
         let end = window.end();
-        let all_requests = || names.iter().flat_map(|name| requests(calls, name, end));
+        let all_requests = || {
+            let names = names.iter().copied();
+            names.flat_map(|name| {
+                requests(calls, name, end).into_iter().map(move |one| (name, one))
+            })
+        };
         let split = trouble_began(lists, alert)
             .or_else(|| requests_began_to_end(all_requests(), alert))
             .unwrap_or(alert);

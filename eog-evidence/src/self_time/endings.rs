@@ -78,16 +78,20 @@ pub(super) fn endings(requests: &[Request<'_>], split: Timestamp) -> Vec<Ending>
     early.into_iter().chain(most(&tallies, End::Failed, by_itself.max(0.0))).collect()
 }
 
-/// When requests began to end after the answers of a callee, where nothing that is slow or fails tells when trouble began.
+/// When requests began to end after the answers of a callee, or before they ask anybody, where nothing that is slow or
+/// fails tells when trouble began.
 pub(super) fn began<'a>(
-    requests: impl Iterator<Item = Request<'a>>,
+    requests: impl Iterator<Item = (&'a EntityId, Request<'a>)>,
     alert: Timestamp,
 ) -> Option<Timestamp> {
-    let mut lists: BTreeMap<&EntityId, Vec<Measured>> = BTreeMap::new();
-    for request in requests {
+    let yes_or_no = |it: bool| if it { 1.0 } else { 0.0 };
+    let mut lists: BTreeMap<(bool, &EntityId), Vec<Measured>> = BTreeMap::new();
+    for (entity, request) in requests {
+        let asks_nobody = yes_or_no(request.asked.is_empty());
+        lists.entry((false, entity)).or_default().push((request.time, asks_nobody));
         for callee in request.asked.keys() {
-            let ends = if request.last == Some(*callee) { 1.0 } else { 0.0 };
-            lists.entry(callee).or_default().push((request.time, ends));
+            let ends = yes_or_no(request.last == Some(*callee));
+            lists.entry((true, callee)).or_default().push((request.time, ends));
         }
     }
     lists.values_mut().for_each(|list| list.sort_by_key(|(at, _)| *at));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use eog_core::{EntityId, Timestamp};
 
 use super::requests::Request;
-use crate::stats::{BEYOND_CHANCE, Fourfold, strata_apart};
+use crate::stats::{BEYOND_CHANCE, Fourfold, LIKELY, strata_apart};
 
 /// A callee that is called less often for each request.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,16 +31,23 @@ struct Tally {
 /// The callees that fewer requests ask since trouble began, by more than chance.
 pub(super) fn skipped(requests: &[Request<'_>], split: Timestamp) -> Vec<Skipped> {
     let mut all: BTreeMap<u32, [usize; 2]> = BTreeMap::new();
+    let mut any: BTreeMap<u32, [Tally; 2]> = BTreeMap::new();
     let mut asking: BTreeMap<&EntityId, BTreeMap<u32, [Tally; 2]>> = BTreeMap::new();
     for request in requests {
         let side = usize::from(request.time >= split);
         all.entry(request.operation).or_default()[side] += 1;
+        let asks = &mut any.entry(request.operation).or_default()[side];
+        asks.requests += 1;
+        asks.asking += usize::from(!request.asked.is_empty());
         for (callee, calls) in &request.asked {
             let of = asking.entry(callee).or_default().entry(request.operation).or_default();
             of[side].asking += 1;
             of[side].calls += calls;
         }
     }
+    // Where requests stop before they ask anybody, all that they asked is left out.
+    let stops = strata_apart(any.values().map(fourfold)) <= -BEYOND_CHANCE;
+    let enough = if stops { LIKELY } else { BEYOND_CHANCE };
     let told = asking.into_iter().filter_map(|(callee, operations)| {
         let strata = all.iter().map(|(operation, requests)| {
             let mut both = operations.get(operation).copied().unwrap_or_default();
@@ -49,17 +56,21 @@ pub(super) fn skipped(requests: &[Request<'_>], split: Timestamp) -> Vec<Skipped
             }
             both
         });
-        one(callee, &strata.collect::<Vec<[Tally; 2]>>())
+        one(callee, &strata.collect::<Vec<[Tally; 2]>>(), enough)
     });
     told.collect()
 }
 
-fn one(callee: &EntityId, strata: &[[Tally; 2]]) -> Option<Skipped> {
-    let fourfold = |[before, after]: &[Tally; 2]| Fourfold {
+fn fourfold([before, after]: &[Tally; 2]) -> Fourfold {
+    Fourfold {
         before: (before.asking as f64, before.requests as f64),
         after: (after.asking as f64, after.requests as f64),
-    };
-    if strata_apart(strata.iter().map(fourfold)) > -BEYOND_CHANCE {
+    }
+}
+
+/// A callee that is left out, if that is told by as many standard deviations.
+fn one(callee: &EntityId, strata: &[[Tally; 2]], enough: f64) -> Option<Skipped> {
+    if strata_apart(strata.iter().map(fourfold)) > -enough {
         return None;
     }
     let known = strata.iter().filter(|[before, _]| before.requests > 0);
