@@ -148,7 +148,9 @@ impl Attribution<'_> {
 
     /// Requests of which an entity has the first error line.
     fn errors_begun(&self, entity: &EntityId) -> Option<Spot> {
-        let joined = self.joined.get(entity).filter(|_| self.asked.kinds.contains(&Kind::Failures));
+        let mut alerts = self.anomalies.iter();
+        let is_asked = alerts.any(|alert| Kind::of(alert.signal) == Some(Kind::Failures));
+        let joined = self.joined.get(entity).filter(|_| is_asked);
         let begun = joined.into_iter().flatten().filter(|one| {
             one.peer.is_none() && (one.signal, one.trend) == (Signal::Errors, Trend::Rising)
         });

@@ -9,6 +9,7 @@ use super::bearable::fills_up;
 use super::books::own_part;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
+use super::rules::far_upstream;
 use super::times::{made, surely_before};
 use super::weigh::Weighed;
 use crate::signs::{MORE, is_surge, role, was_far_from_full};
@@ -19,9 +20,12 @@ use crate::signs::{MORE, is_surge, role, was_far_from_full};
 ///
 /// Who turned out to be an origin since is no dead end any more.
 pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
+    if let Some(place) = still_leads_far(all, facts) {
+        return place;
+    }
     let looks = facts.dead_ends();
     if looks == 0 {
-        return still_leads(all, facts).unwrap_or(0);
+        return 0;
     }
     let before = Weighed::all(&Facts { notice: None, still_ends: false, ..facts.clone() });
     let mut tried: Vec<Vec<&EntityId>> = Vec::new();
@@ -49,24 +53,27 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
     0
 }
 
-/// The place of the explanation that led to an origin at a dead end, where the best one still leads to none.
-fn still_leads(all: &[Weighed], facts: &Facts<'_>) -> Option<usize> {
+/// The place of the explanation that led to an origin far upstream where the search ended before, as long as the best one
+/// leads to none. Of several alerts here it may explain some; the others are no reason to give it up.
+fn still_leads_far(all: &[Weighed], facts: &Facts<'_>) -> Option<usize> {
     let former = &facts.packet.former.as_ref()?.belief;
-    let claimed: Vec<&EntityId> =
-        former.claims.iter().filter(|claim| claim.effect == *facts.entity).map(|claim| &claim.cause).collect();
-    let is_origin = |cause: &&EntityId| facts.label_of(cause) == Some(Label::Origin);
-    let leads_to_one = |one: &Weighed| {
+    if former.rule.as_deref() != Some(far_upstream::RULE.name) {
+        return None;
+    }
+    let leads_to_origins = |one: &Weighed| {
         let causes = one.explanation.causes(facts.entity);
+        let is_origin = |cause: &&EntityId| facts.label_of(cause) == Some(Label::Origin);
         !causes.is_empty() && causes.iter().all(is_origin)
     };
-    if former.label != Label::Symptom || claimed.is_empty() || !claimed.iter().all(is_origin) {
-        return None;
-    }
     let first = all.first()?;
-    if first.explanation.decision.label != Label::Symptom || leads_to_one(first) {
+    if first.explanation.decision.label != Label::Symptom || leads_to_origins(first) {
         return None;
     }
-    all.iter().position(|one| leads(one, facts) && one.explanation.causes(facts.entity) == claimed)
+    let claimed: Vec<&EntityId> = former.claims.iter().map(|claim| &claim.cause).collect();
+    let is_same = |one: &Weighed| {
+        one.rule == far_upstream::RULE.name && one.explanation.causes(facts.entity) == claimed
+    };
+    all.iter().position(|one| is_same(one) && leads_to_origins(one))
 }
 
 /// Whether a second opinion is asked of what was found where the search ended, and for good reason: what an alert here

@@ -43,10 +43,14 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let mut callees = facts.failing_callees();
     callees.retain(|(callee, _)| !facts.blames_me(callee) && !exhausted.contains(callee));
     callees.retain(|(callee, _)| facts.label_of(callee) != Some(Label::Healthy));
-    // How much of its harm a callee accounts for says more than that it is slow.
+    // How much of its harm a callee accounts for says more than that it is slow, or that others are a little slower.
     if facts.is_kept(Signal::Latency) {
-        let is_told = |callee: &Callee<'_>| facts.is_accounted(callee.0, Signal::Latency);
-        callees.retain(|callee| !is_merely_slow(callee) || !is_told(callee));
+        let longest = callees.iter().map(added_time).fold(0.0, f64::max);
+        let is_open = |callee: &Callee<'_>| {
+            !facts.is_accounted(callee.0, Signal::Latency)
+                && added_time(callee) >= LATENCY_SHARE * longest
+        };
+        callees.retain(|callee| !is_merely_slow(callee) || is_open(callee));
     }
     if is_about_time_alone(facts) {
         callees.retain(|(callee, _)| !has_none_of_it(callee, facts));

@@ -17,7 +17,7 @@ mod errors_begin_here;
 mod errors_passed_on;
 mod failing_callee;
 mod failure_of_a_part;
-mod far_upstream;
+pub(super) mod far_upstream;
 pub(super) mod first_in_trouble;
 mod gets_nothing_done;
 mod holds_up_callers;
