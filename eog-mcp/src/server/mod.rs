@@ -8,7 +8,8 @@
 //! ```
 //!
 //! - [`Server::open`] checks the [`Settings`] once; then [`Server::stdio`] serves one client on
-//!   standard input and output, and [`Server::http`] any number on a socket.
+//!   standard input and output, [`Server::session`] each of several on streams of its own, and
+//!   [`Server::http`] any number on a socket.
 //! - [`Policies`] says who judges, and a [`Judge`] may choose where to start and tell the result, too;
 //!   [`Evidence`] is the built-in rules.
 //!
@@ -152,10 +153,16 @@ impl Server {
         self.get_info().instructions.unwrap_or_default()
     }
 
-    /// Ends everything: runs are cancelled, their journals stay and can be resumed. Returns when
-    /// nothing is left that works on behalf of a client, at the latest at this time: what cannot be
+    /// Ends everything, as [`Server::stdio`], [`Server::streams`] and [`Server::http`] do when they return: runs
+    /// are cancelled, their journals stay and can be resumed. It takes 5 seconds at most: what cannot be
     /// cancelled, such as a large folder that is being read, works on and is answered to nobody.
-    async fn close(&self, by: Instant) {
+    pub async fn close(&self) {
+        self.close_by(Instant::now() + LAST).await;
+    }
+
+    /// The same, at the latest at this time. Returns earlier when nothing is left that works on behalf of a
+    /// client.
+    async fn close_by(&self, by: Instant) {
         self.0.stop.cancel();
         self.0.queries.close();
         self.0.readings.close();

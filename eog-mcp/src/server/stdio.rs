@@ -1,4 +1,4 @@
-//! One client on standard input and output.
+//! A client on standard input and output, or on any pair of streams.
 
 use std::io;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::yield_now;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 use tokio_util::codec::FramedRead;
 
 use super::message::{self, Refused, refused};
@@ -52,6 +52,35 @@ impl Server {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
+        let mut by = None;
+        let stop = async {
+            stop.await;
+            by = Some(Instant::now() + LAST);
+        };
+        let result = self.session(read, write, stop).await;
+        self.close_by(by.unwrap_or_else(|| Instant::now() + LAST)).await;
+        result
+    }
+
+    /// Serves one of several clients on any pair of streams, until it disconnects, `stop` resolves or the
+    /// server is [closed](Server::close), which is left to whoever calls this.
+    ///
+    /// It returns within 5 seconds of `stop`; when the client disconnects, answers that are under way get
+    /// up to 5 seconds. Then its calls are cancelled, and their investigations can be resumed from their
+    /// journals. Other clients notice nothing, and tasks go on, as they do over HTTP.
+    ///
+    /// # Errors
+    /// As for [`Server::stdio`].
+    pub async fn session<R, W>(
+        &self,
+        read: R,
+        write: W,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), ServeError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
         let pipes = Pipes::new(read, write);
         let ended = self.0.stop.child_token();
         let service = serve_server_with_ct(self.clone(), pipes, ended.clone());
@@ -66,17 +95,14 @@ impl Server {
             Ok(())
         };
         let mut served = std::pin::pin!(served);
-        let (result, by) = tokio::select! {
-            result = &mut served => (result, Instant::now() + LAST),
+        tokio::select! {
+            result = &mut served => result,
             () = stop => {
-                let by = Instant::now() + LAST;
                 ended.cancel();
                 // A client that does not read is not waited for any longer.
-                (timeout_at(by, served).await.unwrap_or(Ok(())), by)
+                timeout(LAST, served).await.unwrap_or(Ok(()))
             }
-        };
-        self.close(by).await;
-        result
+        }
     }
 }
 

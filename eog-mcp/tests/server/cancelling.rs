@@ -8,6 +8,7 @@ use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Server};
 use rmcp::model::{ClientRequest, Request, ServerResult};
 use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::support::{
     EVALUATIONS, Held, PATIENCE, Place, call, client, connect, content, incident, open, serve,
@@ -110,7 +111,7 @@ async fn a_server_that_is_stopped_ends_what_runs() {
     let server = place.server(&held);
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(ours);
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let (stop, stopped) = oneshot::channel::<()>();
     let running = server.clone();
     let serving = tokio::spawn(async move {
         running.streams(read, write, async { stopped.await.unwrap_or_default() }).await
@@ -125,6 +126,47 @@ async fn a_server_that_is_stopped_ends_what_runs() {
     assert_eq!(server.load(), (0, 0));
     held.until_waiting(0).await;
     call.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ends_leaves_the_server_to_the_others() {
+    let (place, held) = (Place::new(), Held::allowing(0));
+    let server = place.server(&held);
+    let session = |ends: oneshot::Receiver<()>| {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (read, write) = tokio::io::split(ours);
+        let server = server.clone();
+        let serving = tokio::spawn(async move {
+            server.session(read, write, async { ends.await.unwrap_or_default() }).await
+        });
+        (theirs, serving)
+    };
+    let ((end, ends), (_open, never)) = (oneshot::channel(), oneshot::channel());
+    let ((first, first_ends), (second, second_ends)) = (session(ends), session(never));
+    let first = rmcp::ServiceExt::serve(client(), first).await.unwrap();
+    let second = rmcp::ServiceExt::serve(client(), second).await.unwrap();
+    let [gone, stays] = [&first, &second].map(|client| {
+        let peer = client.peer().clone();
+        tokio::spawn(async move { peer.call_tool_once(call("investigate", incident())).await })
+    });
+    held.until_waiting(2).await;
+    end.send(()).unwrap();
+    tokio::time::timeout(PATIENCE, first_ends).await.expect("it ends").unwrap().unwrap();
+    until(|| server.load() == (1, 0)).await;
+    held.until_waiting(1).await;
+    gone.abort();
+    // Who is still there is answered, and so is one who comes later.
+    held.allow(100);
+    assert!(stays.await.unwrap().is_ok());
+    let (_open, never) = oneshot::channel();
+    let later = rmcp::ServiceExt::serve(client(), session(never).0).await.unwrap();
+    let listed = content(later.call_tool(call("list_investigations", json!({}))).await);
+    let statuses = listed["investigations"].as_array().unwrap().iter().map(|it| &it["status"]);
+    let mut statuses: Vec<_> = statuses.filter_map(Value::as_str).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, ["finished", "interrupted"]);
+    server.close().await;
+    tokio::time::timeout(PATIENCE, second_ends).await.expect("it ends").unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -66,7 +66,7 @@ impl Server {
         self.0.stop.cancel();
         endpoint.stop();
         open.end(by).await;
-        self.close(by).await;
+        self.close_by(by).await;
         Ok(())
     }
 }
