@@ -124,7 +124,8 @@ impl Attribution<'_> {
             let times = 1.0 + book.own / usual;
             // How long calls are under way does not depend on what is asked for.
             let longer = (kind == Kind::Time).then_some(book.own);
-            let is_sure = times >= MORE || kind == Kind::Time && book.way_here + book.ways_on >= MAJORITY * book.own;
+            let is_sure = times >= MORE
+                || kind == Kind::Time && book.way_here + book.ways_on >= MAJORITY * book.own;
             let spot = Spot { times, signal, is_sure, longer, text };
             // Where too few were traced to tell that they are worse at all, measurements of what alerts speak of may.
             if book.own_stands_out || book.stands_out || self.asked.is_implied {

@@ -524,8 +524,9 @@ impl<'a> Facts<'a> {
         degraded
             .retain(|other| matches!(self.label_of(other), Some(Label::Origin | Label::Symptom)));
         // Who answers as fast and as well as ever is not what is felt here.
-        let is_as_ever =
-            |other| [Signal::Latency, Signal::Errors].iter().all(|kind| self.exonerates(other, *kind));
+        let is_as_ever = |other| {
+            [Signal::Latency, Signal::Errors].iter().all(|kind| self.exonerates(other, *kind))
+        };
         degraded.retain(|other| !is_as_ever(other));
         degraded.sort_by_key(|other| self.standing(other));
         degraded

@@ -9,10 +9,10 @@ use super::calls::{Call, Calls};
 use super::courses::{Course, course};
 use super::endings::{Ending, began as requests_began_to_end, endings as endings_of};
 use super::ends::{Way, belongs_to};
-use super::roads::{Road, per_call, without_chance};
 use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
 use super::operations::{Detail, operations, own_of, retries_and_waiting};
 use super::requests::requests;
+use super::roads::{Road, per_call, without_chance};
 use super::skipped::{Skipped, skipped};
 use super::split::trouble_began;
 use crate::onsets::share_onset;
@@ -235,9 +235,8 @@ impl<'a> Ledger<'a> {
         let end = window.end();
         let all_requests = || {
             let names = names.iter().copied();
-            names.flat_map(|name| {
-                requests(calls, name, end).into_iter().map(move |one| (name, one))
-            })
+            names
+                .flat_map(|name| requests(calls, name, end).into_iter().map(move |one| (name, one)))
         };
         let split = trouble_began(lists, alert)
             .or_else(|| requests_began_to_end(all_requests(), alert))

@@ -114,8 +114,7 @@ fn most(tallies: &BTreeMap<&EntityId, Operations>, how: End, others: f64) -> Opt
 /// Requests that end after the answers of a callee, if they do so more often than before.
 fn ending(callee: &EntityId, operations: &Operations, how: End) -> Option<Ending> {
     let known = operations.values().filter(|[before, after]| before.asked > 0 && after.asked > 0);
-    let known: Vec<[(f64, f64); 2]> =
-        known.map(|both| both.map(|tally| tally.of(how))).collect();
+    let known: Vec<[(f64, f64); 2]> = known.map(|both| both.map(|tally| tally.of(how))).collect();
     let asked = |side: usize| known.iter().map(|both| both[side].1).sum::<f64>();
     let (before, after) = (asked(0), asked(1));
     if before + after < MIN_CALLS as f64 || before.min(after) < 1.0 {
@@ -201,5 +200,72 @@ mod tests {
         assert_eq!(found.iter().map(|it| it.how).collect::<Vec<_>>(), [End::Failed]);
         // Without places nobody knows whether a call failed with them.
         assert_eq!(told(40, false, true), []);
+    }
+
+    /// A request of `web` for an operation, that asks `users` and, where it goes on, `orders`.
+    fn request<'a>(
+        n: i64,
+        operation: u32,
+        [users, orders]: [&'a EntityId; 2],
+        ends: Option<End>,
+    ) -> Request<'a> {
+        let mut asked = BTreeMap::from([(users, 1)]);
+        let (last, how) = match ends {
+            Some(how) => (users, how),
+            None => {
+                asked.insert(orders, 1);
+                (orders, End::Early)
+            }
+        };
+        Request { time: at(1_000 * n), operation, asked, last: Some(last), how }
+    }
+
+    #[test]
+    fn each_operation_is_compared_with_itself() {
+        let [users, orders] = ["users", "orders"].map(|n| EntityId::new(n).unwrap());
+        let all = [&users, &orders];
+        // Requests for the second operation always end there, and there are more of them than before.
+        let mix = (0..80).map(|n| {
+            let second = n % 8 == 0 || n >= 40 && n % 2 == 0;
+            request(n, u32::from(second), all, second.then_some(End::Early))
+        });
+        assert_eq!(endings(&mix.collect::<Vec<_>>(), at(40_000)), []);
+        let two = (0..80).map(|n| request(n, (n % 2) as u32, all, (n >= 40).then_some(End::Early)));
+        let found = endings(&two.collect::<Vec<_>>(), at(40_000));
+        let [ending] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((ending.operations, ending.now), (2, 1.0));
+        assert!(ending.sigmas > 8.0, "{ending:?}");
+    }
+
+    #[test]
+    fn who_fails_before_it_asks_anybody_fails_by_itself() {
+        let [users, orders] = ["users", "orders"].map(|n| EntityId::new(n).unwrap());
+        let told = |unasked: bool| {
+            let requests = (0..90).map(|n| match n >= 40 && n % 3 > 0 {
+                false => request(n, 0, [&users, &orders], None),
+                true if unasked && n % 3 == 1 => Request {
+                    last: None,
+                    asked: BTreeMap::new(),
+                    how: End::Failed,
+                    ..request(n, 0, [&users, &orders], None)
+                },
+                true => request(n, 0, [&users, &orders], Some(End::Failed)),
+            });
+            endings(&requests.collect::<Vec<_>>(), at(40_000)).len()
+        };
+        assert_eq!((told(false), told(true)), (1, 0));
+    }
+
+    #[test]
+    fn that_requests_end_tells_when_trouble_began() {
+        let [web, users, orders] = ["web", "users", "orders"].map(|n| EntityId::new(n).unwrap());
+        let when = |begins: i64| {
+            let requests = (0..60).map(|n| {
+                (&web, request(n, 0, [&users, &orders], (n >= begins).then_some(End::Early)))
+            });
+            began(requests, at(55_000))
+        };
+        assert_eq!(when(45), Some(at(45_000)));
+        assert_eq!(when(60), None);
     }
 }

@@ -81,3 +81,44 @@ pub(super) fn per_call<'a>(roads: impl Iterator<Item = &'a Road>, entity: usize)
     });
     if count > 0.0 { lost / count } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One call a second, of which the times on the way are told; trouble begins after so many.
+    fn road(begins: usize, ms: impl Fn(usize) -> f64, count: usize) -> Road {
+        let at = |n: usize| Timestamp::from_second(n as i64).unwrap();
+        let calls = (0..count).map(|n| (at(n), ms(n))).collect();
+        Road::timed((0, 0, 1), calls, at(begins), 100.0)
+    }
+
+    #[test]
+    fn few_calls_tell_that_they_are_longer_on_the_way() {
+        let wobble = |n: usize| (n % 5) as f64 * 0.1;
+        let longer = road(12, |n| wobble(n) + if n < 12 { 1.0 } else { 31.0 }, 20);
+        assert!((longer.each - 30.0).abs() < 0.1 && longer.count == 8, "{longer:?}");
+        assert!(longer.sigmas > LIKELY, "{longer:?}");
+        let little = road(12, |n| wobble(n) + if n < 12 { 1.0 } else { 6.0 }, 20);
+        assert_eq!(little.each, 0.0, "less than a tenth of what the call takes");
+        assert_eq!(road(12, |n| 20.0 * wobble(n), 20).each, 0.0, "as before");
+        assert_eq!(road(3, |n| if n < 3 { 1.0 } else { 31.0 }, 6).each, 0.0, "three and three");
+    }
+
+    #[test]
+    fn roads_of_one_owner_tell_together_what_each_alone_does_not() {
+        let alone = || {
+            let one = road(6, |n| (n % 2) as f64 * 0.1 + if n < 6 { 1.0 } else { 31.0 }, 12);
+            Road { owner: Some(1), ..one }
+        };
+        assert!(alone().sigmas < BEYOND_CHANCE, "{:?}", alone().sigmas);
+        let told = |count: usize| {
+            let mut roads: Vec<Road> = (0..count).map(|_| alone()).collect();
+            without_chance(&mut roads);
+            per_call(roads.iter(), 1)
+        };
+        assert_eq!(told(1), 0.0);
+        assert!((told(3) - 30.0).abs() < 0.1);
+        assert_eq!(per_call([&alone()].into_iter(), 0), 0.0, "of another");
+    }
+}

@@ -119,6 +119,25 @@ mod tests {
     }
 
     #[test]
+    fn requests_that_ask_nobody_any_more_leave_out_all_whom_they_asked() {
+        let names = ["users", "orders"].map(|name| EntityId::new(name).unwrap());
+        let told = |stops: bool| {
+            let request = |n: i64| {
+                // Half ask both, half the first alone, until they ask nobody.
+                let asked = names.iter().take(if n % 2 == 0 { 2 } else { 1 }).map(|name| (name, 1));
+                let asked = if stops && n >= 21 { BTreeMap::new() } else { asked.collect() };
+                let time = Timestamp::from_second(n).unwrap();
+                Request { time, operation: 0, asked, last: None, how: End::Early }
+            };
+            let requests: Vec<Request<'_>> = (0..34).map(request).collect();
+            let found = skipped(&requests, Timestamp::from_second(21).unwrap());
+            found.into_iter().map(|one| one.callee.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(told(true), ["orders", "users"]);
+        assert!(told(false).is_empty());
+    }
+
+    #[test]
     fn another_mix_of_operations_is_not_fewer_calls() {
         assert_eq!(told(|n| n < 30 || n % 10 == 0, |_| true), []);
     }

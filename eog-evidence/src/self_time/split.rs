@@ -105,4 +105,14 @@ mod tests {
         assert_ne!(trouble_began(lists(), second(900)), Some(second(500)));
         assert_eq!(trouble_began([still.as_slice()].into_iter(), second(560)), None);
     }
+
+    #[test]
+    fn a_few_that_fail_tell_where_hardly_any_did() {
+        let failing =
+            |from: i64| calls(200, |at| if at >= from && at % 4 == 0 { 1.0 } else { 0.0 });
+        let few = failing(160);
+        assert_eq!(trouble_began([few.as_slice()].into_iter(), second(190)), Some(second(160)));
+        let always = failing(0);
+        assert_eq!(trouble_began([always.as_slice()].into_iter(), second(190)), None);
+    }
 }

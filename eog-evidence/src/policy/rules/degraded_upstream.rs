@@ -13,13 +13,13 @@ const MAX_CLAIMED: usize = 2;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "degraded upstream",
-    when: "harm, and an upstream neighbour whose share is not known says `symptom` or `origin` without accusing this entity",
+    when: "harm, and an upstream neighbour whose share is not known, and whose answers are not measured to be as fast and as good as ever, says `symptom` or `origin` without accusing this entity",
     decides: "`symptom`; that neighbour → itself, at most two, origins first",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 
 /// **Degraded upstream.** The entity does worse, and a neighbour that effects come from says that
-/// it is a symptom or an origin: that neighbour explains it.
+/// it is a symptom or an origin: that neighbour explains it. Who answers as fast and as well as ever is not felt here.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let harm = *facts.harms.first()?;
     let mut neighbours = facts.degraded_upstream();

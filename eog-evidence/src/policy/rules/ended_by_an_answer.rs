@@ -11,7 +11,7 @@ use crate::signs::role;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "ended by an answer",
-    when: "requests end once a callee has answered, and did not before, here and at another of its callers; no call that is made fails or is slow, and no time is its own",
+    when: "requests end once a callee has answered, and did not before, here and at another of its callers, or for several operations; no call that is made fails or is slow, and no time is its own",
     decides: "`symptom`; that callee → itself",
     propose: |facts| Explanation::possible(propose(facts)),
 };

@@ -10,16 +10,16 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "far upstream",
-    when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not, whose answers end requests, or who leaves calls out; where the search ends also one of whose requests far more fail than by chance, as long as it is an origin",
+    when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not, whose answers end requests, or who leaves calls out; where the search ends also one that traces tell to be slower, or of whose requests far more fail than by chance, as long as it is an origin",
     decides: "`symptom`; that one → itself, at a dead end the next",
     propose,
 };
 
 /// **Far upstream.** The entity has an alert, and no neighbour explains it: what comes through a neighbour that passes it on may
 /// not show there, since it is diluted by what else is done. Of all upstream those that are full, those whose answers
-/// end requests, and those that leave calls out are named, one after the other; whether they are origins is for them to say. So are those whose
-/// requests fail, where the search ends and as long as they are origins. Others that are hit hard are looked at alone: of many entities one
-/// is always slower than ever, and few have ever been full, or failed.
+/// end requests, and those that leave calls out are named, one after the other; whether they are origins is for them to say. So are,
+/// where the search ends and as long as they are origins, those whose requests fail and those that traces tell to be slower by what
+/// would be felt here. Others that are hit hard are looked at alone: of many entities one is always slower than ever.
 fn propose(facts: &Facts<'_>) -> Vec<Explanation> {
     if facts.alerted().next().is_none() {
         return Vec::new();

@@ -11,12 +11,12 @@ use crate::signs::role;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "its answers end requests",
-    when: "requests of at least two others end once it has answered, and did not before; no call that it makes fails or is slow",
+    when: "requests of at least two others, or for several operations of one, or of one while an alert speaks of it, end once it has answered, and did not before; no call that it makes fails or is slow",
     decides: "`origin` without a change",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 
-/// **Its answers end requests.** Whoever asks it, and they are several, goes no further. It may measure nothing unusual: a wrong answer can be as
+/// **Its answers end requests.** Whoever asks it goes no further, at several places or while an alert speaks of it. It may measure nothing unusual: a wrong answer can be as
 /// fast as a right one, and fails nothing here.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let ended: Vec<&Finding> = facts.ends_others().collect();

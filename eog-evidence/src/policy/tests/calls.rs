@@ -9,6 +9,13 @@ fn slow(callee: &str) -> FindingContent {
     with_peer(content, callee, PeerRole::Callee)
 }
 
+/// The same with what they take now, where 10 ms are usual.
+fn slower(now: f64) -> FindingContent {
+    let mut content = slow("callee");
+    content.quantity = Some(Quantity { observed: now, baseline: Some(10.0), unit: "ms".into() });
+    content
+}
+
 /// A callee that is called less often for each request.
 fn left_out(callee: &str) -> FindingContent {
     let content = finding(EvidenceKind::Note, Signal::Traffic, Trend::Falling, 5);
@@ -46,6 +53,17 @@ fn what_a_callee_accounts_for_says_more_than_that_it_is_slow() {
             vec![late(), slow("callee"), share("other", 90), share("callee", 5)],
             vec![],
             "symptom, accounted for upstream other>me",
+        ),
+        (
+            "a third is a little slower",
+            vec![
+                late(),
+                slow("callee"),
+                with_peer(slower(14.0), "third", PeerRole::Callee),
+                share("callee", 90),
+            ],
+            vec![],
+            "symptom, accounted for upstream callee>me",
         ),
         (
             "calls that fail stay",

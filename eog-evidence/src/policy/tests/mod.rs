@@ -660,6 +660,22 @@ fn degraded_upstream() {
             vec![says("callee", Symptom, &["me > callee"], &[Log])],
             "symptom, cause not found ?callee",
         ),
+        (
+            "answers as fast and as well as ever",
+            vec![
+                alert(9),
+                with_peer(steady(Signal::Latency), "callee", PeerRole::Callee),
+                with_peer(steady(Signal::Errors), "callee", PeerRole::Callee),
+            ],
+            vec![says("callee", Symptom, &[], &[Log])],
+            "symptom, cause not found ?callee",
+        ),
+        (
+            "answers as fast as ever, and nobody counts its failures",
+            vec![alert(9), with_peer(steady(Signal::Latency), "callee", PeerRole::Callee)],
+            vec![says("callee", Symptom, &[], &[Log])],
+            "symptom, degraded upstream callee>me",
+        ),
     ]);
 }
 

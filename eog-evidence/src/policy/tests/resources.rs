@@ -85,8 +85,14 @@ fn who_is_hit_far_upstream_is_named_where_nothing_else_explains_an_alert() {
             "symptom, cause not found ?store ?callee",
         ),
         (
-            "who is slower found itself an origin",
+            "traces tell that an origin is slower",
             vec![late(), hit("store", Signal::Latency)],
+            vec![says("store", Origin, &[], &[Metric])],
+            "symptom, far upstream store>me",
+        ),
+        (
+            "measurements tell that an origin is slower",
+            vec![late(), FindingContent { trend: Trend::Steady, ..hit("store", Signal::Latency) }],
             vec![says("store", Origin, &[], &[Metric])],
             "symptom, cause not found ?store ?callee",
         ),

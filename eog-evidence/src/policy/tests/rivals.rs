@@ -325,6 +325,38 @@ fn where_the_search_ends_what_names_nobody_is_passed_over() {
 }
 
 #[test]
+fn an_origin_far_upstream_is_kept_beside_callees_that_explain_less() {
+    let far = |name: &str| {
+        let note = finding(EvidenceKind::Note, Signal::Errors, Trend::Rising, 5);
+        with_peer(note, name, PeerRole::NextUpstream)
+    };
+    let taken = |former: &str, store: Label, count: u32| {
+        let findings = vec![alert(62), far("store"), far("other"), calling("callee", 60)];
+        let inbox = vec![
+            says("store", store, &[], &[Metric]),
+            says("callee", Symptom, &[], &[Metric]),
+            says("other", Origin, &[], &[Metric]),
+        ];
+        let decision = judged(findings, inbox, |packet| {
+            let belief = says("me", Symptom, &["store > me"], &[Metric]).belief;
+            let belief = Belief { rule: Some(former.to_owned()), ..belief };
+            packet.former = Some(FormerBelief { belief, heard: vec![] });
+            // Another alert here is not explained by it.
+            let (unexplained, rivals) = (vec![], vec![]);
+            let reason = NoticeReason::DeadEnd;
+            packet.notice = (count > 0).then_some(Notice { reason, count, unexplained, rivals });
+        });
+        in_short(&decision)
+    };
+    for count in 0..3 {
+        let kept = taken("far upstream", Origin, count);
+        assert_eq!(kept, "symptom, far upstream store>me", "{count}");
+    }
+    assert_eq!(taken("far upstream", Symptom, 0), "symptom, failing callee callee>me");
+    assert_eq!(taken("degraded upstream", Origin, 0), "symptom, failing callee callee>me");
+}
+
+#[test]
 fn a_second_opinion_keeps_what_was_found_where_the_search_ended() {
     let failing = |requests: f64| {
         let mut content = dated(errors(0), 3_600, 30);

@@ -178,3 +178,30 @@ fn spans_that_claim_each_other_end() {
         traces.books(counted);
     }
 }
+
+#[test]
+fn time_on_the_way_is_told_call_by_call() {
+    // What is asked for takes from 10 to 210 ms, and one call in five asks the second replica; the way to that one takes
+    // 30 ms more.
+    let mut traces = Traces::default();
+    for second in (0..600).step_by(10) {
+        let work = 10 + 20 * (second / 10 * 7 % 11);
+        let replica = if second % 50 == 0 { "shop-1" } else { "shop-0" };
+        let way = if second >= 540 && replica == "shop-1" { 16 } else { 1 };
+        let end = 10 + 2 * way + work;
+        traces.add(second, "GET /", false, ("web", None, "r", None, (0, end + 10)));
+        traces.add(second, "buy", false, ("web", Some("shop"), "c", Some("r"), (10, end)));
+        let served = (10 + way, 10 + way + work);
+        traces.add(second, "buy", false, (replica, None, "s", Some("c"), served));
+    }
+    for second in (541..600).step_by(2) {
+        let work = 10 + 20 * (second / 10 * 7 % 11);
+        traces.add(second, "GET /", false, ("web", None, "r", None, (0, work + 52)));
+        traces.add(second, "buy", false, ("web", Some("shop"), "c", Some("r"), (10, work + 42)));
+        traces.add(second, "buy", false, ("shop-1", None, "s", Some("c"), (26, work + 26)));
+    }
+    let books = traces.books(Counted::Time);
+    let way_to = |name: &str| books.get(&id(name)).map(|book| book.way_here);
+    assert!((way_to("shop-1").unwrap() - 30.0).abs() < 0.5, "{:?}", way_to("shop-1"));
+    assert_eq!(way_to("shop-0"), Some(0.0));
+}
