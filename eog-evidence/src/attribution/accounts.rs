@@ -106,6 +106,12 @@ impl Attribution<'_> {
         let Whom { mut queue, mut seen, called, alike } = whom;
         let Shares { all: mut shares, mut lacks } = Shares::default();
         let start = self.ways.number(entity);
+        // What it rests on shows in its own work: where that is as usual, it is its callers who see it late.
+        let works_as_usual = match self.own_account(entity, kind, Weight::None) {
+            Account::Usual => true,
+            Account::Burden(own) => !own.stands_out(),
+            Account::Unknown => false,
+        };
         while let Some((number, hops)) = queue.pop_front() {
             let Some(neighbour) = self.ways.name(number).filter(|_| seen.insert(number)) else {
                 continue;
@@ -130,7 +136,7 @@ impl Attribution<'_> {
                             && start.is_some_and(|start| self.bears_the_well(number, start, kind))
                     };
                     let is_known = !called.contains(&number)
-                        && (self.is_as_usual(neighbour) || bears_the_well());
+                        && (works_as_usual || self.is_as_usual(neighbour) || bears_the_well());
                     lacks |= !is_known;
                     if !is_known && hops < MAX_PATH_HOPS {
                         queue.extend(self.upstream(number).map(|further| (further, hops + 1)));

@@ -23,6 +23,8 @@ pub(super) struct CallsAsSeen {
     to: BTreeMap<EntityId, Burden>,
     /// Whoever is called, and measured by a caller.
     measured: BTreeSet<EntityId>,
+    /// What callers take longer who have a callee in common that nobody measured calls to, by that callee.
+    shared: BTreeMap<EntityId, BTreeMap<EntityId, Burden>>,
 }
 
 impl CallsAsSeen {
@@ -34,12 +36,22 @@ impl CallsAsSeen {
         let of_entity = self.calls.iter().filter(move |((caller, _), _)| caller == entity);
         of_entity.map(|((_, callee), calls)| (callee, calls))
     }
+
+    /// Whether a caller measured its calls to an entity.
+    pub(super) fn is_measured(&self, callee: &EntityId) -> bool {
+        self.measured.contains(callee)
+    }
 }
 
 impl Attribution<'_> {
     /// What callers see of an entity, where it stands out and is not their own trouble.
     pub(super) fn seen_by_callers(&self, entity: &EntityId, kind: Kind) -> Option<Burden> {
-        self.calls_as_seen(kind).to.get(entity).cloned()
+        let seen = self.calls_as_seen(kind);
+        let shared = || {
+            let callers = seen.shared.get(entity)?.values();
+            callers.max_by(|a, b| a.total().total_cmp(&b.total()))
+        };
+        seen.to.get(entity).or_else(shared).cloned()
     }
 
     /// Whether callers measured their calls to an entity, and none of them stands out but for trouble of the caller.
@@ -62,6 +74,9 @@ impl Attribution<'_> {
         kind: Kind,
     ) -> Option<(f64, Burden)> {
         let seen = self.calls_as_seen(kind);
+        if let Some(own) = seen.shared.get(callee).and_then(|callers| callers.get(entity)) {
+            return Some((1.0, own.clone()));
+        }
         let theirs = seen.calls.get(&(entity.clone(), callee.clone()))?.clone();
         let Account::Burden(own) = self.account(entity, kind, Weight::None) else {
             return Some((0.0, theirs));
@@ -158,7 +173,21 @@ impl Attribution<'_> {
             }
             seen.calls.insert((caller.clone(), callee.clone()), burden);
         }
+        if kind == Kind::Time {
+            self.add_shared(&mut seen);
+        }
         seen
+    }
+
+    /// Adds callees that callers who became slow have in common.
+    fn add_shared(&self, seen: &mut CallsAsSeen) {
+        let shared = self.shared_callees(seen).into_iter().map(|(callee, mut callers)| {
+            let names: Vec<&str> = callers.keys().map(EntityId::as_str).take(MAX_NAMED).collect();
+            let told = format!("time of all who call it, such as {}", names.join(" and "));
+            callers.values_mut().for_each(|own| own.metric.clone_from(&told));
+            (callee, callers)
+        });
+        seen.shared = shared.collect();
     }
 
     /// What calls between two entities have too much of, where it stands out.

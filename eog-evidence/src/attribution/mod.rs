@@ -26,6 +26,7 @@ mod notes;
 mod part;
 mod replicas;
 mod sent;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod traced;

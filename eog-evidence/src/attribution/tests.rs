@@ -13,6 +13,7 @@ use crate::spans::SpanRecord;
 mod demand;
 mod held_up;
 mod replicas;
+mod shared;
 mod unanswered;
 
 fn id(name: &str) -> EntityId {
