@@ -317,7 +317,9 @@ impl<'a> Ledger<'a> {
     /// The road of calls of which only means are known, on both sides.
     fn road_of_means(&self, number: usize) -> Road {
         let excess = self.of_ways.get(number).copied().flatten();
-        let (caller, callee, calls) = self.ways.get(number).cloned().unwrap_or_default();
+        let none = (0, 0, Vec::new());
+        let (caller, callee, calls) = self.ways.get(number).unwrap_or(&none);
+        let (caller, callee) = (*caller, *callee);
         let stands_out = excess.filter(|excess| excess.stands_out(excess.usual));
         let each = stands_out.map_or(0.0, |excess| {
             let at_work = self.of_served.get(callee).copied().flatten();
@@ -331,7 +333,15 @@ impl<'a> Ledger<'a> {
             (asked - worked).max(0.0)
         });
         let count = excess.map_or(0, |excess| excess.count);
+        let calls = if each > 0.0 { calls.clone() } else { Vec::new() };
         Road { way: number, caller, callee, calls, each, count, sigmas: BEYOND_CHANCE, owner: None }
+    }
+
+    /// The roads of a way. Roads are in the order of ways.
+    fn roads_of(&self, way: usize) -> impl Iterator<Item = &Road> {
+        let from = self.roads.partition_point(|road| road.way < way);
+        let on = self.roads.get(from..).unwrap_or_default();
+        on.iter().take_while(move |road| road.way == way)
     }
 
     /// How much longer calls to an entity take, over all its callers.
@@ -457,8 +467,7 @@ impl<'a> Ledger<'a> {
             let (_, after) = self.cut(calls);
             let ratio = after.len() as f64 / requests.max(1) as f64;
             let Some(excess) = self.of_ways.get(number).copied().flatten() else { continue };
-            let of_way = self.roads.iter().filter(|road| road.way == number);
-            let mine = per_call(of_way, entity);
+            let mine = per_call(self.roads_of(number), entity);
             ways_on += ratio * mine;
             let part = ratio * (excess.each() - mine);
             others += part;
