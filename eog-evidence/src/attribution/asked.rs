@@ -182,8 +182,12 @@ impl Attribution<'_> {
     /// Adds callees that callers who became slow have in common.
     fn add_shared(&self, seen: &mut CallsAsSeen) {
         let shared = self.shared_callees(seen).into_iter().map(|(callee, mut callers)| {
-            let names: Vec<&str> = callers.keys().map(EntityId::as_str).take(MAX_NAMED).collect();
-            let told = format!("time of all who call it, such as {}", names.join(" and "));
+            let names: Vec<&str> = callers.keys().map(EntityId::as_str).take(2).collect();
+            let names = names.join(" and ");
+            let told = match callers.len() {
+                2 => format!("time of both who call it, {names}"),
+                all => format!("time of all {all} who call it, such as {names}"),
+            };
             callers.values_mut().for_each(|own| own.metric.clone_from(&told));
             (callee, callers)
         });
