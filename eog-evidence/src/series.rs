@@ -2,7 +2,9 @@
 
 use eog_core::evidence::{Peer, Signal};
 use eog_core::{EntityId, EvidenceKind, Timestamp, Window};
+use jiff::SignedDuration;
 
+use crate::effect_map::ABOUT_AS_NEAR;
 use crate::intervals::Intervals;
 
 /// A measured series of one entity.
@@ -119,6 +121,29 @@ impl Periods {
             usual_until: None,
             observed: None,
         }
+    }
+}
+
+impl Periods {
+    /// The same where nothing but alerts tells when the trouble began: an alert may be late by as much as its rule looks
+    /// back, commonly up to 5 minutes, which is taken from at most half of what was recorded before it. A given baseline stays.
+    ///
+    /// ```
+    /// use eog_core::{Timestamp, Window};
+    /// use eog_evidence::Periods;
+    /// let at = |minute: i64| Timestamp::from_second(60 * minute).unwrap();
+    /// let periods = Periods { first_onset: Some(at(20)), ..Periods::new(Window::new(at(0), at(30))?) };
+    /// assert_eq!(periods.heeding_late_alerts().usual_until, Some(at(15)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn heeding_late_alerts(self) -> Self {
+        let Some(alert) = self.first_onset.filter(|_| self.baseline.is_empty()) else {
+            return self;
+        };
+        let before = self.observed.map(|observed| alert.duration_since(observed.start()));
+        let late = before.map_or(ABOUT_AS_NEAR, |before| ABOUT_AS_NEAR.min(before / 2));
+        let usual_until = alert.checked_sub(late.max(SignedDuration::ZERO)).unwrap_or(alert);
+        Self { usual_until: Some(usual_until), ..self }
     }
 }
 

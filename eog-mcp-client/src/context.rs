@@ -206,11 +206,12 @@ impl McpContext {
 
     fn periods(&self, request: &ContextRequest) -> Periods {
         let onsets = self.known.alerts.iter().flat_map(Anomaly::onsets);
-        Periods {
+        let alerts = Periods {
             baseline: self.config.baseline.into(),
             first_onset: onsets.filter(|onset| request.window.contains(*onset)).min(),
             ..Periods::new(request.window)
-        }
+        };
+        alerts.heeding_late_alerts()
     }
 }
 

@@ -10,7 +10,6 @@ use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceId, EvidenceKind,
     Failure, Finding, LocalContext, Timestamp, Window,
 };
-use jiff::SignedDuration;
 
 use super::Bundle;
 use super::at_work::AtWork;
@@ -19,7 +18,7 @@ use super::told::{self, Heard, Told};
 use crate::alerts::alert_findings;
 use crate::attribution::{Asked, Attribution, Books, Measured};
 use crate::chart::Chart;
-use crate::effect_map::{ABOUT_AS_NEAR, EffectMap, Notes};
+use crate::effect_map::{EffectMap, Notes};
 use crate::events::event_findings;
 use crate::harm::first_harm;
 use crate::log_joins::{Depths, RequestError, joined_errors};
@@ -334,7 +333,7 @@ impl BundleContext {
         let Some(first_alert) = alerts.first_onset.filter(|_| alerts.baseline.is_empty()) else {
             return alerts;
         };
-        let late = Periods { usual_until: Some(self.usual_until(first_alert)), ..alerts.clone() };
+        let late = alerts.clone().heeding_late_alerts();
         let harm = self.first_harm.get_or_init(|| {
             let at_work = self.at_work(window);
             let series = self.bundle.telemetry.iter().map(|(entity, telemetry)| {
@@ -346,14 +345,6 @@ impl BundleContext {
             Some(first) => Periods { first_onset: Some(first), ..alerts },
             None => late,
         }
-    }
-
-    /// Until when all is surely usual, where nothing tells when the trouble began: an alert may be late by as much
-    /// as its rule looks back, which is taken from at most half of what was recorded before it.
-    fn usual_until(&self, alert: Timestamp) -> Timestamp {
-        let before = self.bundle.observed.map(|observed| alert.duration_since(observed.start()));
-        let late = before.map_or(ABOUT_AS_NEAR, |before| ABOUT_AS_NEAR.min(before / 2));
-        alert.checked_sub(late.max(SignedDuration::ZERO)).unwrap_or(alert)
     }
 
     fn until_first_alert(&self, window: Window) -> Periods {
