@@ -8,6 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A server that ends with the test.
@@ -112,9 +113,16 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     found
 }
 
+/// A port that nobody listens at. The system hands out ports from 32768 on to whoever connects, so that one of those may be
+/// taken before it is used: these lie below, begin elsewhere in each process, and come once.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("its number").port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    const FIRST: u16 = 16_000;
+    const COUNT: u16 = 16_000;
+    let begin = (std::process::id() % 400) as u16 * 40;
+    let ports = (0..COUNT).map(|_| FIRST + (begin + NEXT.fetch_add(1, Relaxed)) % COUNT);
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    ports.into_iter().find(is_free).expect("a free port")
 }
 
 /// What a server answers, head and body.
