@@ -7,8 +7,11 @@ mod error;
 mod id;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
+use std::fmt;
+use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use eog::durable::{self, Disk, RealDisk};
 use eog::journal::JournalError;
@@ -31,6 +34,19 @@ const MAX_RECORD: u64 = 4 << 20;
 
 /// How the name of a folder begins that is being removed.
 const GONE: &str = ".gone-";
+
+/// How the name of a folder begins that has no number yet.
+const NEW: &str = ".new-";
+
+/// The file that says how an investigation began.
+const BEGINNING: &str = "investigation.json";
+
+/// After how long without a change a folder that has no beginning counts as left behind. Writing it takes a
+/// moment, and another server may be about it.
+const ABANDONED: Duration = Duration::from_secs(600);
+
+/// Tells folders apart that this process makes.
+static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 /// How an investigation began.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -186,37 +202,72 @@ impl Store {
         Ok(store)
     }
 
-    /// A new folder under the next number. Making it is what gives the number away, so servers that
-    /// share the state folder never give the same. The folder and how the investigation began survive
-    /// a power loss from here on: so does the journal that comes next, and it cannot be resumed without
-    /// them.
+    /// A new folder under the next number. Giving it its name is what gives the number away, so servers
+    /// that share the state folder never give the same. It holds by then how the investigation began, so
+    /// a server that is killed leaves none without. Both survive a power loss from here on: so does the
+    /// journal that comes next, and it cannot be resumed without them.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn create(&self, began: &Began) -> Result<InvestigationId, StoreError> {
-        let mut number = self.ids().last().map_or(0, InvestigationId::number);
+        let what = "a new investigation";
+        let beginning = json(&what, BEGINNING, began)?;
+        self.begin(&beginning).map_err(|error| cannot_store(&what, &error))
+    }
+
+    fn begin(&self, beginning: &[u8]) -> io::Result<InvestigationId> {
+        let new = self.create_new()?;
+        let written = self.write_in(&new, BEGINNING, beginning);
+        let begun = written.and_then(|()| self.number(&new));
+        if begun.is_err() {
+            // Nobody could use it.
+            let _ = std::fs::remove_dir_all(new);
+        }
+        begun
+    }
+
+    /// A folder of a name that nobody else has. Another machine may have a process of the same number,
+    /// and a killed one may have left a folder behind.
+    fn create_new(&self) -> io::Result<PathBuf> {
         loop {
-            number += 1;
-            let id = InvestigationId::numbered(number);
-            match self.disk.create_folder(&self.folder(&id)) {
-                Ok(()) => match self.begin(&id, began) {
-                    Ok(()) => return Ok(id),
-                    Err(problem) => {
-                        // Nobody could use it, and it would count.
-                        let _ = std::fs::remove_dir_all(self.folder(&id));
-                        return Err(problem);
-                    }
-                },
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(cannot_store(&id, &error)),
+            let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+            let new = self.path.join(format!("{NEW}{}-{number}", std::process::id()));
+            match self.disk.create_folder(&new) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| new),
             }
         }
     }
 
-    fn begin(&self, id: &InvestigationId, began: &Began) -> Result<(), StoreError> {
-        self.write_json(id, "investigation.json", began)?;
-        let named = durable::sync_name(&*self.disk, &self.folder(id));
-        named.map_err(|error| cannot_store(id, &error))
+    /// Gives a new folder the next number that nobody has.
+    fn number(&self, new: &Path) -> io::Result<InvestigationId> {
+        let mut number = self.ids().last().map_or(0, InvestigationId::number);
+        loop {
+            number += 1;
+            let id = InvestigationId::numbered(number);
+            let folder = self.folder(&id);
+            // Renaming replaces an empty folder, as earlier versions left them. None that this one makes
+            // is ever empty, so whoever takes the name from here on is not replaced.
+            if is_there(&folder) {
+                continue;
+            }
+            match self.disk.rename(new, &folder) {
+                Ok(()) => return self.make_durable(id),
+                // Somebody was faster. Systems say that in different ways.
+                Err(_) if is_there(&folder) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn make_durable(&self, id: InvestigationId) -> io::Result<InvestigationId> {
+        let folder = self.folder(&id);
+        let named = durable::sync_name(&*self.disk, &folder);
+        if named.is_err() {
+            // Nobody could use it, and it would count.
+            self.remove_folder(&folder);
+        }
+        named.map(|()| id)
     }
 
     /// The investigation that a client names.
@@ -264,15 +315,24 @@ impl Store {
             Err(_) if !self.journal(id).exists() => return false,
             journal => journal,
         };
-        // Under another name first: half of one is never found.
-        let gone = self.path.join(format!("{GONE}{id}"));
-        let is_gone = std::fs::rename(self.folder(id), &gone).is_ok();
+        let gone = self.put_away(&self.folder(id));
         drop(journal);
-        if is_gone {
-            // What stays is cleared by the next server.
-            let _ = std::fs::remove_dir_all(gone);
-        }
-        is_gone
+        // What stays is cleared by the next server.
+        gone.map(std::fs::remove_dir_all).is_ok()
+    }
+
+    /// Gives a folder that is to be removed another name first: half of one is never found.
+    fn put_away(&self, folder: &Path) -> io::Result<PathBuf> {
+        let name = folder.file_name().unwrap_or_default();
+        let gone = self.path.join(format!("{GONE}{}", name.display()));
+        std::fs::rename(folder, &gone).map(|()| gone)
+    }
+
+    /// Removes a folder that nobody works on.
+    fn remove_folder(&self, folder: &Path) {
+        // A full disk may have no room for another name.
+        let gone = self.put_away(folder).unwrap_or_else(|_| folder.to_owned());
+        let _ = std::fs::remove_dir_all(gone);
     }
 
     /// Removes an investigation that came to nothing, as on a full disk: one without an entry, for which
@@ -290,16 +350,21 @@ impl Store {
         };
         if is_free && is_empty {
             // Nobody else works on it: nobody was told its name.
-            let _ = std::fs::remove_dir_all(self.folder(id));
+            self.remove_folder(&self.folder(id));
         }
         is_free && is_empty
     }
 
-    /// Removes what is left of investigations that were being removed.
+    /// Removes what servers left behind that were killed while they removed or began an investigation.
     fn clear(&self) {
         for entry in self.path.read_dir().into_iter().flatten().flatten() {
-            if entry.file_name().to_str().is_some_and(|name| name.starts_with(GONE)) {
-                let _ = std::fs::remove_dir_all(entry.path());
+            let (name, path) = (entry.file_name(), entry.path());
+            let Some(name) = name.to_str() else { continue };
+            if name.starts_with(GONE) {
+                let _ = std::fs::remove_dir_all(path);
+            } else if is_unbegun(name, &path) && is_abandoned(&entry) {
+                // A server that was only asleep finds none, rather than half of one to give a number to.
+                let _ = self.put_away(&path).map(std::fs::remove_dir_all);
             }
         }
     }
@@ -314,7 +379,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn began(&self, id: &InvestigationId) -> Result<Began, StoreError> {
-        self.read_json(id, "investigation.json")
+        self.read_json(id, BEGINNING)
     }
 
     /// Stores that an investigation goes on with another folder.
@@ -322,7 +387,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn set_began(&self, id: &InvestigationId, began: &Began) -> Result<(), StoreError> {
-        self.write_json(id, "investigation.json", began)
+        self.write_json(id, BEGINNING, began)
     }
 
     /// How the last run ended; nothing if it was killed or is still under way.
@@ -346,7 +411,7 @@ impl Store {
         let files = Part::ALL.map(Part::file).into_iter().chain(["ended.json"]);
         for file in files {
             match std::fs::remove_file(self.folder(id).join(file)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(cannot_store(id, &error));
                 }
                 _ => {}
@@ -396,9 +461,7 @@ impl Store {
         file: &str,
         value: &impl Serialize,
     ) -> Result<(), StoreError> {
-        let text = serde_json::to_vec_pretty(value)
-            .map_err(|error| StoreError::File(format!("{id}: cannot write {file}: {error}")))?;
-        self.write(id, file, &text)
+        self.write(id, file, &json(id, file, value)?)
     }
 
     fn read_json<T: DeserializeOwned>(
@@ -417,21 +480,67 @@ impl Store {
         serde_json::from_slice(&text).map_err(|error| unusable(error.to_string()))
     }
 
-    /// Writes a file whole or not at all. It is durable when this returns.
     fn write(&self, id: &InvestigationId, file: &str, content: &[u8]) -> Result<(), StoreError> {
-        let folder = self.folder(id);
-        let temporary = folder.join(format!(".{file}.tmp"));
+        let written = self.write_in(&self.folder(id), file, content);
+        written.map_err(|error| cannot_store(id, &error))
+    }
+
+    /// Writes a file whole or not at all. It is durable when this returns.
+    fn write_in(&self, folder: &Path, file: &str, content: &[u8]) -> io::Result<()> {
+        let temporary = folder.join(temporary(file));
         durable::replace(&*self.disk, &folder.join(file), &temporary, &[content])
-            .map_err(|error| cannot_store(id, &error))
     }
 }
 
-fn cannot_store(id: &InvestigationId, error: &std::io::Error) -> StoreError {
-    StoreError::File(format!("{id}: cannot write to the server's state folder: {error}"))
+/// What a file is called while it is written.
+fn temporary(file: &str) -> String {
+    format!(".{file}.tmp")
+}
+
+fn json(
+    what: &impl fmt::Display,
+    file: &str,
+    value: &impl Serialize,
+) -> Result<Vec<u8>, StoreError> {
+    serde_json::to_vec_pretty(value)
+        .map_err(|error| StoreError::File(format!("{what}: cannot write {file}: {error}")))
+}
+
+fn cannot_store(what: &impl fmt::Display, error: &io::Error) -> StoreError {
+    StoreError::File(format!("{what}: cannot write to the server's state folder: {error}"))
+}
+
+/// Whether something has this name, if only a link to nothing.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Whether a folder has no number yet or, as earlier versions left them, has one and no beginning.
+fn is_unbegun(name: &str, folder: &Path) -> bool {
+    name.starts_with(NEW)
+        || InvestigationId::parse(name).is_some()
+            && !is_there(&folder.join(BEGINNING))
+            && is_blank(folder)
+}
+
+/// Whether a folder holds nothing but a beginning that was not written to its end.
+fn is_blank(folder: &Path) -> bool {
+    let unfinished = temporary(BEGINNING);
+    let is_nothing = |entry: io::Result<std::fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_name() == *unfinished)
+    };
+    folder.read_dir().is_ok_and(|mut entries| entries.all(is_nothing))
+}
+
+/// Whether nobody has changed a folder for long.
+fn is_abandoned(folder: &std::fs::DirEntry) -> bool {
+    let changed = folder.metadata().and_then(|meta| meta.modified());
+    let age = changed.ok().and_then(|at| at.elapsed().ok());
+    age.is_some_and(|age| age > ABANDONED)
 }
 
 /// Where a folder is or would be, without the links that lead there.
-fn to_be(folder: &Path) -> std::io::Result<PathBuf> {
+fn to_be(folder: &Path) -> io::Result<PathBuf> {
     let folder = std::path::absolute(folder)?;
     let known = folder.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     let Some((above, mut real)) = known else { return Ok(folder) };
@@ -445,11 +554,12 @@ fn to_be(folder: &Path) -> std::io::Result<PathBuf> {
     Ok(real)
 }
 
-/// Makes sure that files can be made in a folder.
-fn tempfile_in(folder: &Path) -> std::io::Result<()> {
-    let probe = folder.join(format!(".eog-write-test-{}", std::process::id()));
-    std::fs::File::create(&probe)?.write_all(b"x")?;
-    std::fs::remove_file(probe)
+/// Makes sure that files can be made in a folder. Servers in containers often have the same process id, so the
+/// name is not made of it.
+fn tempfile_in(folder: &Path) -> io::Result<()> {
+    let mut probe = tempfile::Builder::new().prefix(".eog-write-test-").tempfile_in(folder)?;
+    probe.write_all(b"x")?;
+    probe.close()
 }
 
 #[cfg(test)]
