@@ -253,6 +253,34 @@ fn a_capture_that_cannot_be_gone_on_with_is_begun_anew() {
 }
 
 #[test]
+fn an_investigation_that_was_begun_and_has_no_journal_yet_is_begun_anew() {
+    let folder = folder("[pace]\nsettle = '0s'\n", "");
+    let state = folder.path().join("state");
+    let investigated = |service: &Service| {
+        assert_eq!(service.post("/alerts", &alert("g", "1", "Slow", "web", None)).unwrap().0, 200);
+        wait_for(|| {
+            let one = service.json("/incidents")["incidents"][0].clone();
+            (!one["problem"].is_null() || !one["investigation"].is_null()).then_some(one)
+        })
+    };
+    let mut service = Service::start(folder.path());
+    investigated(&service);
+    service.kill();
+    let begun = state.join("inv-000001/investigation.json");
+    let text = std::fs::read(&begun).unwrap();
+    // As if it had been killed before the journal of its first investigation was there.
+    std::fs::remove_dir_all(&state).unwrap();
+    std::fs::create_dir_all(begun.parent().unwrap()).unwrap();
+    std::fs::write(&begun, text).unwrap();
+
+    let told = investigated(&Service::start(folder.path()));
+    assert!(told["problem"].is_null(), "{told:#}");
+    let stored = state.read_dir().unwrap().flatten();
+    let stored = stored.filter(|it| it.file_name().to_string_lossy().starts_with("inv-")).count();
+    assert_eq!(stored, 1, "{told:#}");
+}
+
+#[test]
 fn more_than_is_taken_on_is_refused_so_that_it_is_sent_again() {
     let folder = folder("[limits]\nincidents = 1\n", "");
     let service = Service::start(folder.path());

@@ -158,7 +158,9 @@ impl Server {
             return Ok(self.onward(id, seconds));
         }
         // Killed between its begin and the note that it has begun.
-        if let Some(id) = self.of_folder(&real) {
+        if let Some(id) = self.of_folder(&real)
+            && !self.came_to_nothing(&id)
+        {
             return Ok(self.onward(id, seconds));
         }
         settings.insert("path".to_owned(), Value::String(real.display().to_string()));
@@ -169,6 +171,14 @@ impl Server {
         let store = &self.0.store;
         let is_of = |id: &InvestigationId| store.began(id).is_ok_and(|it| it.folder == folder);
         store.ids().into_iter().rev().find(is_of)
+    }
+
+    /// Whether an investigation was cut off before it had a journal, which nobody can go on with. It is
+    /// removed then.
+    fn came_to_nothing(&self, id: &InvestigationId) -> bool {
+        let store = &self.0.store;
+        let may_begin = self.0.runner.is_live(id) || store.journal(id).exists();
+        !may_begin && store.discard(id)
     }
 
     fn onward(&self, id: InvestigationId, seconds: Option<u64>) -> Next {
