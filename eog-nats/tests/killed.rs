@@ -6,11 +6,12 @@
 
 mod support;
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use eog::controller::EntryBody;
 use eog::journal::JournalError;
@@ -156,9 +157,27 @@ struct Nodes {
 }
 
 impl Nodes {
+    /// None where nobody made them. A test before this one may just have started some again.
     fn known() -> Option<Self> {
         let folder = std::env::var_os("EOG_NATS_NODES")?.into();
-        Some(Self { folder, stopped: Vec::new(), running: Vec::new() })
+        let nodes = Self { folder, stopped: Vec::new(), running: Vec::new() };
+        nodes.wait();
+        Some(nodes)
+    }
+
+    /// Waits until every node that was not stopped says that it has all that the others have. One that still
+    /// reads what it has stored does not vote, and when another ends meanwhile, the third has no majority.
+    fn wait(&self) {
+        for node in (1..=3).filter(|node| !self.stopped.contains(node)) {
+            let conf = std::fs::read_to_string(self.folder.join(format!("{node}.conf"))).unwrap();
+            let monitor = conf.lines().find_map(|line| line.strip_prefix("http: ")).unwrap();
+            let began = Instant::now();
+            while let Err(reason) = healthy_at(monitor) {
+                let is_late = began.elapsed() > Duration::from_secs(60);
+                assert!(!is_late, "node {node} does not catch up: {reason}");
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
     }
 
     fn kill(&mut self, node: u32) {
@@ -184,6 +203,19 @@ impl Nodes {
     }
 }
 
+/// Why a node is not up to date, by its monitoring.
+fn healthy_at(monitor: &str) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(monitor)?;
+    stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+    stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    match answer.split(' ').nth(1) {
+        Some("200") => Ok(()),
+        _ => Err(std::io::Error::other(answer)),
+    }
+}
+
 impl Drop for Nodes {
     fn drop(&mut self) {
         self.start_again();
@@ -193,12 +225,14 @@ impl Drop for Nodes {
 #[test]
 fn one_node_after_another_is_killed_without_a_loss() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let (Some((cluster, _)), Some(mut nodes)) = (cluster(), Nodes::known()) else { return };
+    let (Some(mut nodes), Some((cluster, _))) = (Nodes::known(), cluster()) else { return };
     let all = entries((0..60).map(|number| format!("e{number}")));
     let medium = cluster.create(Part::Ledger, &id("run")).unwrap();
     let (mut journal, _) = Journal::on::<EntryBody>(medium).unwrap();
     for (number, entry) in all.iter().enumerate() {
         if number % 20 == 10 {
+            // The one before may still be catching up, and only one may be missing.
+            nodes.wait();
             nodes.kill(1 + number as u32 / 20);
         }
         journal.append(std::slice::from_ref(entry)).unwrap();
@@ -213,7 +247,7 @@ fn one_node_after_another_is_killed_without_a_loss() {
 #[test]
 fn without_a_majority_nothing_is_acknowledged_and_nothing_is_lost() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let (Some((cluster, mut options)), Some(mut nodes)) = (cluster(), Nodes::known()) else {
+    let (Some(mut nodes), Some((cluster, mut options))) = (Nodes::known(), cluster()) else {
         return;
     };
     drop(cluster);
