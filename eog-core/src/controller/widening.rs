@@ -26,6 +26,8 @@ pub(super) const OPINIONS: u32 = 3;
 #[derive(Clone, Debug)]
 pub(super) struct Outlook {
     groups: Vec<Group>,
+    /// Origins of the frontier that explain no anomaly.
+    unlinked: Vec<EntityId>,
     /// By anomaly: the groups that explain it, by position.
     covering: BTreeMap<usize, Vec<usize>>,
     /// Positions of anomalies.
@@ -48,7 +50,9 @@ impl Outlook {
         let conclusion = conclude(state);
         let group = |OriginGroup { origins, covers, .. }| Group { origins, covers };
         let groups = conclusion.frontier.into_iter().map(group);
-        let groups: Vec<Group> = groups.filter(|group| !group.covers.is_empty()).collect();
+        let (groups, others): (Vec<Group>, Vec<Group>) =
+            groups.partition(|group| !group.covers.is_empty());
+        let unlinked = others.into_iter().flat_map(|group| group.origins).collect();
         let mut covering: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (position, group) in groups.iter().enumerate() {
             for &anomaly in &group.covers {
@@ -60,7 +64,7 @@ impl Outlook {
         let alerting = unexplained.iter().map(|&at| &state.anomalies[at].entity);
         let dead_ends = Explanations::new(&leading).dead_ends(alerting);
         let dead_ends = dead_ends.into_iter().cloned().collect();
-        Self { groups, covering, unexplained, leading, dead_ends }
+        Self { groups, unlinked, covering, unexplained, leading, dead_ends }
     }
 
     fn named(&self) -> impl Iterator<Item = &EntityId> {
@@ -158,26 +162,38 @@ impl Controller {
         }
     }
 
-    /// Visited effects of named origins that have not read what these said last. One whose last
-    /// evaluation failed has its messages unread for that reason, and would fail for ever.
+    /// Who has not read what was said: visited effects of named origins, and of claims that lead to an unexplained
+    /// anomaly, what their cause said last; and origins that explain no anomaly, anything. Before an explanation is taken
+    /// for a dead end, or an origin for one that nobody feels, it is to rest on what is said now.
     fn unsettled(&self, outlook: &Outlook) -> BTreeSet<EntityId> {
-        let is_unread = |cause: &EntityId, effect: &EntityId| {
-            self.state.get(effect).is_some_and(|node| {
-                let is_sound = node.settled && !node.stale && node.has_unread();
-                is_sound && node.inbox.get(cause).is_some_and(|message| message.new)
-            })
+        let has_not_read = |effect: &EntityId, cause: &EntityId| {
+            let message = self.state.get(effect).and_then(|node| node.inbox.get(cause));
+            message.is_some_and(|message| message.new) && self.can_read(effect)
         };
-        let mut unread: BTreeSet<ClaimEdge> = BTreeSet::new();
+        let mut behind: BTreeSet<EntityId> =
+            outlook.unlinked.iter().filter(|origin| self.can_read(origin)).cloned().collect();
+        let leading = outlook.leading.iter();
+        let leading = leading.filter(|claim| has_not_read(&claim.effect, &claim.cause));
+        behind.extend(leading.map(|claim| claim.effect.clone()));
+
+        let mut told: BTreeSet<ClaimEdge> = BTreeSet::new();
         for origin in outlook.named() {
-            let told = self.state.adjacent(origin).into_iter();
-            let told = told.filter(|effect| is_unread(origin, effect));
-            unread.extend(told.map(|effect| ClaimEdge { cause: origin.clone(), effect }));
+            let effects = self.state.adjacent(origin).into_iter();
+            let effects = effects.filter(|effect| has_not_read(effect, origin));
+            told.extend(effects.map(|effect| ClaimEdge { cause: origin.clone(), effect }));
         }
-        if unread.is_empty() {
-            return BTreeSet::new();
+        if !told.is_empty() {
+            let claims = self.state.live_claims();
+            behind.extend(told.intersection(&claims).map(|claim| claim.effect.clone()));
         }
-        let claims = self.state.live_claims();
-        unread.intersection(&claims).map(|claim| claim.effect.clone()).collect()
+        behind
+    }
+
+    /// Whether an entity has messages that another look would read. One whose last evaluation failed has them unread
+    /// for that reason, and would fail for ever.
+    fn can_read(&self, entity: &EntityId) -> bool {
+        let node = self.state.get(entity);
+        node.is_some_and(|node| node.settled && !node.stale && node.has_unread())
     }
 
     /// Neighbours of named origins that were never visited.

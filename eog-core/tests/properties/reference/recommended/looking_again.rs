@@ -92,10 +92,20 @@ impl Model<'_> {
 
         let mut looks: BTreeMap<EntityId, Option<Notice>> = BTreeMap::new();
         // 1. Settle.
+        let back = |from: &EntityId| closure(from, &claims, true);
+        let leading: BTreeSet<EntityId> = unexplained.iter().flat_map(back).collect();
         for ClaimEdge { cause, effect } in &claims {
             let unread = self.history.unread(effect).contains(cause);
-            if named.contains_key(cause) && unread && self.history.last_succeeded(effect) {
+            let counts = named.contains_key(cause) || leading.contains(effect);
+            if counts && unread && self.history.last_succeeded(effect) {
                 looks.insert(effect.clone(), None);
+            }
+        }
+        for (group, covers) in expected.groups.iter().zip(&expected.covers) {
+            for origin in group.iter().filter(|_| covers.is_empty()) {
+                if !self.history.unread(origin).is_empty() && self.history.last_succeeded(origin) {
+                    looks.insert(origin.clone(), None);
+                }
             }
         }
         if let Some(found) = self.all_of(Reason::Settle, looks) {
@@ -115,8 +125,6 @@ impl Model<'_> {
         }
         // 3. DeadEnd.
         let forth = |from: &EntityId| closure(from, &claims, false);
-        let back = |from: &EntityId| closure(from, &claims, true);
-        let leading: BTreeSet<EntityId> = unexplained.iter().flat_map(back).collect();
         let ends: BTreeSet<EntityId> =
             leading.iter().filter(|end| back(end).is_subset(&forth(end))).cloned().collect();
         let mut asked = ends.clone();
