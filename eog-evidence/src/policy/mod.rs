@@ -8,6 +8,7 @@ mod bound_by_verdicts;
 mod delay;
 mod explanation;
 mod facts;
+mod felt;
 mod link;
 mod load;
 mod retries;

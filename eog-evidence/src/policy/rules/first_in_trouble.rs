@@ -1,19 +1,20 @@
 //! The rule *first in trouble*.
 
 use eog_core::evidence::{PeerRole, Signal};
-use eog_core::{Decision, EntityId, EvidenceKind, Finding, Label};
+use eog_core::{Decision, EntityId, EvidenceId, EvidenceKind, Finding, Label};
 
 use crate::policy::answer::{decide, quote, rate};
 use crate::policy::books::own_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
+use crate::policy::felt::claim_those_who_feel_it;
 use crate::policy::rule::Rule;
 use crate::signs::{is_nearly_full, is_slight, role};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "first in trouble",
     when: "somebody asks about it, or rests on it and does worse while it rests on nobody; own harm of measured onset that more than an alert and more than a full resource tells of, and all upstream neighbours have said what they know; or such harm where the search ends",
-    decides: "`origin` without a change",
+    decides: "`origin` without a change; of what nobody calls, such as a host, itself → neighbours that rest on it and do worse without naming it, at most three",
     propose: |facts| Explanation::sharing(propose(facts), own_part(facts)),
 };
 
@@ -49,8 +50,13 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
         quote(first),
         facts.entity
     );
-    let mut decision = decide(Label::Origin, &summary, own.into_iter().take(3));
+    let ids: Vec<&EvidenceId> = own.iter().take(3).map(|harm| harm.id()).collect();
+    let mut decision = decide(Label::Origin, &summary, own.iter().copied().take(3));
     rate(&mut decision, facts.entity, 400);
+    // Callers measure their calls; who rests on a host measures nothing of it.
+    if facts.bears_others_in_trouble() && facts.callers().is_empty() {
+        decision = claim_those_who_feel_it(decision, facts, &quote(first), &ids);
+    }
     Some(decision)
 }
 

@@ -1,16 +1,17 @@
 //! The rule *own failure*.
 
-use eog_core::{Decision, EntityId, Label};
+use eog_core::{Decision, EntityId, EvidenceId, Label};
 
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
+use crate::policy::felt::claim_those_who_feel_it;
 use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "own failure",
     when: "a failure that more than an alert tells of, and that no earlier surge, no earlier change upstream, and (for a mere crash) no degraded upstream neighbour explains",
-    decides: "`origin` without a change; itself → a caller that wrongly claims to have overloaded it",
+    decides: "`origin` without a change; itself → a caller that wrongly claims to have overloaded it, and → neighbours that rest on it and do worse without naming it, at most three each",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 
@@ -30,12 +31,13 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     );
     let mut decision = decide(Label::Origin, &summary, facts.failures.iter().take(3).copied());
     rate(&mut decision, facts.entity, 500);
+    let ids: Vec<&EvidenceId> = facts.failures.iter().take(3).map(|failure| failure.id()).collect();
     for caller in wrongly_claiming_callers(facts) {
         let observed = format!("{caller} takes it for the effect of its load");
-        let ids = facts.failures.iter().take(3).map(|failure| failure.id());
+        let ids = ids.iter().copied();
         decision = decision.claiming(claim((facts.entity, caller), quote(first), observed, ids));
     }
-    Some(decision)
+    Some(claim_those_who_feel_it(decision, facts, &quote(first), &ids))
 }
 
 /// Callers that hold their load for the cause of the failure, although no more load came.
