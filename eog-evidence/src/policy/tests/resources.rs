@@ -260,7 +260,7 @@ fn a_node_that_bears_others_in_trouble_is_asked_at_once() {
         }
         in_short(&EvidencePolicy::default().judge(&packet))
     };
-    assert_eq!(judged(Symptom, false), "origin, first in trouble");
+    assert_eq!(judged(Symptom, false), "origin, first in trouble me>guest");
     assert_eq!(judged(Healthy, false), "symptom, cause not found");
     assert_eq!(judged(Symptom, true), "symptom, cause not found ?rack");
 }
