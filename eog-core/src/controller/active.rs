@@ -26,9 +26,8 @@ pub enum Reason {
     Page,
     /// Something new was observed about it.
     Observation,
-    /// Its cause's message is unread, and the cause is a named origin, or what leads to an unexplained anomaly comes by
-    /// here. Or it is itself an origin of the frontier that explains no anomaly, and any message is unread. *Named* is
-    /// an origin of the frontier that explains an anomaly.
+    /// A named origin explains it, and its message is unread. *Named* is an origin of the frontier
+    /// that explains an anomaly. Or it is an origin of the frontier that explains none, and has a message unread.
     Settle,
     /// It is a neighbour of a named origin, and was never visited.
     Check,

@@ -155,13 +155,24 @@ pub enum Wake {
 /// 3. [`Reason::DeadEnd`](super::Reason::DeadEnd)
 /// 4. [`Reason::Widen`](super::Reason::Widen)
 /// 5. [`Reason::SecondOpinion`](super::Reason::SecondOpinion)
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Widening {
     /// How many hops from an unexplained anomaly [`Reason::Widen`](super::Reason::Widen) goes at
     /// most; as far as the adjacency reaches, if not limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radius: Option<u32>,
+    /// Whether [`Reason::Settle`](super::Reason::Settle) also has origins read their messages that explain
+    /// no anomaly. Ledgers from before there was this do without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub origins_read: bool,
+}
+
+impl Default for Widening {
+    /// As far as the adjacency reaches, and with origins that read.
+    fn default() -> Self {
+        Self { radius: None, origins_read: true }
+    }
 }
 
 /// What packets tell beyond evidence, neighbours and messages, and how much a decision may ask for.

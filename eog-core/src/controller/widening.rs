@@ -153,7 +153,7 @@ impl Controller {
         let plain =
             |names: BTreeSet<EntityId>| names.into_iter().map(|name| (name, None)).collect();
         match step {
-            Reason::Settle => plain(self.unsettled(outlook)),
+            Reason::Settle => plain(self.unsettled(outlook, widening)),
             Reason::Check => plain(self.unchecked(outlook)),
             Reason::DeadEnd => self.dead_ends(outlook),
             Reason::Widen => plain(self.nearest_unvisited(outlook, widening)),
@@ -162,24 +162,21 @@ impl Controller {
         }
     }
 
-    /// Who has not read what was said: visited effects of named origins, and of claims that lead to an unexplained
-    /// anomaly, what their cause said last; and origins that explain no anomaly, anything. Before an explanation is taken
-    /// for a dead end, or an origin for one that nobody feels, it is to rest on what is said now.
-    fn unsettled(&self, outlook: &Outlook) -> BTreeSet<EntityId> {
-        let has_not_read = |effect: &EntityId, cause: &EntityId| {
+    /// Visited effects of named origins that have not read what these said last; and, if so configured, origins that
+    /// explain no anomaly and have not read what was said since: who feels what they do may have spoken after them.
+    fn unsettled(&self, outlook: &Outlook, widening: &Widening) -> BTreeSet<EntityId> {
+        let others = outlook.unlinked.iter().filter(|_| widening.origins_read);
+        let mut behind: BTreeSet<EntityId> =
+            others.filter(|origin| self.can_read(origin)).cloned().collect();
+
+        let is_unread = |cause: &EntityId, effect: &EntityId| {
             let message = self.state.get(effect).and_then(|node| node.inbox.get(cause));
             message.is_some_and(|message| message.new) && self.can_read(effect)
         };
-        let mut behind: BTreeSet<EntityId> =
-            outlook.unlinked.iter().filter(|origin| self.can_read(origin)).cloned().collect();
-        let leading = outlook.leading.iter();
-        let leading = leading.filter(|claim| has_not_read(&claim.effect, &claim.cause));
-        behind.extend(leading.map(|claim| claim.effect.clone()));
-
         let mut told: BTreeSet<ClaimEdge> = BTreeSet::new();
         for origin in outlook.named() {
             let effects = self.state.adjacent(origin).into_iter();
-            let effects = effects.filter(|effect| has_not_read(effect, origin));
+            let effects = effects.filter(|effect| is_unread(origin, effect));
             told.extend(effects.map(|effect| ClaimEdge { cause: origin.clone(), effect }));
         }
         if !told.is_empty() {

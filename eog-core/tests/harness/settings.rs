@@ -33,7 +33,14 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
             config.briefing = Some(Briefing { pages, ..Briefing::default() });
         }
         "widening" => config.widening = choice(value, "on", "off")?.then(Widening::default),
-        "radius" => config.widening = Some(Widening { radius: limit(setting, value)? }),
+        "radius" => {
+            let radius = limit(setting, value)?;
+            config.widening = Some(Widening { radius, ..Widening::default() });
+        }
+        "origins" => {
+            let origins_read = choice(value, "read", "wait")?;
+            config.widening = Some(Widening { origins_read, ..Widening::default() });
+        }
         "late_messages" => config.late_messages = choice(value, "on", "off")?,
         "cooldown" => config.cooldown = number(setting, value)?,
         "flips" => config.flip_threshold = number(setting, value)?,

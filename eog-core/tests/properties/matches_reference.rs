@@ -102,6 +102,7 @@ proptest! {
         order in prop::sample::select(vec![Order::Fifo, Order::Priority, Order::Permuted { seed: 7 }]),
         wake in prop::sample::select(vec![Wake::Contradicted, Wake::Contradicted, Wake::AtOdds, Wake::Visited]),
         radius in prop::option::weighted(0.8, prop::option::weighted(0.5, 0..3u32)),
+        origins_read in prop::bool::weighted(0.7),
         anomalies_in_packets in any::<bool>(),
         briefing in prop::option::weighted(0.8, briefings()),
     ) {
@@ -116,7 +117,7 @@ proptest! {
             broadcast,
             order,
             wake,
-            widening: radius.map(|radius| Widening { radius }),
+            widening: radius.map(|radius| Widening { radius, origins_read }),
             anomalies_in_packets,
             briefing,
             budget: Budget { hops, ..Budget::default() },

@@ -115,7 +115,7 @@ proptest! {
         is_adverse in any::<bool>(),
     ) {
         let config = Config {
-            widening: Some(Widening { radius }),
+            widening: Some(Widening { radius, ..Widening::default() }),
             max_entities,
             max_visits,
             concurrency: window_of(width),

@@ -15,10 +15,13 @@ const MAX_CLAIMED: usize = 3;
 pub(super) fn claim_those_who_feel_it(
     mut decision: Decision,
     facts: &Facts<'_>,
+    is_told: impl Fn(&EntityId) -> bool,
     condition: &str,
     evidence: &[&EvidenceId],
 ) -> Decision {
-    for (neighbour, belief) in in_trouble(facts).into_iter().take(MAX_CLAIMED) {
+    let mut told = in_trouble(facts);
+    told.retain(|(neighbour, _)| is_told(neighbour));
+    for (neighbour, belief) in told.into_iter().take(MAX_CLAIMED) {
         let observed = crate::text::shorten(&belief.summary, 160);
         let ids = evidence.iter().copied();
         let added = claim((facts.entity, neighbour), condition, observed, ids);

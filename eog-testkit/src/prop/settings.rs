@@ -32,7 +32,7 @@ pub fn configs() -> impl Strategy<Value = Config> {
             limits;
         let ours = Config {
             wake,
-            widening: radius.map(|radius| Widening { radius }),
+            widening: radius.map(|radius| Widening { radius, ..Widening::default() }),
             max_visits: visits,
             flip_threshold,
             max_evidence,

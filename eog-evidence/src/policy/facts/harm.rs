@@ -114,7 +114,10 @@ impl<'a> Facts<'a> {
         let Some(since) = self.failures.iter().map(|failure| failure.time.start()).min() else {
             return false;
         };
-        let explained_by_change = self.routes.iter().any(|route| route.time.start() < since);
+        // Where the search ends, whoever was changed was asked.
+        let is_open = !self.at_dead_end();
+        let explained_by_change =
+            is_open && self.routes.iter().any(|route| route.time.start() < since);
         let own = |failure: &&Finding| failure.signal != Signal::Availability;
         let explained_by_neighbour =
             !self.failures.iter().any(own) && !self.degraded_upstream().is_empty();

@@ -1,10 +1,11 @@
 //! The rule *crowded*.
 
-use eog_core::{Decision, Label};
+use eog_core::{Decision, EntityId, EvidenceId, Label};
 
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
+use crate::policy::felt::claim_those_who_feel_it;
 use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
@@ -23,9 +24,13 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let mut decision =
         decide(Label::Symptom, &summary, std::iter::once(note).chain(harms.iter().copied()));
     let observed = harms.first().map_or_else(|| quote(note), |harm| quote(harm));
-    let ids = std::iter::once(note.id()).chain(harms.first().map(|harm| harm.id()));
-    decision = decision.claiming(claim((taker, facts.entity), quote(note), observed, ids));
+    let ids: Vec<&EvidenceId> =
+        std::iter::once(note.id()).chain(harms.first().map(|harm| harm.id())).collect();
+    let cited = ids.iter().copied();
+    decision = decision.claiming(claim((taker, facts.entity), quote(note), observed, cited));
     rate(&mut decision, taker, 700);
     rate(&mut decision, facts.entity, 200);
-    Some(decision)
+    // Who takes it up suffers least of it, and is its cause.
+    let others = |other: &EntityId| other != taker;
+    Some(claim_those_who_feel_it(decision, facts, others, &quote(note), &ids))
 }

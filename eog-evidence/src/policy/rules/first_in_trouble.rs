@@ -55,7 +55,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     rate(&mut decision, facts.entity, 400);
     // Callers measure their calls; who rests on a host measures nothing of it.
     if facts.bears_others_in_trouble() && facts.callers().is_empty() {
-        decision = claim_those_who_feel_it(decision, facts, &quote(first), &ids);
+        decision = claim_those_who_feel_it(decision, facts, |_| true, &quote(first), &ids);
     }
     Some(decision)
 }

@@ -37,7 +37,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
         let ids = ids.iter().copied();
         decision = decision.claiming(claim((facts.entity, caller), quote(first), observed, ids));
     }
-    Some(claim_those_who_feel_it(decision, facts, &quote(first), &ids))
+    Some(claim_those_who_feel_it(decision, facts, |_| true, &quote(first), &ids))
 }
 
 /// Callers that hold their load for the cause of the failure, although no more load came.

@@ -92,17 +92,15 @@ impl Model<'_> {
 
         let mut looks: BTreeMap<EntityId, Option<Notice>> = BTreeMap::new();
         // 1. Settle.
-        let back = |from: &EntityId| closure(from, &claims, true);
-        let leading: BTreeSet<EntityId> = unexplained.iter().flat_map(back).collect();
         for ClaimEdge { cause, effect } in &claims {
             let unread = self.history.unread(effect).contains(cause);
-            let counts = named.contains_key(cause) || leading.contains(effect);
-            if counts && unread && self.history.last_succeeded(effect) {
+            if named.contains_key(cause) && unread && self.history.last_succeeded(effect) {
                 looks.insert(effect.clone(), None);
             }
         }
         for (group, covers) in expected.groups.iter().zip(&expected.covers) {
-            for origin in group.iter().filter(|_| covers.is_empty()) {
+            let counts = widening.origins_read && covers.is_empty();
+            for origin in group.iter().filter(|_| counts) {
                 if !self.history.unread(origin).is_empty() && self.history.last_succeeded(origin) {
                     looks.insert(origin.clone(), None);
                 }
@@ -125,6 +123,8 @@ impl Model<'_> {
         }
         // 3. DeadEnd.
         let forth = |from: &EntityId| closure(from, &claims, false);
+        let back = |from: &EntityId| closure(from, &claims, true);
+        let leading: BTreeSet<EntityId> = unexplained.iter().flat_map(back).collect();
         let ends: BTreeSet<EntityId> =
             leading.iter().filter(|end| back(end).is_subset(&forth(end))).cloned().collect();
         let mut asked = ends.clone();
