@@ -11,7 +11,7 @@ use crate::policy::rule::Rule;
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "crowded",
     when: "a resource that others share is busy (0.6), and one of those that rest on it takes most of what is used more",
-    decides: "`symptom`; that one → itself",
+    decides: "`symptom`; that one → itself; itself → others that rest on it and do worse without naming it, at most three",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

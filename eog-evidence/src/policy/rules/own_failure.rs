@@ -10,7 +10,7 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "own failure",
-    when: "a failure that more than an alert tells of, and that no earlier surge, no earlier change upstream, and (for a mere crash) no degraded upstream neighbour explains",
+    when: "a failure that more than an alert tells of, and that no earlier surge, no earlier change upstream (unless the search ends here), and (for a mere crash) no degraded upstream neighbour explains",
     decides: "`origin` without a change; itself → a caller that wrongly claims to have overloaded it, and → neighbours that rest on it and do worse without naming it, at most three each",
     propose: |facts| Explanation::possible(propose(facts)),
 };

@@ -180,6 +180,12 @@ fn who_takes_up_what_others_need_is_named_however_well_it_does() {
             "symptom, crowded guest>me",
         ),
         (
+            "another that rests on it does worse",
+            vec![used(0.9), taken("guest", PeerRole::Mentioned)],
+            vec![says("caller", Symptom, &[], &[Log])],
+            "symptom, crowded guest>me me>caller",
+        ),
+        (
             "takes up another",
             vec![taken("host", PeerRole::NextDownstream)],
             vec![],

@@ -294,6 +294,10 @@ fn a_dead_end_brings_the_next_explanation_forward() {
     // Who is an origin by now is no dead end.
     let found = || vec![says("callee", Origin, &["callee > me"], &[Event])];
     assert_eq!(rule(&judged(findings(), found(), notice(1))), "symptom, failing callee");
+    // Whoever was changed upstream before it failed was asked.
+    let failed = || vec![exhaustion(9), route(5, "callee")];
+    assert_eq!(rule(&judged(failed(), asked(), |_| {})), "symptom, changed upstream");
+    assert_eq!(rule(&judged(failed(), asked(), notice(1))), "origin, own failure");
     // With nothing else known, the search ends here.
     let decision = judged(vec![errors(9), alert(12)], vec![], notice(1));
     assert_eq!(rule(&decision), "origin, first in trouble");
