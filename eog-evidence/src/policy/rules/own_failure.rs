@@ -19,7 +19,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
 /// traffic is known to have come before, and nothing upstream explains it: an origin that cites no
 /// change, so never a confirmed one. An alert alone does not make one.
 ///
-/// A change elsewhere with a path here that precedes the failure explains it. A mere crash is also
+/// A change elsewhere with a path here that precedes the failure explains it, unless the search ends here. A mere crash is also
 /// explained by a degraded upstream neighbour; exhaustion is not, it is the entity's own.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let first = *facts.failures.first().filter(|_| facts.fails_by_itself())?;
