@@ -13,8 +13,8 @@ use super::{Attribution, notes};
 use crate::onsets::level_onset;
 use crate::paths::Travel;
 use crate::series::Series;
-use crate::shift::{during, find_shift};
-use crate::signs::{BUSY, MORE, NEARLY_FULL, share_in_use};
+use crate::shift::{Shift, during, find_shift};
+use crate::signs::{BUSY, NEARLY_FULL, share_in_use};
 use crate::stats::median;
 use crate::ways::Number;
 
@@ -28,6 +28,8 @@ pub(super) struct Rise {
     pub(super) usual: f64,
     pub(super) now: f64,
     onset: Onset,
+    /// The first sample with half of the rise, and its time.
+    half_way: (Timestamp, f64),
 }
 
 /// One that takes what others need, and from whom.
@@ -86,9 +88,7 @@ impl Attribution<'_> {
         let all: f64 = rises.iter().map(|(_, rise)| rise.more()).sum();
         let (taker, takers) = rises.into_iter().max_by(|a, b| a.1.more().total_cmp(&b.1.more()))?;
         let part = takers.more() / all;
-        let by_itself = takers.now / takers.usual.max(f64::MIN_POSITIVE)
-            >= MORE * self.requests_grew(taker, takers.onset.latest()).max(1.0);
-        let is_taken = takers.now >= NEARLY_FULL && part >= MAJORITY && by_itself;
+        let is_taken = takers.now >= NEARLY_FULL && part >= MAJORITY && self.by_itself(taker, &takers);
         is_taken.then(|| Crowding { host: name.clone(), hosts, taker: taker.clone(), takers, part })
     }
 
@@ -107,25 +107,40 @@ impl Attribution<'_> {
             }
             let onset = level_onset(&series.points, &shift).unwrap_or(Onset::at(shift.onset()));
             let (usual, now) = (share(shift.baseline)?, share(shift.observed)?);
-            Some(Rise { metric: series.metric.clone(), usual, now, onset })
+            let (half_at, half) = half_way(&series.points, &shift)?;
+            let half_way = (half_at, share(half)?);
+            Some(Rise { metric: series.metric.clone(), usual, now, onset, half_way })
         });
         rises.max_by(|a, b| a.more().total_cmp(&b.more()).then_with(|| b.metric.cmp(&a.metric)))
     }
 
-    /// How many times its usual traffic an entity has since an instant; 1 where that is not measured.
-    fn requests_grew(&self, entity: &EntityId, since: Timestamp) -> f64 {
+    /// Whether requests do not account for most of a rise: by those that came when it was half-way. What comes later is
+    /// asked again by those who had no answer, which is its effect.
+    fn by_itself(&self, entity: &EntityId, rise: &Rise) -> bool {
+        let (at, used) = rise.half_way;
+        let expected = rise.usual * self.requests_grew(entity, at).max(1.0);
+        used - expected >= MAJORITY * (used - rise.usual)
+    }
+
+    /// How many times its usual traffic an entity had at an instant; 1 where that is not measured.
+    fn requests_grew(&self, entity: &EntityId, at: Timestamp) -> f64 {
         let grew = || {
             let measured = (self.measured)(entity)?;
             let own = measured.series.iter().copied().filter(|series| series.peer.is_none());
             let traffic = longest(own.filter(|series| series.signal == Signal::Traffic))?;
             let parts = self.periods.cut(&traffic.points)?;
             let usual = median(parts.baseline.iter().map(|(_, value)| *value))?;
-            let now = parts.incident.iter().filter(|(at, _)| *at >= since);
-            let now = median(now.map(|(_, value)| *value))?;
-            (usual > 0.0).then_some(now / usual)
+            let (_, then) = parts.incident.into_iter().find(|(time, _)| *time >= at)?;
+            (usual > 0.0).then_some(then / usual)
         };
         grew().unwrap_or(1.0)
     }
+}
+
+/// The first sample of a shift that has half of its height, with its time.
+fn half_way(points: &[(Timestamp, f64)], shift: &Shift) -> Option<(Timestamp, f64)> {
+    let half = shift.baseline + (shift.observed - shift.baseline) * 0.5;
+    points.iter().copied().find(|(at, value)| *at >= shift.onset() && *value >= half)
 }
 
 impl Rise {
