@@ -1,12 +1,16 @@
 //! The rule *nothing unusual*.
 
-use eog_core::evidence::{Signal, Trend};
+use eog_core::evidence::{PeerRole, Signal, Trend};
 use eog_core::{Decision, EvidenceKind, Finding, Label};
 
 use crate::policy::answer::{decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
+use crate::signs::role;
+
+/// Below what is put off, which may have to do with it.
+const MOST: f64 = 99.0;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "nothing unusual",
@@ -47,8 +51,23 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     }
     let summary = format!("nothing unusual: {}", quote(first));
     let mut decision = decide(Label::Healthy, &summary, own.into_iter().take(3));
-    rate(&mut decision, facts.entity, 0);
+    rate(&mut decision, facts.entity, score(facts));
     Some(decision)
+}
+
+/// 0 to 99: by how many percent more than usual there is of what is commonest in trouble, though no more than by chance.
+/// It tells those apart of whom nothing better is known.
+fn score(facts: &Facts<'_>) -> u16 {
+    let measured = facts.findings().iter().filter(|finding| {
+        let is_harm = matches!(finding.signal, Signal::Latency | Signal::Errors | Signal::Saturation);
+        is_harm && finding.kind != EvidenceKind::Note && role(finding) != Some(PeerRole::Callee)
+    });
+    let more = measured.filter_map(|finding| {
+        let now = finding.quantity.as_ref()?;
+        let usual = now.baseline.filter(|usual| *usual > 0.0)?;
+        Some(now.observed / usual - 1.0)
+    });
+    (100.0 * more.fold(0.0, f64::max)).clamp(0.0, MOST) as u16
 }
 
 fn put_off(summary: &str, finding: &Finding, facts: &Facts<'_>) -> Decision {
