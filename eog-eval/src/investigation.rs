@@ -1,11 +1,11 @@
 //! One ordinary investigation of a bundle, and the order of suspects that it reports.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use eog::belief::ClaimEdge;
 use eog::controller::Order;
-use eog::{Case, Confidence, Config, Diagnosis, EntityId};
+use eog::{Case, Config, Diagnosis, EntityId};
 use eog_evidence::Bundle;
 use eog_session::controllers::{AnyFinished, AnySettings};
 use eog_session::judge::{Evidence, Policies};
@@ -117,17 +117,11 @@ impl Investigation {
     /// 1. origins that explain alerts, those that explain most first, the confirmed before the
     ///    likely;
     /// 2. origins that reach no alert;
-    /// 3. what the claims say lies between an origin and the alerts, nearest to the origin first:
-    ///    who goes one step too far still finds the cause next to it;
-    /// 4. without an origin that explains anything, the ranking of the conclusion.
+    /// 3. everyone else who was judged, by what speaks for each.
     pub fn suspects(&self) -> Ranking {
         let conclusion = &self.diagnosis.conclusion;
-        if conclusion.confidence == Confidence::Inconclusive {
-            let total = |entry: &eog::diagnosis::Ranked| f64::from(entry.score.total());
-            let ranked = conclusion.ranking.iter();
-            return Ranking::by_score(ranked.map(|entry| (entry.entity.clone(), total(entry))));
-        }
-        let mut groups: Vec<_> = conclusion.frontier.iter().collect();
+        let named = conclusion.frontier.iter().filter(|_| self.diagnosis.is_diagnosed());
+        let mut groups: Vec<_> = named.collect();
         let key = |group: &eog::diagnosis::OriginGroup| {
             (std::cmp::Reverse(group.covers.len()), std::cmp::Reverse(group.confidence))
         };
@@ -135,31 +129,12 @@ impl Investigation {
         let tiers = groups.chunk_by(|a, b| key(a) == key(b)).map(|tied| {
             tied.iter().flat_map(|group| group.origins.iter().cloned()).collect::<Vec<_>>()
         });
-        Ranking::new(tiers.chain(between(&self.named(), &self.claims())))
+        let mut tiers: Vec<Vec<EntityId>> = tiers.collect();
+        let told: BTreeSet<EntityId> = tiers.iter().flatten().cloned().collect();
+        let others = self.diagnosis.ranking.iter().filter(|one| !told.contains(&one.entity));
+        let others: Vec<_> = others.collect();
+        let tied = others.chunk_by(|a, b| a.score.total() == b.score.total());
+        tiers.extend(tied.map(|tied| tied.iter().map(|one| one.entity.clone()).collect()));
+        Ranking::new(tiers)
     }
-}
-
-/// The effects of some origins by their distance over live claims.
-fn between(origins: &BTreeSet<EntityId>, claims: &[ClaimEdge]) -> Vec<Vec<EntityId>> {
-    let mut effects: BTreeMap<&EntityId, Vec<&EntityId>> = BTreeMap::new();
-    for claim in claims {
-        effects.entry(&claim.cause).or_default().push(&claim.effect);
-    }
-    let mut seen: BTreeSet<&EntityId> = origins.iter().collect();
-    let mut queue: VecDeque<(&EntityId, usize)> = origins.iter().map(|o| (o, 0)).collect();
-    let mut tiers: Vec<Vec<EntityId>> = Vec::new();
-    while let Some((entity, distance)) = queue.pop_front() {
-        for &effect in effects.get(entity).into_iter().flatten() {
-            if seen.insert(effect) {
-                if tiers.len() == distance {
-                    tiers.push(Vec::new());
-                }
-                if let Some(tier) = tiers.get_mut(distance) {
-                    tier.push(effect.clone());
-                }
-                queue.push_back((effect, distance + 1));
-            }
-        }
-    }
-    tiers
 }

@@ -30,6 +30,8 @@ pub(crate) struct Sections {
     told: Option<Told>,
     causes: Vec<Cause>,
     ranking: Vec<Suspect>,
+    /// Whom to look at next, should the causes that are named not be it.
+    next: Option<String>,
     /// Why the ranking is empty although no origin was found.
     no_candidates: String,
     charts_note: String,
@@ -131,6 +133,7 @@ pub(crate) fn sections(
         told: told(report),
         causes: diagnosis.causes().map(|group| cause(report, group, findings)).collect(),
         ranking: ranking(diagnosis),
+        next: words::next_suspects(diagnosis).map(|next| shown(&next)),
         no_candidates: no_candidates(diagnosis),
         charts_note: charts_note(charts),
         has_charts: matches!(charts, Charts::Read { charts, .. } if !charts.is_empty()),

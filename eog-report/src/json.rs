@@ -19,6 +19,8 @@ use crate::report::{Report, RunFigures};
 const VERSION: u32 = 1;
 /// Changes, and entities, listed of those that were considered and are not named.
 const MAX_CONSIDERED: usize = 1_000;
+/// Entities listed that should be looked at next.
+const MAX_NEXT: usize = 10;
 
 #[derive(Serialize)]
 struct ResultFile<'r> {
@@ -33,6 +35,9 @@ struct ResultFile<'r> {
     stop: StopReason,
     forks: Vec<Fork<'r>>,
     conclusion: &'r Conclusion,
+    /// Whom to look at next, best first; left out where there is nobody, or where nothing is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    next_suspects: Vec<&'r EntityId>,
     /// Where nothing of the kind was considered, nothing is written.
     #[serde(skip_serializing_if = "AlsoConsidered::is_empty")]
     also_considered: AlsoConsidered<'r>,
@@ -120,6 +125,7 @@ pub fn json(report: &Report) -> String {
         stop: report.stop,
         forks: diagnosis.forks.iter().map(Fork::from).collect(),
         conclusion: &diagnosis.conclusion,
+        next_suspects: diagnosis.next_suspects().take(MAX_NEXT).map(|it| &it.entity).collect(),
         also_considered: AlsoConsidered::of(diagnosis),
         narrative: &report.narrative,
         anomalies: &diagnosis.anomalies,

@@ -43,6 +43,7 @@ pub fn markdown(report: &Report) -> String {
     causes(&mut out, report);
     further_factors(&mut out, report);
     ranking(&mut out, report);
+    next_suspects(&mut out, report);
     timeline(&mut out, report);
     chain(&mut out, report);
     considered(&mut out, report);
@@ -250,6 +251,12 @@ fn ranking(out: &mut String, report: &Report) {
             s.change,
             s.label
         );
+    }
+}
+
+fn next_suspects(out: &mut String, report: &Report) {
+    if let Some(next) = words::next_suspects(&report.diagnosis) {
+        let _ = writeln!(out, "\n## If that is not it, look next at\n\n{}", text(&next));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::folded::{Hop, folded};
 use crate::narrative::Author;
 use crate::page::{DIM, PLAIN, Page, RED, YELLOW};
 use crate::report::Report;
-use crate::text::{head, more, notes, ranking, said, told, unusable};
+use crate::text::{head, more, next_suspects, notes, ranking, said, told, unusable};
 use crate::words;
 
 /// Findings shown for one cause.
@@ -44,6 +44,7 @@ pub fn short(report: &Report, width: Option<usize>) -> String {
             cause(&mut page, report, group);
         }
         spread(&mut page, report);
+        next_suspects(&mut page, report);
     } else {
         ranking(&mut page, report, CANDIDATES);
     }

@@ -36,6 +36,7 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
             cause(&mut page, report, group);
         }
         spread(&mut page, report);
+        next_suspects(&mut page, report);
     } else {
         ranking(&mut page, report, (MAX_CANDIDATES, usize::MAX));
     }
@@ -196,6 +197,14 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
         }
     }
     more(page, candidates.len(), most, "candidates");
+}
+
+/// Whom to look at next, should the causes that are named not be it.
+pub(crate) fn next_suspects(page: &mut Page, report: &Report) {
+    if let Some(next) = words::next_suspects(&report.diagnosis) {
+        page.title("IF THAT IS NOT IT, LOOK NEXT AT");
+        page.line("  ", PLAIN, &clean(&next));
+    }
 }
 
 fn considered(page: &mut Page, report: &Report) {

@@ -111,6 +111,9 @@ pub fn query(source: &str, query: &str) -> String {
     if query.starts_with(source) { query.to_owned() } else { format!("{source}: {query}") }
 }
 
+/// Entities told that should be looked at next.
+const MAX_NEXT: usize = 3;
+
 /// What a label says of its entity: `is a symptom`.
 pub fn said_of(label: Label) -> &'static str {
     match label {
@@ -131,6 +134,14 @@ pub fn no_candidates(diagnosis: &Diagnosis) -> String {
             format!("There is no candidate: all {judged} entities that were judged are healthy.")
         }
     }
+}
+
+/// Whom to look at next, should the causes that are named not be it: the first few, each with what was decided.
+pub fn next_suspects(diagnosis: &Diagnosis) -> Option<String> {
+    let next = diagnosis.next_suspects().take(MAX_NEXT);
+    let next: Vec<String> =
+        next.map(|ranked| format!("{} ({})", ranked.entity, ranked.label)).collect();
+    (!next.is_empty()).then(|| next.join(", "))
 }
 
 /// What a group of the frontier is called: those that the smallest cover can do without are not

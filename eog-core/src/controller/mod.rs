@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::belief::{Belief, ClaimEdge, Message};
 use crate::budget::{BudgetKind, Spent};
 use crate::contract::packet::Notice;
-use crate::diagnosis::conclude::{Conclusion, conclude};
+use crate::diagnosis::conclude::{Conclusion, conclude, rank};
 use crate::diagnosis::{Diagnosis, Standing};
 use crate::digest::Digest;
 use crate::ids::EntityId;
@@ -292,6 +292,7 @@ impl Controller {
                 anomalies: self.anomalies(),
                 beliefs: beliefs.collect(),
                 conclusion: self.conclusion(),
+                ranking: rank(&self.state),
                 waiting: self.active.iter().count(),
                 spent: self.spent,
                 stop: self.stop(),

@@ -400,6 +400,11 @@ impl std::fmt::Display for Doubt {
     }
 }
 
+/// Everyone who was judged, by what speaks for each.
+pub(crate) fn rank(state: &State) -> Vec<Ranked> {
+    ranking::rank(state, &claims::ClaimGraph::new(state))
+}
+
 pub(crate) fn conclude(state: &State) -> Conclusion {
     let graph = claims::ClaimGraph::new(state);
     let standings = Standings::of(state);

@@ -58,6 +58,9 @@ pub struct Diagnosis {
     pub policy: Option<String>,
     /// Causes with their confidence and doubts, what they cover, and what nothing explains.
     pub conclusion: Conclusion,
+    /// Everyone who was judged, best first, also where an origin was found: by what speaks for each, without
+    /// those of whom a person says that they are not the cause.
+    pub ranking: Vec<Ranked>,
     /// Every change on record that was in time and in reach of an anomaly and is not named, with why.
     pub considered: Vec<ConsideredChange>,
     /// Every entity whose evidence was severe and that is not named, by name.
@@ -121,6 +124,7 @@ pub(crate) struct Standing<'s> {
     pub(crate) anomalies: &'s [Anomaly],
     pub(crate) beliefs: BTreeMap<EntityId, Belief>,
     pub(crate) conclusion: Conclusion,
+    pub(crate) ranking: Vec<Ranked>,
     pub(crate) waiting: usize,
     pub(crate) spent: Spent,
     pub(crate) stop: Option<StopReason>,
@@ -132,7 +136,8 @@ impl Diagnosis {
         let Some(opening) = ledger.opening() else {
             unreachable!("every machine opens its ledger with its case")
         };
-        let Standing { topology, anomalies, beliefs, conclusion, waiting, spent, stop } = standing;
+        let Standing { topology, anomalies, beliefs, conclusion, ranking, waiting, spent, stop } =
+            standing;
         let claims = live_claims(&beliefs);
         let mut diagnosis = Self {
             window: opening.case.window,
@@ -142,6 +147,7 @@ impl Diagnosis {
             policy: opening.policy.map(str::to_owned),
             causal: causal_claims(&conclusion, &claims),
             conclusion,
+            ranking,
             considered: Vec::new(),
             unnamed: Vec::new(),
             alternatives: BTreeMap::new(),
@@ -211,6 +217,17 @@ impl Diagnosis {
     /// healthy. Empty where an origin was found.
     pub fn candidates(&self) -> impl Iterator<Item = &Ranked> {
         self.conclusion.ranking.iter().filter(|ranked| ranked.label != Label::Healthy)
+    }
+
+    /// Whom to look at next, should the causes that are named not be it, best first: who was judged, is in no group of
+    /// the frontier, and was not found healthy. Empty where nothing is named; then there are
+    /// [`candidates`](Self::candidates).
+    pub fn next_suspects(&self) -> impl Iterator<Item = &Ranked> {
+        let is_named = |ranked: &&Ranked| {
+            self.conclusion.frontier.iter().any(|group| group.origins.contains(&ranked.entity))
+        };
+        let judged = self.ranking.iter().filter(|_| self.is_diagnosed());
+        judged.filter(move |ranked| ranked.label != Label::Healthy && !is_named(ranked))
     }
 
     /// The groups of the frontier that explain nothing.

@@ -9,7 +9,7 @@ use crate::checks::check;
 use crate::contract::Failure;
 use crate::contract::packet::{CandidateScore, Decision, LocalContext, Route};
 use crate::controller::config::{Checks, Config};
-use crate::diagnosis::conclude::{Conclusion, conclude};
+use crate::diagnosis::conclude::{Conclusion, conclude, rank};
 use crate::diagnosis::{Diagnosis, Standing};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::Case;
@@ -188,6 +188,7 @@ impl Judgements {
                 anomalies: &self.state.anomalies,
                 beliefs,
                 conclusion: self.conclusion(),
+                ranking: rank(&self.state),
                 waiting,
                 spent,
                 stop,

@@ -88,7 +88,8 @@ impl Attribution<'_> {
         let all: f64 = rises.iter().map(|(_, rise)| rise.more()).sum();
         let (taker, takers) = rises.into_iter().max_by(|a, b| a.1.more().total_cmp(&b.1.more()))?;
         let part = takers.more() / all;
-        let is_taken = takers.now >= NEARLY_FULL && part >= MAJORITY && self.by_itself(taker, &takers);
+        let is_taken =
+            takers.now >= NEARLY_FULL && part >= MAJORITY && self.by_itself(taker, &takers);
         is_taken.then(|| Crowding { host: name.clone(), hosts, taker: taker.clone(), takers, part })
     }
 

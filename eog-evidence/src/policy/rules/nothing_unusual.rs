@@ -59,7 +59,8 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
 /// It tells those apart of whom nothing better is known.
 fn score(facts: &Facts<'_>) -> u16 {
     let measured = facts.findings().iter().filter(|finding| {
-        let is_harm = matches!(finding.signal, Signal::Latency | Signal::Errors | Signal::Saturation);
+        let is_harm =
+            matches!(finding.signal, Signal::Latency | Signal::Errors | Signal::Saturation);
         is_harm && finding.kind != EvidenceKind::Note && role(finding) != Some(PeerRole::Callee)
     });
     let more = measured.filter_map(|finding| {
