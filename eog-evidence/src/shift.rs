@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use crate::onsets::level_onset;
 use crate::series::{MIN_BASELINE, Parts, Periods, Series};
 use crate::signs::NEARLY_FULL;
-use crate::stats::{MAD_TO_SIGMA, deviation, median, quantile, rates_differ};
+use crate::stats::{MAD_TO_SIGMA, deviation, mean, median, quantile, rates_differ};
 use crate::text::{rounded, shorten};
 
 /// A point deviates when it is beyond chance, and by this share of the baseline.
@@ -125,8 +125,14 @@ impl Shift {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn find_shift(points: &[(Timestamp, f64)], unit: &str, periods: &Periods) -> Option<Shift> {
-    let Parts { baseline, incident } = periods.cut(points)?;
-    let Usual { centre, spread, limit } = Usual::of(&baseline, unit)?;
+    let parts = periods.cut(points)?;
+    let usual = Usual::of(&parts.baseline, unit)?;
+    shift_from(usual, &parts)
+}
+
+fn shift_from(usual: Usual, parts: &Parts) -> Option<Shift> {
+    let Usual { centre, spread, limit } = usual;
+    let incident = &parts.incident;
     let side = |value: f64| {
         let distance = value - centre;
         if distance.abs() <= limit {
@@ -156,11 +162,12 @@ pub fn find_shift(points: &[(Timestamp, f64)], unit: &str, periods: &Periods) ->
 /// The shift of a series, as [`find_shift`] tells it. Where requests or failures are counted, the counts must also
 /// differ by more than the chance of counting ([`rates_differ`]): of what comes seldom, two in a row are no shift.
 pub fn shift_of(series: &Series, periods: &Periods) -> Option<Shift> {
-    let shift = find_shift(&series.points, &series.unit, periods)?;
     if !is_counted(series) {
-        return Some(shift);
+        return find_shift(&series.points, &series.unit, periods);
     }
-    let before = periods.cut(&series.points)?.baseline;
+    let parts = periods.cut(&series.points)?;
+    let shift = shift_from(Usual::of_counts(&parts.baseline)?, &parts)?;
+    let before = parts.baseline;
     let count = |points: &[(Timestamp, f64)]| {
         (points.iter().map(|(_, count)| count).sum::<f64>(), points.len() as f64)
     };
@@ -197,6 +204,15 @@ impl Usual {
         let sigmas = quantile(baseline.len() as f64 - 1.0);
         let limit = (sigmas * spread).max(MIN_RELATIVE * centre.abs()).max(step(unit));
         Some(Self { centre, spread, limit })
+    }
+
+    /// The same for counts, which spread by chance at least as the law of Poisson says.
+    fn of_counts(baseline: &[(Timestamp, f64)]) -> Option<Self> {
+        let usual = Self::of(baseline, "")?;
+        let counts: Vec<f64> = baseline.iter().map(|(_, count)| *count).collect();
+        let spread = usual.spread.max(mean(&counts).sqrt());
+        let limit = usual.limit.max(quantile(counts.len() as f64 - 1.0) * spread);
+        Some(Self { spread, limit, ..usual })
     }
 }
 
