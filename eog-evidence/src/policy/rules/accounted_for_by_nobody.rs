@@ -4,7 +4,7 @@ use eog_core::incident::Direction;
 use eog_core::{Decision, Label};
 
 use crate::policy::answer::{decide, propose as propose_neighbours, quote, rate};
-use crate::policy::books::{harms_of, own_part, score};
+use crate::policy::books::{MINOR, harms_of, own_part, score};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::facts::share_of;
@@ -12,7 +12,7 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "accounted for by nobody",
-    when: "a remainder",
+    when: "a remainder of at least a tenth",
     decides: "`origin` without a change; proposes at most two neighbours with a share",
     propose: |facts| {
         let rest = facts.remainders.first().map(|rest| share_of(rest));
@@ -25,7 +25,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
 /// neighbours are known, and they do not account for most of it: it is its own, and an origin that
 /// cites no change. Neighbours that account for a part are proposed: they may be further origins.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
-    let rest = *facts.remainders.first()?;
+    let rest = *facts.remainders.first().filter(|rest| share_of(rest) >= MINOR)?;
     let harms = harms_of(facts, rest.signal);
     let seen = harms.first().map_or_else(String::new, |harm| quote(harm));
     let summary = format!("accounted for by nobody: {seen}; {}", quote(rest));
