@@ -27,7 +27,7 @@ pub(super) struct Rise {
     pub(super) metric: String,
     pub(super) usual: f64,
     pub(super) now: f64,
-    onset: Onset,
+    pub(super) onset: Onset,
     /// The first sample with half of the rise, and its time.
     half_way: (Timestamp, f64),
 }
@@ -149,9 +149,9 @@ impl Rise {
         self.now - self.usual
     }
 
-    /// Whether both can have begun at the same time.
+    /// Whether one was under way when the other was: each from when it can have begun until it was half-way. What
+    /// comes and goes over the day may seem to begin long before.
     fn is_with(&self, other: &Self) -> bool {
-        self.onset.earliest() <= other.onset.latest()
-            && other.onset.earliest() <= self.onset.latest()
+        self.onset.earliest() <= other.half_way.0 && other.onset.earliest() <= self.half_way.0
     }
 }

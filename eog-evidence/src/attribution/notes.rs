@@ -589,7 +589,7 @@ pub(super) fn of_crowding(entity: &EntityId, one: &Crowding, time: EvidenceTime)
             percent(hosts.usual),
             percent(hosts.now)
         ),
-        onset: None,
+        onset: Some(takers.onset),
     })
 }
 

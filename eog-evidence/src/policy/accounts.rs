@@ -21,8 +21,11 @@ pub(super) fn complete(explanation: &mut Explanation, facts: &Facts<'_>) {
     decision.since = match decision.label {
         Label::Origin => {
             let sending = first_of(sent(decision, facts).filter_map(|load| load.onset));
+            let crowding = facts.crowding_out().filter(|note| cites(decision, note));
+            let taking = first_of(crowding.filter_map(|note| note.onset));
             condition_since(decision, facts)
                 .or(sending)
+                .or(taking)
                 .or_else(|| first_of(harm.into_iter().chain(holding())))
         }
         Label::Defer => harm.or_else(|| condition_since(decision, facts)),
@@ -73,7 +76,11 @@ fn condition_since(decision: &Decision, facts: &Facts<'_>) -> Option<Onset> {
 
 /// The load that an origin cites, where it sends that to others.
 fn sent<'a>(decision: &Decision, facts: &Facts<'a>) -> impl Iterator<Item = &'a Finding> {
-    facts.more_sent().filter(|sent| decision.evidence.contains(sent.id()))
+    facts.more_sent().filter(|sent| cites(decision, sent))
+}
+
+fn cites(decision: &Decision, finding: &Finding) -> bool {
+    decision.evidence.contains(finding.id())
 }
 
 /// Since when the cause of a claim is known to be there: by its own word, else by the change on
