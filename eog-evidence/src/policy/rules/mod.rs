@@ -7,7 +7,7 @@ mod cause_not_found;
 mod changed_next_door;
 mod changed_upstream;
 mod crowded;
-mod crowds_out;
+pub(super) mod crowds_out;
 mod degraded_upstream;
 mod demand_enters_here;
 mod demand_from_outside;

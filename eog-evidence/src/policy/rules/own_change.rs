@@ -12,11 +12,15 @@ use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::{Facts, begins_after};
 use crate::policy::load::claim_exhausted_callees;
 use crate::policy::rule::Rule;
+use crate::policy::rules::{crowds_out, own_failure};
 use crate::policy::times::{Delay, first_of, made, surely_before};
 use crate::signs::is_executed_experiment;
 
 /// At most this many own changes are cited.
 const MAX_CHANGES: usize = 3;
+
+/// Rules that find what an entity does by itself, whatever was changed elsewhere.
+const BY_ITSELF: [&str; 2] = [crowds_out::RULE.name, own_failure::RULE.name];
 
 /// Why a change is doubted where somebody upstream does worse.
 const NOT_AT_ONCE: &str = "the harm did not follow the change at once";
@@ -113,6 +117,14 @@ impl<'a> Backed<'a> {
         // The next hop suffers from something that was there before.
         let passed_by = |impact: &&&Finding| {
             let next = impact.peer.as_ref().and_then(|peer| facts.message(&peer.entity));
+            // What it does by itself is not owed to somebody else's change.
+            let by_itself = next.is_some_and(|belief| {
+                belief.label == Label::Origin
+                    && belief.rule.as_deref().is_some_and(|rule| BY_ITSELF.contains(&rule))
+            });
+            if by_itself {
+                return true;
+            }
             let since = next.filter(|belief| belief.label == Label::Symptom);
             let since = since.and_then(|belief| belief.since);
             since.is_some_and(|since| surely_before(&since, &made))
