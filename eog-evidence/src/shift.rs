@@ -127,11 +127,11 @@ impl Shift {
 pub fn find_shift(points: &[(Timestamp, f64)], unit: &str, periods: &Periods) -> Option<Shift> {
     let parts = periods.cut(points)?;
     let usual = Usual::of(&parts.baseline, unit)?;
-    shift_from(usual, &parts)
+    shift_from(&usual, &parts)
 }
 
-fn shift_from(usual: Usual, parts: &Parts) -> Option<Shift> {
-    let Usual { centre, spread, limit } = usual;
+fn shift_from(usual: &Usual, parts: &Parts) -> Option<Shift> {
+    let &Usual { centre, spread, limit } = usual;
     let incident = &parts.incident;
     let side = |value: f64| {
         let distance = value - centre;
@@ -166,7 +166,7 @@ pub fn shift_of(series: &Series, periods: &Periods) -> Option<Shift> {
         return find_shift(&series.points, &series.unit, periods);
     }
     let parts = periods.cut(&series.points)?;
-    let shift = shift_from(Usual::of_counts(&parts.baseline)?, &parts)?;
+    let shift = shift_from(&Usual::of_counts(&parts.baseline)?, &parts)?;
     let before = parts.baseline;
     let count = |points: &[(Timestamp, f64)]| {
         (points.iter().map(|(_, count)| count).sum::<f64>(), points.len() as f64)

@@ -84,7 +84,7 @@ impl Attribution<'_> {
             for callee in called {
                 let Entry::Vacant(slot) = reached.entry(callee) else { continue };
                 let Some(name) = self.ways.name(callee) else { continue };
-                let Some((shift, onset, asked)) = self.asked_more(name) else { continue };
+                let Some((shift, onset, asked)) = self.asked_more(name, by) else { continue };
                 let is_earlier = matches!((onset, from.onset), (Some(own), Some(from)) if !from.can_precede(&own));
                 if !is_earlier {
                     slot.insert(Demand { by: by.clone(), asked, shift, ..from.clone() });
@@ -135,19 +135,9 @@ impl Attribution<'_> {
 
     /// What a source sends more than usual to an entity.
     fn enters(&self, source: &EntityId, entity: &EntityId) -> Option<Demand> {
-        let of_pair = |measured: &EntityId, peer: &EntityId, role: PeerRole| {
-            let named = |series: &&Series| {
-                let other = series.peer.as_ref();
-                series.signal == Signal::Traffic
-                    && other.is_some_and(|other| other.entity == *peer && other.role == role)
-            };
-            longest((self.measured)(measured)?.series.into_iter().filter(named))
-        };
-        let sent = of_pair(entity, source, PeerRole::Caller)
-            .or_else(|| of_pair(source, entity, PeerRole::Callee))
-            .or_else(|| {
-                self.own(entity, Signal::Traffic).filter(|_| self.is_asked_by_one(entity))
-            })?;
+        let sent = self.asked_by(source, entity).or_else(|| {
+            self.own(entity, Signal::Traffic).filter(|_| self.is_asked_by_one(entity))
+        })?;
         let (shift, onset, times) = self.more(sent)?;
         if self.may_be_tried_again(entity, sent, &shift, onset) {
             return None;
@@ -156,9 +146,22 @@ impl Attribution<'_> {
         Some(Demand { source, by, sent: times, asked: times, onset, shift })
     }
 
-    /// How much more than usual is asked of an entity.
-    fn asked_more(&self, entity: &EntityId) -> Option<(Shift, Option<Onset>, f64)> {
-        self.more(self.own(entity, Signal::Traffic)?)
+    /// What one entity asks of another, as either of them measured.
+    fn asked_by(&self, from: &EntityId, to: &EntityId) -> Option<&Series> {
+        let of_pair = |measured: &EntityId, peer: &EntityId, role: PeerRole| {
+            let named = |series: &&Series| {
+                let other = series.peer.as_ref();
+                series.signal == Signal::Traffic
+                    && other.is_some_and(|other| other.entity == *peer && other.role == role)
+            };
+            longest((self.measured)(measured)?.series.into_iter().filter(named))
+        };
+        of_pair(to, from, PeerRole::Caller).or_else(|| of_pair(from, to, PeerRole::Callee))
+    }
+
+    /// How much more than usual is asked of an entity: by all, or, where it does not measure that, by one.
+    fn asked_more(&self, entity: &EntityId, by: &EntityId) -> Option<(Shift, Option<Onset>, f64)> {
+        self.more(self.own(entity, Signal::Traffic).or_else(|| self.asked_by(by, entity))?)
     }
 
     /// Whether there is one caller: what is asked of the entity is what that sends.
