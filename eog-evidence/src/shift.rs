@@ -451,6 +451,20 @@ mod tests {
     }
 
     #[test]
+    fn a_shift_of_counts_begins_beyond_the_chance_of_counting() {
+        let periods = Periods::new(Window::new(at(20), at(40)).unwrap());
+        let begins = |unit: &str| {
+            // None or one a minute, then one by chance, then many.
+            let before = (0..20).map(|minute| f64::from(u8::from(minute % 3 == 0)));
+            let values: Vec<f64> = before.chain([1.0, 1.0, 7.0, 18.0, 31.0]).collect();
+            let failures = Series { signal: Signal::Errors, ..series(unit, &values) };
+            shift_of(&failures, &periods).unwrap().onset()
+        };
+        assert_eq!(begins("requests"), at(22));
+        assert_eq!(begins("1/min"), at(20), "of rates nothing is known of the chance");
+    }
+
+    #[test]
     fn a_short_baseline_tells_its_spread_badly() {
         let noise = [100.0, 104.0, 96.0, 102.0, 99.0, 101.0];
         let shifts = |count: usize, now: f64| {

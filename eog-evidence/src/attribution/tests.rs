@@ -689,8 +689,9 @@ struct Node {
     /// What the node uses in the end of a tenth before, and what each guest does.
     node: f64,
     guests: [f64; 3],
-    /// How many times its usual requests the first guest has.
+    /// How many times its usual requests the first guest has, and from which step on.
     asked: f64,
+    asked_from: usize,
     /// The step at which the first guest begins to use more.
     from: usize,
     metric: &'static str,
@@ -698,11 +699,14 @@ struct Node {
 
 impl Node {
     fn crowded() -> Self {
-        Self { node: 0.95, guests: [0.9, 0.15, 0.15], asked: 1.0, from: 4, metric: "cpu" }
+        let guests = [0.9, 0.15, 0.15];
+        Self { node: 0.95, guests, asked: 1.0, asked_from: 4, from: 4, metric: "cpu" }
     }
 
-    /// The note at the node and at each guest: who, and which part in percent.
+    /// The note at the node and at each guest: who, and which part in percent. Each says since when the guest takes it up.
     fn notes(&self) -> [Option<(String, i64)>; 3] {
+        let mut requests = [100.0; 10];
+        requests[self.asked_from..].fill(100.0 * self.asked);
         let mut world = World::default()
             .calls("web>two")
             .influences("node>one")
@@ -711,7 +715,7 @@ impl Node {
             .alert("web", Signal::Latency, 15)
             .latency("web", 100.0, 180.0)
             .latency("two", 10.0, 90.0)
-            .measured("one", Signal::Traffic, 100.0, shifted(100.0, 100.0 * self.asked));
+            .measured("one", Signal::Traffic, 100.0, requests);
         let uses = |world: World, entity: &str, metric: &str, after: f64, from: usize| {
             let mut values = [0.1; 10];
             values[from..].fill(after);
@@ -734,6 +738,7 @@ impl Node {
             });
             let note = notes.next()?;
             assert_eq!(notes.next(), None, "{entity}");
+            assert!(note.onset.is_some(), "{entity}");
             let peer = note.peer.as_ref()?;
             let role =
                 if entity == "node" { PeerRole::Mentioned } else { PeerRole::NextDownstream };
@@ -753,6 +758,13 @@ fn of_all_that_rest_on_a_full_node_the_one_that_takes_it_up_is_told() {
 }
 
 #[test]
+fn requests_that_come_after_a_node_was_taken_up_are_its_effect() {
+    // Whoever has no answer asks again.
+    let told = Node { asked: 8.0, asked_from: 5, ..Node::crowded() }.notes();
+    assert_eq!(told, [Some(("one".into(), 89)), Some(("node".into(), 89)), None]);
+}
+
+#[test]
 fn nobody_takes_up_a_node() {
     let nobody = |node: Node, why: &str| assert_eq!(node.notes(), [None, None, None], "{why}");
     assert!(Node { node: 0.65, ..Node::crowded() }.notes()[0].is_some(), "one of its processors");
@@ -760,5 +772,6 @@ fn nobody_takes_up_a_node() {
     nobody(Node { guests: [0.9, 0.9, 0.9], ..Node::crowded() }, "that all take more of");
     nobody(Node { guests: [0.6, 0.15, 0.15], ..Node::crowded() }, "who does not use nearly all");
     nobody(Node { asked: 8.0, ..Node::crowded() }, "who is asked for as much more");
+    nobody(Node { asked: 5.5, ..Node::crowded() }, "who is asked for most of what it uses more");
     nobody(Node { from: 8, ..Node::crowded() }, "before it does so");
 }

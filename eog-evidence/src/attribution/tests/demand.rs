@@ -43,6 +43,22 @@ fn what_users_send_more_is_told_to_whom_it_reaches() {
 }
 
 #[test]
+fn who_measures_no_requests_is_asked_by_what_its_caller_measures() {
+    let calls = |more: f64| {
+        let mut world = shop(300.0, 0.95)
+            .calls("web>partner")
+            .measured("web", Signal::Traffic, 100.0, shifted(100.0, more))
+            .latency("partner", 10.0, 50.0);
+        let web = world.series.get_mut(&id("web")).unwrap();
+        web.last_mut().unwrap().peer = Some(Peer { entity: id("partner"), role: PeerRole::Callee });
+        demand(&world, "partner")
+    };
+    let told = "users sends 3 times as many requests as usual; by web that reaches partner, which is asked 3 times as often";
+    assert_eq!(calls(300.0).as_deref(), Some(told));
+    assert_eq!(calls(100.0), None);
+}
+
+#[test]
 fn a_little_more_and_what_is_borne_easily_explain_nothing() {
     assert_eq!(demand(&shop(140.0, 0.95), "web"), None, "less than half more");
     assert_eq!(demand(&shop(300.0, 0.5), "web"), None, "nothing is nearly full");

@@ -204,6 +204,12 @@ fn who_takes_up_what_others_need_is_named_however_well_it_does() {
             "healthy, no part in it",
         ),
         (
+            "nothing is left to it",
+            vec![late(), rest(Signal::Latency, 9)],
+            vec![],
+            "symptom, cause not found",
+        ),
+        (
             "a share of lost time is no resource",
             vec![late(), rest(Signal::Latency, 90)],
             vec![],
