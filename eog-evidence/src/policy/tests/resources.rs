@@ -207,7 +207,7 @@ fn who_takes_up_what_others_need_is_named_however_well_it_does() {
             "nothing is left to it",
             vec![late(), rest(Signal::Latency, 9)],
             vec![],
-            "symptom, cause not found",
+            "symptom, cause not found ?callee",
         ),
         (
             "a share of lost time is no resource",
