@@ -9,7 +9,7 @@ use std::fmt::Display;
 
 use eog_core::belief::ClaimEdge;
 use eog_core::controller::ChangeCause;
-use eog_core::diagnosis::{ConsideredChange, OriginGroup, RuledOut, Unnamed};
+use eog_core::diagnosis::{Confidence, ConsideredChange, OriginGroup, RuledOut, Unnamed};
 use eog_core::evidence::{EvidenceTime, Verdict};
 use eog_core::incident::{RecordedChange, Unusable};
 use eog_core::ledger::Refusal;
@@ -136,9 +136,11 @@ pub fn no_candidates(diagnosis: &Diagnosis) -> String {
     }
 }
 
-/// Whom to look at next, should the causes that are named not be it: the first few, each with what was decided.
+/// Whom to look at next, should the causes that are named not be it: the first few, each with what was decided. Nothing
+/// where all that is needed is confirmed.
 pub fn next_suspects(diagnosis: &Diagnosis) -> Option<String> {
-    let next = diagnosis.next_suspects().take(MAX_NEXT);
+    let is_open = diagnosis.conclusion.confidence != Confidence::Confirmed;
+    let next = diagnosis.next_suspects().filter(|_| is_open).take(MAX_NEXT);
     let next: Vec<String> =
         next.map(|ranked| format!("{} ({})", ranked.entity, ranked.label)).collect();
     (!next.is_empty()).then(|| next.join(", "))
