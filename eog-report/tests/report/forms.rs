@@ -2,7 +2,7 @@
 
 use eog_core::{Config, EvidenceKind, StopReason};
 use eog_report::page::plain;
-use eog_report::{Report, markdown, short, text};
+use eog_report::{Report, json, markdown, short, text};
 use eog_testkit::{
     MemoryContext, alert, case, finding, origin, policy_fn, run, seeded, symptom_of, topology,
 };
@@ -68,6 +68,32 @@ fn half_a_minute_is_enough_for_the_short_form() {
         assert!(page.contains(part), "{page}");
     }
     assert!(!page.contains("chg-"), "queries and ids are for the whole report: {page}");
+}
+
+#[test]
+fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
+    let contract = MemoryContext::default()
+        .with(finding("db").at("10:04").excerpt("no space left"))
+        .with(finding("api").at("10:05").excerpt("calls to db fail"))
+        .with(finding("web").at("10:06").excerpt("5 % of requests fail"));
+    let policy = policy_fn(|packet| match packet.entity.as_str() {
+        "web" => symptom_of(packet, "api"),
+        "api" => symptom_of(packet, "db"),
+        _ => origin(packet),
+    });
+    let topology = topology("web calls api; api calls db");
+    let case = case(topology, [alert("web", "Errors", "10:05")]);
+    let report =
+        Report::new("likely", run(Config::default(), case, &contract, &policy).diagnosis());
+    let next = "api (symptom), web (symptom)";
+    for page in [short(&report, None), text(&report, None)] {
+        let page = plain(&page);
+        assert!(page.contains(&format!("IF THAT IS NOT IT, LOOK NEXT AT\n  {next}\n")), "{page}");
+    }
+    let page = markdown(&report);
+    assert!(page.contains(&format!("## If that is not it, look next at\n\n{next}\n")), "{page}");
+    let result: serde_json::Value = serde_json::from_str(&json(&report)).unwrap();
+    assert_eq!(result["next_suspects"], serde_json::json!(["api", "web"]));
 }
 
 /// The cause reaches the alert through three of which nothing was measured.
