@@ -31,7 +31,7 @@ pub(crate) struct Sections {
     causes: Vec<Cause>,
     ranking: Vec<Suspect>,
     /// Whom to look at next, should the causes that are named not be it.
-    next: Option<String>,
+    next: Vec<String>,
     /// Why the ranking is empty although no origin was found.
     no_candidates: String,
     charts_note: String,
@@ -133,7 +133,7 @@ pub(crate) fn sections(
         told: told(report),
         causes: diagnosis.causes().map(|group| cause(report, group, findings)).collect(),
         ranking: ranking(diagnosis),
-        next: words::next_suspects(diagnosis).map(|next| shown(&next)),
+        next: words::next_suspects(diagnosis).iter().map(|next| shown(next)).collect(),
         no_candidates: no_candidates(diagnosis),
         charts_note: charts_note(charts),
         has_charts: matches!(charts, Charts::Read { charts, .. } if !charts.is_empty()),

@@ -255,8 +255,11 @@ fn ranking(out: &mut String, report: &Report) {
 }
 
 fn next_suspects(out: &mut String, report: &Report) {
-    if let Some(next) = words::next_suspects(&report.diagnosis) {
-        let _ = writeln!(out, "\n## If that is not it, look next at\n\n{}", text(&next));
+    for (place, next) in words::next_suspects(&report.diagnosis).iter().enumerate() {
+        if place == 0 {
+            let _ = writeln!(out, "\n## If that is not it, look next at\n");
+        }
+        let _ = writeln!(out, "{}. {}", place + 1, text(next));
     }
 }
 

@@ -44,11 +44,11 @@ pub fn short(report: &Report, width: Option<usize>) -> String {
             cause(&mut page, report, group);
         }
         spread(&mut page, report);
-        next_suspects(&mut page, report);
     } else {
         ranking(&mut page, report, CANDIDATES);
     }
     against(&mut page, report);
+    next_suspects(&mut page, report);
     considered(&mut page, report);
     notes(&mut page, report, (MAX_NOTES, MAX_WORDS));
     page.title("");

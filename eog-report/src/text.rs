@@ -36,10 +36,10 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
             cause(&mut page, report, group);
         }
         spread(&mut page, report);
-        next_suspects(&mut page, report);
     } else {
         ranking(&mut page, report, (MAX_CANDIDATES, usize::MAX));
     }
+    next_suspects(&mut page, report);
     considered(&mut page, report);
     unlinked(&mut page, report);
     alerts(&mut page, report);
@@ -201,9 +201,11 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
 
 /// Whom to look at next, should the causes that are named not be it.
 pub(crate) fn next_suspects(page: &mut Page, report: &Report) {
-    if let Some(next) = words::next_suspects(&report.diagnosis) {
-        page.title("IF THAT IS NOT IT, LOOK NEXT AT");
-        page.line("  ", PLAIN, &clean(&next));
+    for (place, next) in words::next_suspects(&report.diagnosis).iter().enumerate() {
+        if place == 0 {
+            page.title("IF THAT IS NOT IT, LOOK NEXT AT");
+        }
+        page.line(&format!("  {}. ", place + 1), PLAIN, next);
     }
 }
 

@@ -18,6 +18,8 @@ use eog_core::{
     Window,
 };
 
+use crate::clean::clean_to;
+
 pub use self::fork::fork;
 
 /// `1 alert`, `2 alerts`.
@@ -111,8 +113,9 @@ pub fn query(source: &str, query: &str) -> String {
     if query.starts_with(source) { query.to_owned() } else { format!("{source}: {query}") }
 }
 
-/// Entities told that should be looked at next.
-const MAX_NEXT: usize = 3;
+/// Entities told that should be looked at next, and characters of each.
+const MAX_NEXT: usize = 5;
+const MAX_SUSPECT: usize = 140;
 
 /// What a label says of its entity: `is a symptom`.
 pub fn said_of(label: Label) -> &'static str {
@@ -136,14 +139,16 @@ pub fn no_candidates(diagnosis: &Diagnosis) -> String {
     }
 }
 
-/// Whom to look at next, should the causes that are named not be it: the first few, each with what was decided. Nothing
-/// where all that is needed is confirmed.
-pub fn next_suspects(diagnosis: &Diagnosis) -> Option<String> {
+/// Whom to look at next, should the causes that are named not be it: the first few, each with what was found. Nothing where
+/// all that is needed is confirmed.
+pub fn next_suspects(diagnosis: &Diagnosis) -> Vec<String> {
     let is_open = diagnosis.conclusion.confidence != Confidence::Confirmed;
     let next = diagnosis.next_suspects().filter(|_| is_open).take(MAX_NEXT);
-    let next: Vec<String> =
-        next.map(|ranked| format!("{} ({})", ranked.entity, ranked.label)).collect();
-    (!next.is_empty()).then(|| next.join(", "))
+    let told = next.filter_map(|ranked| {
+        let belief = diagnosis.belief(&ranked.entity)?;
+        Some(clean_to(&format!("{}: {}", ranked.entity, belief.summary), MAX_SUSPECT))
+    });
+    told.collect()
 }
 
 /// What a group of the frontier is called: those that the smallest cover can do without are not

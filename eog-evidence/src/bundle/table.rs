@@ -71,8 +71,13 @@ pub(super) fn read_rows(
             return Err(BundleError::TooManyRows { file: path.to_owned(), limit: MAX_ROWS });
         }
         let line = reader.get_mut().line_at(record.position().map_or(0, csv::Position::byte));
-        let checked = check(&record, header.len());
-        match checked.and_then(|()| take(&Row { record: &record, places: &places })) {
+        if let Err(fault) = check(&record, header.len()) {
+            let taken_in = lines_within(&record);
+            tally.unusable(&fault.taking_in(taken_in).at(line));
+            tally.lost(taken_in);
+            continue;
+        }
+        match take(&Row { record: &record, places: &places }) {
             Ok(()) => tally.usable(),
             Err(fault) => tally.unusable(&fault.at(line)),
         }
@@ -102,6 +107,12 @@ impl Tally {
             // It quotes what stands there.
             self.listed.push(mask_text(why));
         }
+    }
+
+    /// Counts lines that cannot be used as the records that they may have been.
+    fn lost(&mut self, lines: u64) {
+        self.records += lines;
+        self.unusable += lines;
     }
 
     pub(super) fn tell(self, file: &str, complaints: &mut Complaints) {
@@ -135,6 +146,19 @@ impl Fault {
     /// What is wrong in a column.
     pub(super) fn of_column(column: &'static str, reason: impl Into<String>) -> Self {
         Self { column: Some(column), reason: reason.into() }
+    }
+
+    /// The same of a row that takes in so many lines after its own.
+    fn taking_in(self, lines: u64) -> Self {
+        if lines == 0 {
+            return self;
+        }
+        let after = counted(usize::try_from(lines).unwrap_or(usize::MAX), "line");
+        let reason = format!(
+            "{}; a quote that is opened there takes in {after} after it: close it, or double it where it is meant",
+            self.reason
+        );
+        Self { reason, ..self }
     }
 
     /// The reason with its place.
@@ -223,6 +247,12 @@ fn other_delimiter(header: &ByteRecord) -> Option<&'static str> {
     let [only] = header.iter().collect::<Vec<_>>()[..] else { return None };
     let signs = [(b';', "semicolons"), (b'\t', "tabs"), (b'|', "vertical bars")];
     signs.into_iter().find(|(sign, _)| only.contains(sign)).map(|(_, name)| name)
+}
+
+/// How many lines after its first a record takes in: within quotes. The end of the last one is not the beginning of another.
+fn lines_within(record: &ByteRecord) -> u64 {
+    let bytes = record.as_slice().strip_suffix(b"\n").unwrap_or(record.as_slice());
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 fn check(record: &ByteRecord, width: usize) -> Result<(), Fault> {
