@@ -22,6 +22,11 @@ use crate::clean::clean_to;
 
 pub use self::fork::fork;
 
+/// Entities told that should be looked at next.
+const MAX_NEXT: usize = 5;
+/// Characters of what was found of each.
+const MAX_SUSPECT: usize = 140;
+
 /// `1 alert`, `2 alerts`.
 ///
 /// ```
@@ -112,10 +117,6 @@ pub fn finding(finding: &Finding) -> String {
 pub fn query(source: &str, query: &str) -> String {
     if query.starts_with(source) { query.to_owned() } else { format!("{source}: {query}") }
 }
-
-/// Entities told that should be looked at next, and characters of each.
-const MAX_NEXT: usize = 5;
-const MAX_SUSPECT: usize = 140;
 
 /// What a label says of its entity: `is a symptom`.
 pub fn said_of(label: Label) -> &'static str {

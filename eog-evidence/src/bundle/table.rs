@@ -91,6 +91,8 @@ pub(super) fn read_rows(
 pub(super) struct Tally {
     records: u64,
     unusable: u64,
+    /// Those of the unusable that another one took in, and whose reason tells of them.
+    taken_in: u64,
     listed: Vec<String>,
 }
 
@@ -113,13 +115,15 @@ impl Tally {
     fn lost(&mut self, lines: u64) {
         self.records += lines;
         self.unusable += lines;
+        self.taken_in += lines;
     }
 
     pub(super) fn tell(self, file: &str, complaints: &mut Complaints) {
-        let Self { records, unusable, listed } = self;
+        let Self { records, unusable, taken_in, listed } = self;
         let Some(first) = listed.first().cloned() else { return };
         let count = usize::try_from(unusable).unwrap_or(usize::MAX);
-        let more = if count > listed.len() { "; …" } else { "" };
+        let is_all = unusable - taken_in <= listed.len() as u64;
+        let more = if is_all { "" } else { "; …" };
         let (rows, listed) = (counted(count, "row"), listed.join("; "));
         complaints.warnings.push(format!("{file}: {rows} skipped: {listed}{more}"));
         complaints.unusable.push(Unusable {

@@ -463,3 +463,18 @@ fn a_median_as_ever_does_not_clear_whom_what_adds_up_accuses() {
         ),
     ]);
 }
+
+#[test]
+fn what_another_does_by_itself_is_not_owed_to_a_change_here() {
+    let said = |rule: &str| {
+        let mut message = says("caller", Origin, &[], &[Metric]);
+        message.belief.rule = Some(rule.to_owned());
+        let (_, decision) =
+            decide(vec![change(Configuration, 5), impact(5, 9, "caller")], vec![message]);
+        in_short(&decision)
+    };
+    assert_eq!(said("first in trouble"), "origin, own change me>caller");
+    for rule in ["crowds out", "own failure"] {
+        assert_eq!(said(rule), "defer, unexplaining change", "{rule}");
+    }
+}

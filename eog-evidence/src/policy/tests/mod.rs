@@ -9,6 +9,7 @@ use eog_core::{
     Message, Timestamp, Window,
 };
 
+mod as_usual;
 mod calls;
 mod felt;
 mod fit;
@@ -232,37 +233,6 @@ fn check_citations(case: &str, packet: &ContextPacket, decision: &Decision) {
 use EvidenceKind::{Change, Event, Log, Metric};
 use Label::{Healthy, Origin, Symptom};
 use Signal::{Configuration, Demand, Experiment, Restart};
-
-#[test]
-fn what_another_does_by_itself_is_not_owed_to_a_change_here() {
-    let said = |rule: &str| {
-        let mut message = says("caller", Origin, &[], &[Metric]);
-        message.belief.rule = Some(rule.to_owned());
-        let (_, decision) =
-            decide(vec![change(Configuration, 5), impact(5, 9, "caller")], vec![message]);
-        in_short(&decision)
-    };
-    assert_eq!(said("first in trouble"), "origin, own change me>caller");
-    for rule in ["crowds out", "own failure"] {
-        assert_eq!(said(rule), "defer, unexplaining change", "{rule}");
-    }
-}
-
-#[test]
-fn those_that_are_as_usual_are_told_apart_by_how_far_they_are_from_it() {
-    let score = |signal, observed: f64| {
-        let mut content = steady(signal);
-        let quantity = Quantity { observed, baseline: Some(100.0), unit: "ms".into() };
-        content.quantity = Some(quantity);
-        let (packet, decision) = decide(vec![content], vec![]);
-        assert_eq!(in_short(&decision), "healthy, nothing unusual");
-        decision.scores.iter().find(|one| one.entity == packet.entity).unwrap().score
-    };
-    assert_eq!(score(Signal::Latency, 130.0), 30);
-    assert_eq!(score(Signal::Latency, 900.0), 99, "below what is put off");
-    assert_eq!(score(Signal::Latency, 80.0), 0);
-    assert_eq!(score(Signal::Traffic, 130.0), 0, "more requests are no harm");
-}
 
 #[test]
 fn own_change() {
