@@ -137,8 +137,15 @@ fn where_a_search_ends_for_the_second_time() {
     let mut packet = packet("web").callee("db").finding(finding("web").build()).build();
     let belief = Belief::new(Label::Symptom, "its errors follow the database");
     packet.former = Some(FormerBelief { belief, heard: Vec::new() });
-    let look =
-        |reason, count| Some(Notice { reason, count, unexplained: Vec::new(), rivals: Vec::new() });
+    let look = |reason, count| {
+        Some(Notice {
+            reason,
+            count,
+            unexplained: Vec::new(),
+            rivals: Vec::new(),
+            others: Vec::new(),
+        })
+    };
     packet.notice = look(NoticeReason::DeadEnd, 1);
     assert_eq!(decided(&packet), ASKED, "it is put once");
     packet.notice = look(NoticeReason::DeadEnd, 2);
@@ -168,6 +175,7 @@ fn news_that_agrees() {
         count: 1,
         unexplained: Vec::new(),
         rivals: Vec::new(),
+        others: Vec::new(),
     });
     assert_eq!(decided(&packet), ASKED, "a second opinion on what is new since then is one");
 }
@@ -183,6 +191,7 @@ fn a_second_opinion_on_the_same_evidence() {
         count: 1,
         unexplained: Vec::new(),
         rivals: Vec::new(),
+        others: Vec::new(),
     };
     packet.notice = Some(notice.clone());
     assert_eq!(decided(&packet), by("as before", Label::Origin));

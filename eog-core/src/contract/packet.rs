@@ -177,6 +177,25 @@ pub struct Notice {
     /// Other origins that explain what this one does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rivals: Vec<EntityId>,
+    /// All origins that would be named beside this one, by name, the first 16; told if so configured
+    /// ([`Widening::others_told`](crate::controller::Widening::others_told)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<NamedOrigin>,
+}
+
+/// An origin that would be named, and how it was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NamedOrigin {
+    /// The origin.
+    pub entity: EntityId,
+    /// The rule that found it ([`Belief::rule`]), where its policy tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Since when it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Onset>,
 }
 
 /// What a second look is for.

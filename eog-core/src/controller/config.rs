@@ -166,12 +166,17 @@ pub struct Widening {
     /// no anomaly. Ledgers from before there was this do without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub origins_read: bool,
+    /// Whether [`Reason::SecondOpinion`](super::Reason::SecondOpinion) tells an origin how others were found
+    /// ([`Notice::others`](crate::contract::Notice::others)), and asks each at least once where there are others.
+    /// Ledgers from before there was this do without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub others_told: bool,
 }
 
 impl Default for Widening {
-    /// As far as the adjacency reaches, and with origins that read.
+    /// As far as the adjacency reaches, with origins that read and that hear of others.
     fn default() -> Self {
-        Self { radius: None, origins_read: true }
+        Self { radius: None, origins_read: true, others_told: true }
     }
 }
 

@@ -10,7 +10,7 @@ use super::dead_ends::Explanations;
 use super::entry_body::ActivationRecord;
 use super::rings::Rings;
 use crate::belief::ClaimEdge;
-use crate::contract::packet::{Notice, NoticeReason};
+use crate::contract::packet::{NamedOrigin, Notice, NoticeReason};
 use crate::diagnosis::OriginGroup;
 use crate::diagnosis::conclude::{conclude, leading_to};
 use crate::ids::EntityId;
@@ -21,6 +21,8 @@ pub(super) const DEAD_END_LOOKS: u32 = 2;
 /// An origin is asked until it says so twice in a row, and three times if it has rivals: at most so
 /// often.
 pub(super) const OPINIONS: u32 = 3;
+/// A notice tells of at most so many other origins: beside more of them one is hardly the cause of all.
+const MAX_OTHERS: usize = 16;
 
 /// What the beliefs lead to, as far as it decides where to look again.
 #[derive(Clone, Debug)]
@@ -157,7 +159,7 @@ impl Controller {
             Reason::Check => plain(self.unchecked(outlook)),
             Reason::DeadEnd => self.dead_ends(outlook),
             Reason::Widen => plain(self.nearest_unvisited(outlook, widening)),
-            Reason::SecondOpinion => self.second_opinions(outlook),
+            Reason::SecondOpinion => self.second_opinions(outlook, widening),
             _ => Looks::new(),
         }
     }
@@ -221,6 +223,7 @@ impl Controller {
                 count: looks + 1,
                 unexplained: left.into_iter().collect(),
                 rivals: Vec::new(),
+                others: Vec::new(),
             };
             (entity.clone(), Some(notice))
         };
@@ -240,26 +243,46 @@ impl Controller {
         nearest.into_iter().collect()
     }
 
-    fn second_opinions(&self, outlook: &Outlook) -> Looks {
+    fn second_opinions(&self, outlook: &Outlook, widening: &Widening) -> Looks {
+        let tells_others = widening.others_told && outlook.groups.len() > 1;
         let mut looks = Looks::new();
         for group in &outlook.groups {
             let enough = if outlook.has_rivals(group) { 3 } else { 2 };
-            let wants = |node: &&Node| {
-                node.opinions < OPINIONS && (node.origin_in_row < enough || node.has_unread())
+            let is_unsure = |node: &Node| {
+                let has_heard_of_others = !tells_others || node.opinions > 0;
+                node.origin_in_row < enough || node.has_unread() || !has_heard_of_others
             };
+            let wants = |node: &&Node| node.opinions < OPINIONS && is_unsure(node);
             let asked = group.origins.iter().filter_map(|origin| {
                 let node = self.state.get(origin).filter(wants)?;
                 Some((origin, node.opinions + 1))
             });
-            let mut rivals: Option<Vec<EntityId>> = None;
+            let mut told: Option<(Vec<EntityId>, Vec<NamedOrigin>)> = None;
             for (origin, count) in asked {
-                let rivals = rivals.get_or_insert_with(|| outlook.rivals(group)).clone();
+                let others = || if tells_others { self.others(outlook, group) } else { Vec::new() };
+                let told = told.get_or_insert_with(|| (outlook.rivals(group), others()));
+                let (rivals, others) = told.clone();
                 let (reason, unexplained) = (NoticeReason::SecondOpinion, Vec::new());
-                let notice = Notice { reason, count, unexplained, rivals };
+                let notice = Notice { reason, count, unexplained, rivals, others };
                 looks.push((origin.clone(), Some(notice)));
             }
         }
         looks.sort_by(|(a, _), (b, _)| a.cmp(b));
         looks
+    }
+
+    /// The origins of other groups, by name, and how they were found.
+    fn others(&self, outlook: &Outlook, group: &Group) -> Vec<NamedOrigin> {
+        let names: BTreeSet<&EntityId> =
+            outlook.named().filter(|origin| !group.origins.contains(origin)).collect();
+        let named = names.into_iter().take(MAX_OTHERS).map(|origin| {
+            let belief = self.state.get(origin).and_then(|node| node.belief.as_ref());
+            NamedOrigin {
+                entity: origin.clone(),
+                rule: belief.and_then(|belief| belief.rule.clone()),
+                since: belief.and_then(|belief| belief.since),
+            }
+        });
+        named.collect()
     }
 }

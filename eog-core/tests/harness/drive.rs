@@ -208,6 +208,10 @@ fn holds(condition: &Condition, packet: &ContextPacket) -> bool {
         Condition::Rival(name) => {
             packet.notice.as_ref().is_some_and(|notice| notice.rivals.contains(name))
         }
+        Condition::Beside(name) => packet
+            .notice
+            .as_ref()
+            .is_some_and(|notice| notice.others.iter().any(|other| other.entity == *name)),
         Condition::Is(sender, label) => heard(sender).is_some_and(|b| b.label == *label),
         Condition::Claims(sender, cause, effect) => heard(sender).is_some_and(|belief| {
             belief.claims.iter().any(|c| c.cause == *cause && c.effect == *effect)

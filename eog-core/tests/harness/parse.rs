@@ -328,6 +328,7 @@ impl Reader {
             ("hint", name) => Condition::Hint(entity(name)?),
             ("quotes", name) => Condition::Quotes(self.known_id(name)?),
             ("rival", name) => Condition::Rival(entity(name)?),
+            ("beside", name) => Condition::Beside(entity(name)?),
             ("asked", reason) => {
                 let reason = match reason {
                     "dead_end" => NoticeReason::DeadEnd,

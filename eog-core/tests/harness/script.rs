@@ -72,6 +72,8 @@ pub(crate) enum Condition {
     Asked(NoticeReason, u32),
     /// The notice names a rival.
     Rival(EntityId),
+    /// The notice tells of another origin.
+    Beside(EntityId),
     Is(EntityId, Label),
     Claims(EntityId, EntityId, EntityId),
 }

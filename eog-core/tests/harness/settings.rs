@@ -41,6 +41,10 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
             let origins_read = choice(value, "read", "wait")?;
             config.widening = Some(Widening { origins_read, ..Widening::default() });
         }
+        "others" => {
+            let others_told = choice(value, "told", "kept")?;
+            config.widening = Some(Widening { others_told, ..Widening::default() });
+        }
         "late_messages" => config.late_messages = choice(value, "on", "off")?,
         "cooldown" => config.cooldown = number(setting, value)?,
         "flips" => config.flip_threshold = number(setting, value)?,

@@ -103,6 +103,7 @@ proptest! {
         wake in prop::sample::select(vec![Wake::Contradicted, Wake::Contradicted, Wake::AtOdds, Wake::Visited]),
         radius in prop::option::weighted(0.8, prop::option::weighted(0.5, 0..3u32)),
         origins_read in prop::bool::weighted(0.7),
+        others_told in prop::bool::weighted(0.7),
         anomalies_in_packets in any::<bool>(),
         briefing in prop::option::weighted(0.8, briefings()),
     ) {
@@ -117,7 +118,7 @@ proptest! {
             broadcast,
             order,
             wake,
-            widening: radius.map(|radius| Widening { radius, origins_read }),
+            widening: radius.map(|radius| Widening { radius, origins_read, others_told }),
             anomalies_in_packets,
             briefing,
             budget: Budget { hops, ..Budget::default() },

@@ -9,7 +9,7 @@ use super::bearable::fills_up;
 use super::books::own_part;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
-use super::rules::far_upstream;
+use super::rules::{far_upstream, is_by_itself};
 use super::times::{made, surely_before};
 use super::weigh::Weighed;
 use crate::signs::{MORE, is_surge, role, was_far_from_full};
@@ -164,6 +164,18 @@ pub(super) fn yields_to_a_rival(explanation: &Explanation, facts: &Facts<'_>) ->
         let behind = behind.filter_map(|claim| claim.cause_since);
         by_itself.into_iter().chain(behind).any(|since| no_account || came_first(since))
     })
+}
+
+/// Another origin, of whom a second opinion tells, that fails by itself, not surely after the harm here: it needs no
+/// further cause, and one that is seen to fail is simpler than two of which one merely was changed.
+pub(super) fn fails_by_itself_elsewhere<'a>(facts: &Facts<'a>) -> Option<&'a EntityId> {
+    let others = facts.notice.map_or(&[][..], |notice| notice.others.as_slice());
+    let harm = facts.harm_since();
+    let is_late = |since: Onset| harm.is_some_and(|harm| surely_before(&harm, &since));
+    let other = others
+        .iter()
+        .find(|other| is_by_itself(other.rule.as_deref()) && !other.since.is_some_and(is_late));
+    other.map(|other| &other.entity)
 }
 
 /// What a neighbour says that its own trouble comes from.

@@ -182,6 +182,7 @@ fn real_data() -> Vec<(&'static str, Value)> {
         count: 1,
         unexplained: vec![(name("web"), "another".to_owned())],
         rivals: vec![name("db")],
+        others: Vec::new(),
     });
     packet.context.coverage = Some(eog_core::contract::Coverage {
         own: vec![eog_core::EvidenceKind::Metric],

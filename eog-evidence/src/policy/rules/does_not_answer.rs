@@ -7,11 +7,12 @@ use crate::policy::answer::{decide, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
+use crate::policy::second_look::fails_by_itself_elsewhere;
 use crate::signs::role;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "does not answer",
-    when: "accused by a caller, no evidence but what callers see of it, and nobody is upstream of it, or the search ends here",
+    when: "accused by a caller, no evidence but what callers see of it, and nobody is upstream of it, or the search ends here; not beside an origin that fails by itself",
     decides: "`origin` without a change if there is anything to cite, else `defer`",
     propose: |facts| Explanation::possible(propose(facts)),
 };
@@ -27,7 +28,8 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let is_last = facts.upstream().is_empty() || facts.at_dead_end();
     let accusers = || facts.accusations.iter().filter(|(sender, _)| facts.is_called_by(sender));
     let (sender, claim) = accusers().next()?;
-    if !is_silent || !is_last || !facts.routes.is_empty() {
+    let is_found = fails_by_itself_elsewhere(facts).is_some();
+    if !is_silent || !is_last || !facts.routes.is_empty() || is_found {
         return None;
     }
     let summary = format!(

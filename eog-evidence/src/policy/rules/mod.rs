@@ -37,6 +37,20 @@ mod turned_away;
 
 use super::rule::Rule;
 
+/// Rules that find what an entity does by itself, whatever happens elsewhere: it ran out or fell, takes up what others
+/// rest on, has work that hangs, or sends more than ever.
+const BY_ITSELF: [&str; 4] = [
+    crowds_out::RULE.name,
+    gets_nothing_done::RULE.name,
+    own_failure::RULE.name,
+    source_of_demand::RULE.name,
+];
+
+/// Whether a belief or a named origin is of a rule that finds what an entity does by itself.
+pub(super) fn is_by_itself(rule: Option<&str>) -> bool {
+    rule.is_some_and(|rule| BY_ITSELF.contains(&rule))
+}
+
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
 pub(super) const RULES: [Rule; 34] = [

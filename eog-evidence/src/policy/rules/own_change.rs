@@ -12,15 +12,13 @@ use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::{Facts, begins_after};
 use crate::policy::load::claim_exhausted_callees;
 use crate::policy::rule::Rule;
-use crate::policy::rules::{crowds_out, own_failure};
+use crate::policy::rules::is_by_itself;
+use crate::policy::second_look::fails_by_itself_elsewhere;
 use crate::policy::times::{Delay, first_of, made, surely_before};
 use crate::signs::is_executed_experiment;
 
 /// At most this many own changes are cited.
 const MAX_CHANGES: usize = 3;
-
-/// Rules that find what an entity does by itself, whatever was changed elsewhere.
-const BY_ITSELF: [&str; 2] = [crowds_out::RULE.name, own_failure::RULE.name];
 
 /// Why a change is doubted where somebody upstream does worse.
 const NOT_AT_ONCE: &str = "the harm did not follow the change at once";
@@ -119,8 +117,7 @@ impl<'a> Backed<'a> {
             let next = impact.peer.as_ref().and_then(|peer| facts.message(&peer.entity));
             // What it does by itself is not owed to somebody else's change.
             let by_itself = next.is_some_and(|belief| {
-                belief.label == Label::Origin
-                    && belief.rule.as_deref().is_some_and(|rule| BY_ITSELF.contains(&rule))
+                belief.label == Label::Origin && is_by_itself(belief.rule.as_deref())
             });
             if by_itself {
                 return true;
@@ -166,6 +163,11 @@ impl<'a> Backed<'a> {
             && facts.works_as_usual()
         {
             (Standing::Refuted, "what is measured of its work is all as usual".to_owned())
+        } else if self.witness.is_none()
+            && let Some(other) = fails_by_itself_elsewhere(facts)
+        {
+            let doubt = format!("{other} fails by itself, whatever was changed here");
+            (Standing::Refuted, doubt)
         } else if let Some(other) = earlier_upstream(&self.made, facts) {
             let doubt = format!("{other} upstream did worse before the change was made");
             (Standing::Doubtful, doubt)

@@ -2,7 +2,7 @@
 //! situation is judged with several beginnings, so that no time of day decides.
 
 use eog_core::Anomaly;
-use eog_core::contract::{FormerBelief, Notice, NoticeReason};
+use eog_core::contract::{FormerBelief, NamedOrigin, Notice, NoticeReason};
 use eog_core::incident::Onset;
 
 use super::*;
@@ -277,7 +277,7 @@ fn a_dead_end_brings_the_next_explanation_forward() {
         move |packet: &mut ContextPacket| {
             let (unexplained, rivals) = (vec![], vec![]);
             let reason = NoticeReason::DeadEnd;
-            packet.notice = Some(Notice { reason, count, unexplained, rivals });
+            packet.notice = Some(Notice { reason, count, unexplained, rivals, others: vec![] });
         }
     };
     let first = judged(findings(), vec![], |_| {});
@@ -310,7 +310,7 @@ fn where_the_search_ends_what_names_nobody_is_passed_over() {
     let notice = |reason| {
         move |packet: &mut ContextPacket| {
             let (unexplained, rivals) = (vec![], vec![]);
-            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals });
+            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others: vec![] });
         }
     };
     // More is asked than its failures account for, and nobody is known to send it.
@@ -348,7 +348,13 @@ fn an_origin_far_upstream_is_kept_beside_callees_that_explain_less() {
             // Another alert here is not explained by it.
             let (unexplained, rivals) = (vec![], vec![]);
             let reason = NoticeReason::DeadEnd;
-            packet.notice = (count > 0).then_some(Notice { reason, count, unexplained, rivals });
+            packet.notice = (count > 0).then_some(Notice {
+                reason,
+                count,
+                unexplained,
+                rivals,
+                others: vec![],
+            });
         });
         in_short(&decision)
     };
@@ -372,7 +378,7 @@ fn a_second_opinion_keeps_what_was_found_where_the_search_ended() {
         let decision = judged(findings, vec![], |packet| {
             let (unexplained, rivals) = (vec![], vec![]);
             let reason = NoticeReason::SecondOpinion;
-            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals });
+            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others: vec![] });
             let belief = says("me", former, &[], &[Log]).belief;
             packet.former = Some(FormerBelief { belief, heard: vec![] });
             packet.anomalies = vec![anomaly("Alert", kind, 62)];
@@ -410,7 +416,8 @@ fn a_second_opinion_keeps_a_resource_that_ran_full_where_the_search_ended() {
             |packet| {
                 let (unexplained, rivals) = (vec![], vec![]);
                 let reason = NoticeReason::SecondOpinion;
-                packet.notice = Some(Notice { reason, count: 1, unexplained, rivals });
+                packet.notice =
+                    Some(Notice { reason, count: 1, unexplained, rivals, others: vec![] });
                 let belief = says("me", Origin, &[], &[Metric]).belief;
                 packet.former = Some(FormerBelief { belief, heard: vec![] });
             },
@@ -471,7 +478,7 @@ fn at_a_second_opinion_a_rival_with_a_change_comes_first() {
     let notice = |packet: &mut ContextPacket| {
         let (unexplained, rivals) = (vec![], vec![id("callee")]);
         let reason = NoticeReason::SecondOpinion;
-        packet.notice = Some(Notice { reason, count: 1, unexplained, rivals });
+        packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others: vec![] });
     };
     let findings = || vec![exhaustion(9), errors(9)];
     let rival = |cites| vec![says("callee", Origin, &[], &[cites])];
@@ -481,11 +488,40 @@ fn at_a_second_opinion_a_rival_with_a_change_comes_first() {
 }
 
 #[test]
+fn at_a_second_opinion_an_own_change_gives_way_to_an_origin_that_fails_by_itself() {
+    let beside = |rule: &'static str, second: i64| {
+        move |packet: &mut ContextPacket| {
+            let (rule, since) = (Some(rule.to_owned()), Some(Onset::at(second_of(second))));
+            let others = vec![NamedOrigin { entity: id("elsewhere"), rule, since }];
+            let (unexplained, rivals) = (vec![], vec![]);
+            let reason = NoticeReason::SecondOpinion;
+            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others });
+        }
+    };
+    let findings = || vec![deploy(3_600), dated(errors(0), 3_700, 30)];
+    let judged_beside = |by: &'static str, second| judged(findings(), vec![], beside(by, second));
+    assert_eq!(rule(&judged(findings(), vec![], |_| {})), "origin, own change");
+    let gives_way = judged_beside("own failure", 3_650);
+    assert_ne!(gives_way.label, Origin);
+    let lost = gives_way.alternatives.iter().find(|one| one.rule.as_deref() == Some("own change"));
+    assert_eq!(lost.unwrap().lost, "elsewhere fails by itself, whatever was changed here");
+    // Not to what failed after the harm here, nor to what is only found slower.
+    assert_eq!(rule(&judged_beside("own failure", 3_800)), "origin, own change");
+    assert_eq!(rule(&judged_beside("first in trouble", 3_650)), "origin, own change");
+    // What is seen to take effect stays.
+    let demand = dated(finding(Change, Signal::Demand, Trend::Steady, 0), 3_600, 0);
+    let more = dated(traffic(Trend::Rising, 0, 100.0), 3_650, 30);
+    let loaded = vec![demand, more, dated(errors(0), 3_700, 30)];
+    let loaded = judged(loaded, vec![], beside("own failure", 3_650));
+    assert_eq!(rule(&loaded), "origin, own change");
+}
+
+#[test]
 fn at_a_second_opinion_an_own_change_yields_to_what_came_first() {
     let notice = |rivals: Vec<EntityId>| {
         move |packet: &mut ContextPacket| {
             let (unexplained, reason) = (vec![], NoticeReason::SecondOpinion);
-            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals });
+            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others: vec![] });
         }
     };
     let findings = || vec![deploy(3_600), dated(errors(0), 3_700, 30)];

@@ -190,7 +190,8 @@ struct UnexplainedLine {
 
 impl NoticeLines {
     fn of(notice: &Notice) -> Self {
-        let Notice { reason, count, unexplained, rivals } = notice;
+        // How the others were found is a matter of rules, which a model does not know by their names.
+        let Notice { reason, count, unexplained, rivals, others: _ } = notice;
         let unexplained_line = |(entity, name): &(EntityId, String)| UnexplainedLine {
             entity: entity.to_string(),
             name: name.clone(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::belief::ClaimEdge;
-use eog_core::contract::{Notice, NoticeReason};
+use eog_core::contract::{NamedOrigin, Notice, NoticeReason};
 use eog_core::controller::{Reason, Wake};
 use eog_core::incident::Direction;
 use eog_core::{Belief, EntityId, Label};
@@ -146,6 +146,7 @@ impl Model<'_> {
                     count: before + 1,
                     unexplained: left.into_iter().collect(),
                     rivals: Vec::new(),
+                    others: Vec::new(),
                 };
                 looks.insert(entity, Some(notice));
             }
@@ -167,21 +168,42 @@ impl Model<'_> {
         }
         // 5. SecondOpinion.
         let mut looks = BTreeMap::new();
+        let covering: Vec<_> = expected
+            .groups
+            .iter()
+            .zip(&expected.covers)
+            .filter(|(_, covers)| !covers.is_empty())
+            .collect();
         for (origin, rivals) in named {
+            let beside = covering.iter().filter(|(group, _)| !group.contains(&origin));
+            let mut others: Vec<NamedOrigin> = Vec::new();
+            for (group, _) in beside.filter(|_| widening.others_told) {
+                others.extend(group.iter().map(|other| self.named_origin(other)));
+            }
+            others.sort_by(|a, b| a.entity.cmp(&b.entity));
+            others.truncate(16);
             let Some(node) = self.nodes.get(&origin) else { continue };
             let sure = node.origin_in_row >= if rivals.is_empty() { 2 } else { 3 };
             let unread = !self.history.unread(&origin).is_empty();
-            if node.opinions < 3 && (!sure || unread) {
+            let uninformed = !others.is_empty() && node.opinions == 0;
+            if node.opinions < 3 && (!sure || unread || uninformed) {
                 let notice = Notice {
                     reason: NoticeReason::SecondOpinion,
                     count: node.opinions + 1,
                     unexplained: Vec::new(),
                     rivals: rivals.into_iter().collect(),
+                    others,
                 };
                 looks.insert(origin, Some(notice));
             }
         }
         self.all_of(Reason::SecondOpinion, looks).unwrap_or_default()
+    }
+
+    fn named_origin(&self, origin: &EntityId) -> NamedOrigin {
+        let belief = self.nodes.get(origin).and_then(|node| node.belief.clone());
+        let (rule, since) = belief.map_or((None, None), |belief| (belief.rule, belief.since));
+        NamedOrigin { entity: origin.clone(), rule, since }
     }
 
     /// Activates those that may be; nothing when nobody may.
