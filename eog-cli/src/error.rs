@@ -317,6 +317,8 @@ impl CliError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Eval(EvalError::Stopped) => Exit::Interrupted,
+            // Not what is read, but what was to be written.
+            Self::Journal(JournalError::Unusable { operation: "create", .. }) => Exit::Failed,
             Self::Input { .. }
             | Self::Open(_)
             | Self::Capture(_)

@@ -180,7 +180,7 @@ struct Kept {
     controls: BTreeMap<Kind, Option<Timestamp>>,
     accounts: BTreeMap<(EntityId, Kind, Weight), Account>,
     deviations: BTreeMap<EntityId, Option<Deviation>>,
-    traced: BTreeMap<Kind, Option<Arc<self_time::Books>>>,
+    traced: Option<traced::TracedBooks>,
     seen: BTreeMap<Kind, Arc<CallsAsSeen>>,
     loses_spans: BTreeMap<EntityId, bool>,
     held_up: BTreeMap<EntityId, Option<HeldUp>>,

@@ -350,19 +350,31 @@ fn traced_amount(kind: Kind, part: f64) -> String {
 pub(super) fn traced_excerpt(kind: Kind, book: &Book) -> String {
     let amount = |part: f64| traced_amount(kind, part);
     // What is under way to an entity is no part of what the entity itself records.
-    let here = amount((book.each - book.way_here).max(0.0));
-    let mut text = match kind {
-        Kind::Time => format!("{here} more for each of {} requests", book.requests),
-        Kind::Failures => format!("{here} more of {} requests fail", book.requests),
+    let at_work = (book.each - book.way_here).max(0.0);
+    let (here, way_here) = (amount(at_work), amount(book.way_here));
+    // The greater part comes first.
+    let is_lost_before = book.way_here > at_work;
+    let mut text = match (kind, is_lost_before) {
+        (Kind::Time, false) => format!("{here} more for each of {} requests", book.requests),
+        (Kind::Failures, false) => format!("{here} more of {} requests fail", book.requests),
+        (Kind::Time, true) => {
+            format!("{way_here} more on the way here for each of {} requests", book.requests)
+        }
+        (Kind::Failures, true) => {
+            format!("{way_here} more of {} requests fail on the way here", book.requests)
+        }
     };
+    if is_lost_before {
+        text += &format!("; here {here} more");
+    }
     if book.ways_on > 0.0 {
         text += &format!(", {} of that on the way from here", amount(book.ways_on));
     }
     text += &format!(": {}, usually {}", amount(book.now), amount(book.usual));
-    if book.way_here > 0.0 {
+    if book.way_here > 0.0 && !is_lost_before {
         text += &match kind {
-            Kind::Time => format!("; {} more on the way here", amount(book.way_here)),
-            Kind::Failures => format!("; {} more fail on the way here", amount(book.way_here)),
+            Kind::Time => format!("; {way_here} more on the way here"),
+            Kind::Failures => format!("; {way_here} more fail on the way here"),
         };
     }
     // Calls that overlap take longer together than the request: then its own work is not known.

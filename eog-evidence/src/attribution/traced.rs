@@ -22,6 +22,13 @@ fn is_seen(books: &Books, entity: &EntityId) -> bool {
     books.get(entity).is_some_and(|book| book.stands_out)
 }
 
+/// The books over traced requests, of each kind of trouble: nothing where they do not tell.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TracedBooks {
+    time: Option<Arc<Books>>,
+    failures: Option<Arc<Books>>,
+}
+
 impl Attribution<'_> {
     /// What an entity has too much of by its traced requests; nothing where these do not tell.
     pub(super) fn by_traced(&self, entity: &EntityId, kind: Kind) -> Option<Vec<Finding>> {
@@ -115,29 +122,54 @@ impl Attribution<'_> {
 
     /// The books of an account, if requests of an alerting entity were traced, and both ends of calls.
     pub(super) fn traced_books(&self, kind: Kind) -> Option<Arc<Books>> {
-        let calls = self.calls.filter(|calls| calls.tell(kind.counted()))?;
-        let draw_up = || {
-            let alarms = Alarms::new(self.ways, self.anomalies, false);
-            let leads_to_an_alarm = |entity: &&EntityId| {
-                let number = self.ways.number(entity);
-                number.is_some_and(|one| {
-                    alarms.all().iter().any(|alarm| alarms.hops(one, alarm).is_some())
-                })
-            };
-            let upstream: BTreeSet<EntityId> =
-                self.ways.names().iter().filter(leads_to_an_alarm).cloned().collect();
-            let onsets = self.anomalies.iter().flat_map(Anomaly::onsets);
-            let alert = onsets.filter(|onset| self.periods.window.contains(*onset)).min()?;
-            let window = self.periods.window;
-            let alerting: BTreeSet<&EntityId> =
-                self.anomalies.iter().map(|alert| &alert.entity).collect();
+        let find = |kept: &super::Kept| kept.traced.clone();
+        let both = self.books.or_else(
+            &self.periods,
+            find,
+            || self.draw_up().unwrap_or_default(),
+            |kept, both| kept.traced = Some(both),
+        );
+        match kind {
+            Kind::Time => both.time,
+            Kind::Failures => both.failures,
+        }
+    }
+
+    fn draw_up(&self) -> Option<TracedBooks> {
+        let calls = self.calls?;
+        let kinds = [Kind::Time, Kind::Failures].map(|kind| calls.tell(kind.counted()));
+        if kinds == [false, false] || !self.traces_both_ends(calls) {
+            return None;
+        }
+        let alarms = Alarms::new(self.ways, self.anomalies, false);
+        let leads_to_an_alarm = |entity: &&EntityId| {
+            let number = self.ways.number(entity);
+            number.is_some_and(|one| {
+                alarms.all().iter().any(|alarm| alarms.hops(one, alarm).is_some())
+            })
+        };
+        let upstream: BTreeSet<EntityId> =
+            self.ways.names().iter().filter(leads_to_an_alarm).cloned().collect();
+        let window = self.periods.window;
+        let onsets = self.anomalies.iter().flat_map(Anomaly::onsets);
+        let alert = onsets.filter(|onset| window.contains(*onset)).min()?;
+        let alerting: BTreeSet<&EntityId> =
+            self.anomalies.iter().map(|alert| &alert.entity).collect();
+        let books = |kind: Kind| {
             let books = Books::of(calls, kind.counted(), (&upstream, &alerting), alert, window);
             let is_judged = alerting.iter().any(|entity| books.get(entity).is_some());
-            (is_judged && self.traces_both_ends(calls)).then(|| Arc::new(books))
+            is_judged.then(|| Arc::new(books))
         };
-        let find = |kept: &super::Kept| kept.traced.get(&kind).cloned();
-        self.books.or_else(&self.periods, find, draw_up, |kept, books| {
-            kept.traced.insert(kind, books);
+        let [time, failures] = kinds;
+        // Most incidents ask for both, and neither needs the other.
+        std::thread::scope(|scope| {
+            let failures = failures.then(|| scope.spawn(|| books(Kind::Failures)));
+            let time = if time { books(Kind::Time) } else { None };
+            let failures = failures.and_then(|thread| match thread.join() {
+                Ok(failures) => failures,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            Some(TracedBooks { time, failures })
         })
     }
 

@@ -1,10 +1,12 @@
 //! Traced calls, sorted: what each entity served, and what it asked of whom.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use eog_core::{EntityId, Timestamp};
 
 use super::book::Counted;
+use super::numbers::Numbers;
 use super::traced::{TracedSpan, numbered};
 use super::trees::Trees;
 use crate::spans::SpanRecord;
@@ -30,7 +32,7 @@ pub(super) struct Call {
 pub(crate) struct Calls {
     served: BTreeMap<EntityId, Vec<Call>>,
     made: BTreeMap<EntityId, BTreeMap<EntityId, Vec<Call>>>,
-    operations: Vec<String>,
+    operations: Arc<Vec<String>>,
     trees: Trees,
 }
 
@@ -43,41 +45,30 @@ impl Calls {
 
     /// The same of spans wherever they were recorded.
     pub(crate) fn of_traced(spans: &[TracedSpan<'_>]) -> Self {
-        let trees = Trees::of(spans);
-        let served = (0..spans.len() as u32).filter(|at| {
-            spans
-                .get(*at as usize)
-                .is_some_and(|span| span.callee.is_none() && span.place.is_some())
-        });
-        let waited: BTreeMap<u32, f64> = served.flat_map(|at| trees.waited_for(at)).collect();
-        let mut calls = Self { trees, ..Self::default() };
-        // Look-ups alone.
-        let mut operations: HashMap<&str, u32> = HashMap::new();
-        for (place, span) in
-            spans.iter().enumerate().filter(|(_, span)| span.duration_ms.is_finite())
-        {
-            let fresh = operations.len() as u32;
-            let operation = *operations.entry(span.operation).or_insert_with(|| {
-                calls.operations.push(span.operation.to_owned());
-                fresh
-            });
-            let place = place as u32;
-            let ms = waited.get(&place).copied().unwrap_or(span.duration_ms);
-            let passed_on = span.callee.and_then(|_| calls.trees.is_passed_on(place));
-            let failed = span.failed;
+        let numbers = Numbers::of(spans);
+        let trees = Trees::of(spans, &numbers);
+        let waited = trees.waited_for();
+        let mut lists: BTreeMap<(u32, Option<u32>), Vec<Call>> = BTreeMap::new();
+        for (place, (span, named)) in spans.iter().zip(&numbers.spans).enumerate() {
+            if !span.duration_ms.is_finite() {
+                continue;
+            }
+            let ms = waited.get(place).copied().flatten().unwrap_or(span.duration_ms);
+            let (operation, failed, place) = (named.operation, span.failed, place as u32);
+            let passed_on = span.callee.and_then(|_| trees.is_passed_on(place));
             let call = Call { time: span.time, ms, failed, passed_on, operation, span: place };
-            let list = match span.callee {
-                Some(callee) => {
-                    let made = calls.made.entry(span.entity.clone()).or_default();
-                    made.entry(callee.clone()).or_default()
-                }
-                None => calls.served.entry(span.entity.clone()).or_default(),
-            };
-            list.push(call);
+            lists.entry((named.entity, named.callee)).or_default().push(call);
         }
-        let lists = calls.made.values_mut().flat_map(BTreeMap::values_mut);
-        for list in calls.served.values_mut().chain(lists) {
+        let operations = Arc::clone(&numbers.operations);
+        let mut calls = Self { trees, operations, ..Self::default() };
+        let name = |number: u32| numbers.entities.get(number as usize).cloned();
+        for ((entity, callee), mut list) in lists {
             list.sort_by(|a, b| a.time.cmp(&b.time).then(a.ms.total_cmp(&b.ms)));
+            let Some(entity) = name(entity) else { continue };
+            match callee.and_then(name) {
+                Some(callee) => drop(calls.made.entry(entity).or_default().insert(callee, list)),
+                None => drop(calls.served.insert(entity, list)),
+            }
         }
         calls
     }

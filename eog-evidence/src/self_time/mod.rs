@@ -24,6 +24,7 @@ mod courses;
 mod endings;
 mod ends;
 mod excess;
+mod numbers;
 mod operations;
 mod requests;
 mod roads;

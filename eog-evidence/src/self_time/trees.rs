@@ -2,9 +2,11 @@
 //! how long a message waited.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use eog_core::EntityId;
 
+use super::numbers::Numbers;
 use super::traced::TracedSpan;
 
 /// Most steps from a request to what was done for it.
@@ -33,7 +35,7 @@ pub(super) struct Trees {
     /// Children by parent; of one parent those first that end last.
     children: Vec<(u32, u32)>,
     names: Vec<EntityId>,
-    operations: Vec<String>,
+    operations: Arc<Vec<String>>,
 }
 
 /// Who had some time of a request, or where its error began.
@@ -46,35 +48,28 @@ pub(super) enum Whose<'a> {
 }
 
 impl Trees {
-    pub(super) fn of(spans: &[TracedSpan<'_>]) -> Self {
+    pub(super) fn of(spans: &[TracedSpan<'_>], numbers: &Numbers) -> Self {
         if spans.iter().all(|span| span.place.is_none()) {
             return Self::default();
         }
-        let mut trees = Self::default();
-        let mut names: BTreeMap<&EntityId, u32> = BTreeMap::new();
-        for span in spans {
-            names.extend([Some(span.entity), span.callee].into_iter().flatten().map(|e| (e, 0)));
-        }
-        for (number, place) in names.values_mut().enumerate() {
-            *place = number as u32;
-        }
-        trees.names = names.keys().map(|name| (*name).clone()).collect();
+        let mut trees = Self {
+            nodes: Vec::with_capacity(spans.len()),
+            children: Vec::new(),
+            names: numbers.entities.clone(),
+            operations: Arc::clone(&numbers.operations),
+        };
         // Look-ups alone.
-        let mut operations: HashMap<&str, u32> = HashMap::new();
-        let (mut served, mut made) = (HashMap::new(), HashMap::new());
+        let callers = spans.iter().filter(|span| span.callee.is_some()).count();
+        let mut made = HashMap::with_capacity(callers);
+        let mut served = HashMap::with_capacity(spans.len() - callers);
         for (number, span) in spans.iter().enumerate() {
             let Some(place) = span.place else { continue };
             let ids = if span.callee.is_some() { &mut made } else { &mut served };
             // Of spans that claim one id the first counts.
             ids.entry(place.span).or_insert(number as u32);
         }
-        for (number, span) in spans.iter().enumerate() {
-            let fresh = operations.len() as u32;
+        for (number, (span, named)) in spans.iter().zip(&numbers.spans).enumerate() {
             let node = span.place.filter(|_| span.duration_ms.is_finite()).map(|place| {
-                let operation = *operations.entry(span.operation).or_insert_with(|| {
-                    trees.operations.push(span.operation.to_owned());
-                    fresh
-                });
                 let of = |ids: &HashMap<u64, u32>, id: u64| ids.get(&id).copied();
                 let above = || {
                     let parent = place.parent?;
@@ -88,9 +83,9 @@ impl Trees {
                 let parent = shared.or_else(above).filter(|parent| *parent != number as u32);
                 let begin = span.time.as_nanosecond() as f64 / 1e6;
                 Node {
-                    entity: names.get(span.entity).copied().unwrap_or_default(),
-                    callee: span.callee.and_then(|callee| names.get(callee).copied()),
-                    operation,
+                    entity: named.entity,
+                    callee: named.callee,
+                    operation: named.operation,
                     begin,
                     end: begin + span.duration_ms.max(0.0),
                     failed: span.failed,
@@ -185,21 +180,22 @@ impl Trees {
         Some(own.max(0.0))
     }
 
-    /// For each call of a request how much of it is waited for, in milliseconds.
-    pub(super) fn waited_for(&self, at: u32) -> Vec<(u32, f64)> {
-        let Some(node) = self.node(at).filter(|node| node.callee.is_none()) else {
-            return Vec::new();
-        };
-        let mut all: BTreeMap<u32, f64> = BTreeMap::new();
-        all.extend(
-            self.children(at).filter(|(_, one)| one.callee.is_some()).map(|one| (one.0, 0.0)),
-        );
-        self.waits(at, &node, (node.begin, node.end), 0.0, |child, (from, to), _| {
-            if let Some(waited) = all.get_mut(&child) {
-                *waited += to - from;
+    /// For each span, where it is a call of a request, how much of it is waited for, in milliseconds.
+    pub(super) fn waited_for(&self) -> Vec<Option<f64>> {
+        let mut all = vec![None; self.nodes.len()];
+        for (at, node) in self.nodes.iter().enumerate() {
+            let Some(node) = node.filter(|node| node.callee.is_none()) else { continue };
+            let at = at as u32;
+            for (child, _) in self.children(at).filter(|(_, one)| one.callee.is_some()) {
+                all[child as usize] = Some(0.0);
             }
-        });
-        all.into_iter().collect()
+            self.waits(at, &node, (node.begin, node.end), 0.0, |child, (from, to), _| {
+                if let Some(Some(waited)) = all.get_mut(child as usize) {
+                    *waited += to - from;
+                }
+            });
+        }
+        all
     }
 
     /// Who served a call, and how much longer the call took than serving it, in milliseconds: the time on the way, both
