@@ -800,3 +800,40 @@ fn amount(burden: &Burden) -> String {
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greater_part_of_what_is_too_much_comes_first() {
+        let at = Timestamp::UNIX_EPOCH;
+        let book = |each: f64, way_here: f64| Book {
+            requests: 9,
+            usual: 35.0,
+            now: 35.0 + each - way_here,
+            fell_silent: false,
+            own_work: None,
+            way_here,
+            ways_on: 0.0,
+            each,
+            own: each,
+            stands_out: true,
+            own_stands_out: true,
+            callees: Vec::new(),
+            fewer: Vec::new(),
+            operations: Vec::new(),
+            attempts: Vec::new(),
+            onset: None,
+            time: (at, at),
+        };
+        assert_eq!(
+            traced_excerpt(Kind::Time, &book(248.0, 248.0)),
+            "248 ms more on the way here for each of 9 requests; here 0 ms more: 35 ms, usually 35 ms"
+        );
+        assert_eq!(
+            traced_excerpt(Kind::Time, &book(60.0, 10.0)),
+            "50 ms more for each of 9 requests: 85 ms, usually 35 ms; 10 ms more on the way here"
+        );
+    }
+}

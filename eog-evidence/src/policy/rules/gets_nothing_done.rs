@@ -8,7 +8,7 @@ use crate::policy::books::own_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
-use crate::signs::{is_nearly_full, role};
+use crate::signs::{is_nearly_full, is_worse, role};
 
 /// Less than this share of the usual traffic is less than half.
 const LESS: f64 = 0.5;
@@ -18,7 +18,7 @@ const MAJORITY: f64 = 0.5;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "gets nothing done",
-    when: "it takes less than half of the usual while nearly all of a resource of it is used, and no callee became slower in the same measure, fails or does worse",
+    when: "it takes less than half of the usual, or all but less than half fails, while nearly all of a resource of it is used, and no callee became slower in the same measure, fails or does worse",
     decides: "`origin` without a change",
     propose: |facts| Explanation::sharing(propose(facts), own_part(facts)),
 };
@@ -26,11 +26,11 @@ pub(in crate::policy) const RULE: Rule = Rule {
 /// **Gets nothing done.** What is in use, divided by what is done with it, is how long each piece of work holds its
 /// place (Little's law). Where that became many times as long and no callee did, the work hangs here.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
-    let drop = facts.drop_of_traffic().filter(|drop| drop.peer.is_none())?;
+    let work = Work::of(facts)?;
     let full = facts.harms.iter().copied().find(|harm| {
         harm.kind == EvidenceKind::Metric && harm.peer.is_none() && is_nearly_full(harm)
     })?;
-    let less = times(drop)?;
+    let less = work.less;
     if less >= LESS || !facts.early_surges().is_empty() {
         return None;
     }
@@ -54,12 +54,52 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     }
     let summary = format!(
         "gets nothing done: {}; {}; what is in use, divided by what is done, is how long each piece of work is held",
-        quote(drop),
+        work.told(),
         quote(full)
     );
-    let mut decision = decide(Label::Origin, &summary, [full, drop]);
+    let mut decision = decide(Label::Origin, &summary, std::iter::once(full).chain(work.shown));
     rate(&mut decision, facts.entity, 600);
     Some(decision)
+}
+
+/// How much of the usual work is done, and what shows it.
+struct Work<'a> {
+    less: f64,
+    shown: Vec<&'a Finding>,
+}
+
+impl<'a> Work<'a> {
+    /// By what it takes, where that fell; else by what it takes and does not fail, where both are counted alike or the
+    /// share that fails is known.
+    fn of(facts: &Facts<'a>) -> Option<Self> {
+        if let Some(drop) = facts.drop_of_traffic().filter(|drop| drop.peer.is_none()) {
+            return Some(Self { less: times(drop)?, shown: vec![drop] });
+        }
+        let own = |signal| {
+            let of_kind = move |finding: &&Finding| {
+                finding.kind == EvidenceKind::Metric
+                    && finding.signal == signal
+                    && finding.peer.is_none()
+            };
+            facts.findings().iter().find(of_kind)
+        };
+        let (taken, failed) = (own(Signal::Traffic)?, own(Signal::Errors)?);
+        let (all, bad) = (taken.quantity.as_ref()?, failed.quantity.as_ref()?);
+        let all_in = all.unit.as_str();
+        let done = |all: f64, failing: f64| match bad.unit.as_str() {
+            unit if unit == all_in => Some((all - failing).max(0.0)),
+            "ratio" => Some(all * (1.0 - failing).clamp(0.0, 1.0)),
+            _ => None,
+        };
+        let usual = done(all.baseline?, bad.baseline?).filter(|usual| *usual > 0.0)?;
+        let less = done(all.observed, bad.observed)? / usual;
+        is_worse(failed).then(|| Self { less, shown: vec![taken, failed] })
+    }
+
+    fn told(&self) -> String {
+        let quotes: Vec<String> = self.shown.iter().map(|finding| quote(finding)).collect();
+        quotes.join("; ")
+    }
 }
 
 /// How many times its usual a finding measures.

@@ -114,6 +114,18 @@ fn who_is_hit_far_upstream_is_named_where_nothing_else_explains_an_alert() {
 #[test]
 fn who_is_full_of_what_does_not_get_done_hangs() {
     let hangs = || vec![late(), used(0.9), fewer(20.0)];
+    let as_much = || traffic(Trend::Steady, 9, 100.0);
+    let failing = |observed: f64, unit: &str| {
+        let mut content = errors(9);
+        content.quantity = Some(Quantity { observed, baseline: Some(0.0), unit: unit.into() });
+        content.kind = Metric;
+        content
+    };
+    let share = |share| failing(share, "ratio");
+    let fails = |asked: f64, failed: f64| {
+        let asked = traffic(if asked > 100.0 { Trend::Rising } else { Trend::Steady }, 9, asked);
+        vec![late(), used(0.9), asked, failing(failed, "1/s")]
+    };
     let and = |more: FindingContent| hangs().into_iter().chain([more]).collect();
     check(vec![
         ("full, and hardly anything done", hangs(), vec![], "origin, gets nothing done"),
@@ -135,6 +147,25 @@ fn who_is_full_of_what_does_not_get_done_hangs() {
             vec![],
             "symptom, cause not found ?callee",
         ),
+        (
+            "as much is asked, and most of it fails",
+            fails(100.0, 60.0),
+            vec![],
+            "origin, gets nothing done",
+        ),
+        (
+            "more is asked again, and hardly any goes well",
+            fails(150.0, 120.0),
+            vec![],
+            "origin, gets nothing done",
+        ),
+        (
+            "most of it fails by its share",
+            vec![late(), used(0.9), as_much(), share(0.6)],
+            vec![],
+            "origin, gets nothing done",
+        ),
+        ("half of it fails", fails(100.0, 50.0), vec![], "symptom, cause not found ?callee"),
         // Each piece of work is held 9 / 0.2 = 45 times as long.
         (
             "a callee became half as many times slower",
