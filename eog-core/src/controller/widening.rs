@@ -245,6 +245,7 @@ impl Controller {
 
     fn second_opinions(&self, outlook: &Outlook, widening: &Widening) -> Looks {
         let tells_others = widening.others_told && outlook.groups.len() > 1;
+        let named: BTreeSet<&EntityId> = outlook.named().filter(|_| tells_others).collect();
         let mut looks = Looks::new();
         for group in &outlook.groups {
             let enough = if outlook.has_rivals(group) { 3 } else { 2 };
@@ -259,8 +260,8 @@ impl Controller {
             });
             let mut told: Option<(Vec<EntityId>, Vec<NamedOrigin>)> = None;
             for (origin, count) in asked {
-                let others = || if tells_others { self.others(outlook, group) } else { Vec::new() };
-                let told = told.get_or_insert_with(|| (outlook.rivals(group), others()));
+                let told =
+                    told.get_or_insert_with(|| (outlook.rivals(group), self.others(&named, group)));
                 let (rivals, others) = told.clone();
                 let (reason, unexplained) = (NoticeReason::SecondOpinion, Vec::new());
                 let notice = Notice { reason, count, unexplained, rivals, others };
@@ -271,18 +272,17 @@ impl Controller {
         looks
     }
 
-    /// The origins of other groups, by name, and how they were found.
-    fn others(&self, outlook: &Outlook, group: &Group) -> Vec<NamedOrigin> {
-        let names: BTreeSet<&EntityId> =
-            outlook.named().filter(|origin| !group.origins.contains(origin)).collect();
-        let named = names.into_iter().take(MAX_OTHERS).map(|origin| {
+    /// Who would be named beside a group, by name, and how they were found.
+    fn others(&self, named: &BTreeSet<&EntityId>, group: &Group) -> Vec<NamedOrigin> {
+        let others = named.iter().filter(|origin| !group.origins.contains(origin));
+        let told = others.take(MAX_OTHERS).map(|origin| {
             let belief = self.state.get(origin).and_then(|node| node.belief.as_ref());
             NamedOrigin {
-                entity: origin.clone(),
+                entity: EntityId::clone(origin),
                 rule: belief.and_then(|belief| belief.rule.clone()),
                 since: belief.and_then(|belief| belief.since),
             }
         });
-        named.collect()
+        told.collect()
     }
 }
