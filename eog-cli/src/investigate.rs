@@ -298,7 +298,8 @@ fn tell(
         Err(CliError::JournalStopped { error: Box::new(error), onward: next.clone() })
     });
     let is_stored = journal.is_ok();
-    let mut outputs = vec![journal, files::print(&render(report, running.format, running.verbose))];
+    let said = render(report, running.format, running.verbose, running.out.as_deref());
+    let mut outputs = vec![journal, files::print(&said)];
     if let Some(folder) = &running.out {
         let ledger = finished.to_json_lines();
         outputs.push(files::write(folder, "ledger.jsonl", &ledger));
@@ -326,13 +327,20 @@ fn tell(
     })
 }
 
-/// The report in one of the formats. `verbose`: with everything, where the format has a choice.
-pub(crate) fn render(report: &Report, format: Format, verbose: bool) -> String {
+/// The report in one of the formats. `verbose`: with everything, where the format has a choice; `out`: the folder that
+/// has everything.
+pub(crate) fn render(report: &Report, format: Format, verbose: bool, out: Option<&Path>) -> String {
     match format {
         Format::Text if verbose => eog_report::text(report, files::terminal_width()),
         Format::Text => {
             let short = eog_report::short(report, files::terminal_width());
-            format!("{short}Everything else: --verbose, or --out DIR.\n")
+            match out {
+                Some(folder) => {
+                    let page = folder.join("report.html").display().to_string();
+                    format!("{short}Everything else: {} and beside it.\n", clean_line(&page))
+                }
+                None => format!("{short}Everything else: --verbose, or --out DIR.\n"),
+            }
         }
         Format::Markdown => eog_report::markdown(report),
         Format::Json => eog_report::json(report),

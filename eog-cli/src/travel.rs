@@ -41,7 +41,7 @@ pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
         let entries = read.ledger.len();
         files::print(&format!("{entries} entries derived again, all as recorded\n\n"))?;
     }
-    files::print(&render(&report, arguments.format, arguments.verbose))?;
+    files::print(&render(&report, arguments.format, arguments.verbose, None))?;
     Ok(exit)
 }
 

@@ -177,8 +177,8 @@ pub struct Notice {
     /// Other origins that explain what this one does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rivals: Vec<EntityId>,
-    /// All origins that would be named beside this one, by name, the first 16; told if so configured
-    /// ([`Widening::others_told`](crate::controller::Widening::others_told)).
+    /// All origins that would be named, but this one and those of its group, by name, the first 16; told if so
+    /// configured (`Widening::others_told`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<NamedOrigin>,
 }

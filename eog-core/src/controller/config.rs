@@ -166,8 +166,9 @@ pub struct Widening {
     /// no anomaly. Ledgers from before there was this do without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub origins_read: bool,
-    /// Whether [`Reason::SecondOpinion`](super::Reason::SecondOpinion) tells an origin how others were found
-    /// ([`Notice::others`](crate::contract::Notice::others)), and asks each at least once where there are others.
+    /// Whether [`Reason::DeadEnd`](super::Reason::DeadEnd) and [`Reason::SecondOpinion`](super::Reason::SecondOpinion)
+    /// tell which origins were found elsewhere, and how ([`Notice::others`](crate::contract::Notice::others)), and the
+    /// latter asks each origin at least once where there are several.
     /// Ledgers from before there was this do without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub others_told: bool,

@@ -157,7 +157,7 @@ impl Controller {
         match step {
             Reason::Settle => plain(self.unsettled(outlook, widening)),
             Reason::Check => plain(self.unchecked(outlook)),
-            Reason::DeadEnd => self.dead_ends(outlook),
+            Reason::DeadEnd => self.dead_ends(outlook, widening),
             Reason::Widen => plain(self.nearest_unvisited(outlook, widening)),
             Reason::SecondOpinion => self.second_opinions(outlook, widening),
             _ => Looks::new(),
@@ -201,7 +201,7 @@ impl Controller {
         neighbours.filter(|neighbour| !self.state.is_visited(neighbour)).collect()
     }
 
-    fn dead_ends(&self, outlook: &Outlook) -> Looks {
+    fn dead_ends(&self, outlook: &Outlook, widening: &Widening) -> Looks {
         let unexplained = || outlook.unexplained.iter().map(|&at| &self.state.anomalies[at]);
         let looks = |entity: &EntityId| {
             let node = self.state.get(entity).filter(|node| node.visited);
@@ -213,6 +213,7 @@ impl Controller {
             return Looks::new();
         }
         let explanations = Explanations::new(&outlook.leading);
+        let named: BTreeSet<&EntityId> = outlook.named().filter(|_| widening.others_told).collect();
         let notice = |(entity, looks): (&EntityId, u32)| {
             let reached = explanations.leads_to(entity);
             let left = unexplained().filter(|anomaly| reached.contains(&anomaly.entity));
@@ -223,7 +224,7 @@ impl Controller {
                 count: looks + 1,
                 unexplained: left.into_iter().collect(),
                 rivals: Vec::new(),
-                others: Vec::new(),
+                others: self.others(&named, &BTreeSet::from([entity])),
             };
             (entity.clone(), Some(notice))
         };
@@ -250,8 +251,8 @@ impl Controller {
         for group in &outlook.groups {
             let enough = if outlook.has_rivals(group) { 3 } else { 2 };
             let is_unsure = |node: &Node| {
-                let has_heard_of_others = !tells_others || node.opinions > 0;
-                node.origin_in_row < enough || node.has_unread() || !has_heard_of_others
+                let was_asked = !tells_others || node.opinions > 0;
+                node.origin_in_row < enough || node.has_unread() || !was_asked
             };
             let wants = |node: &&Node| node.opinions < OPINIONS && is_unsure(node);
             let asked = group.origins.iter().filter_map(|origin| {
@@ -260,8 +261,10 @@ impl Controller {
             });
             let mut told: Option<(Vec<EntityId>, Vec<NamedOrigin>)> = None;
             for (origin, count) in asked {
-                let told =
-                    told.get_or_insert_with(|| (outlook.rivals(group), self.others(&named, group)));
+                let told = told.get_or_insert_with(|| {
+                    let own = group.origins.iter().collect();
+                    (outlook.rivals(group), self.others(&named, &own))
+                });
                 let (rivals, others) = told.clone();
                 let (reason, unexplained) = (NoticeReason::SecondOpinion, Vec::new());
                 let notice = Notice { reason, count, unexplained, rivals, others };
@@ -272,10 +275,9 @@ impl Controller {
         looks
     }
 
-    /// Who would be named beside a group, by name, and how they were found.
-    fn others(&self, named: &BTreeSet<&EntityId>, group: &Group) -> Vec<NamedOrigin> {
-        let others = named.iter().filter(|origin| !group.origins.contains(origin));
-        let told = others.take(MAX_OTHERS).map(|origin| {
+    /// Who would be named beside some, by name, and how they were found.
+    fn others(&self, named: &BTreeSet<&EntityId>, own: &BTreeSet<&EntityId>) -> Vec<NamedOrigin> {
+        let told = named.difference(own).take(MAX_OTHERS).map(|origin| {
             let belief = self.state.get(origin).and_then(|node| node.belief.as_ref());
             NamedOrigin {
                 entity: EntityId::clone(origin),

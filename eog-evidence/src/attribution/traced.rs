@@ -161,14 +161,16 @@ impl Attribution<'_> {
             is_judged.then(|| Arc::new(books))
         };
         let [time, failures] = kinds;
-        // Most incidents ask for both, and neither needs the other.
+        let of_failures = || if failures { books(Kind::Failures) } else { None };
+        // Neither needs the other. Where no thread can be had, one comes after the other.
         std::thread::scope(|scope| {
-            let failures = failures.then(|| scope.spawn(|| books(Kind::Failures)));
+            let thread = std::thread::Builder::new().spawn_scoped(scope, of_failures).ok();
             let time = if time { books(Kind::Time) } else { None };
-            let failures = failures.and_then(|thread| match thread.join() {
-                Ok(failures) => failures,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
+            let failures = match thread.map(std::thread::ScopedJoinHandle::join) {
+                Some(Ok(failures)) => failures,
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+                None => of_failures(),
+            };
             Some(TracedBooks { time, failures })
         })
     }

@@ -261,7 +261,10 @@ fn lines_within(record: &ByteRecord) -> u64 {
 
 fn check(record: &ByteRecord, width: usize) -> Result<(), Fault> {
     if record.len() != width {
-        return Err(Fault::of_row(format!("{} fields where the header has {width}", record.len())));
+        return Err(Fault::of_row(format!(
+            "{} where the header has {width}",
+            counted(record.len(), "field")
+        )));
     }
     let long = record.iter().map(<[u8]>::len).find(|length| *length > MAX_FIELD_BYTES);
     long.map_or(Ok(()), |length| {

@@ -90,9 +90,9 @@ fn broken_data_is_skipped_and_counted() {
         (row("2026-01-01T10:00:00Z,cart,m,1,,,,caller"), one(": peer_role without peer")),
         (row("2026-01-01T10:00:00Z,cart,m,1,,,web,upstream"), one(", column peer_role: there is no role \"upstream\"; the roles are caller, callee and mentioned")),
         (row(&format!("2026-01-01T10:00:00Z,cart,{long},1,,,,")), one(": a field of 16385 bytes, more than 16384")),
-        (row("\"2026-01-01T10:00:00Z\ncart"), vec!["metrics.csv: 2 rows skipped: line 3: 1 fields where the header has 8; a quote that is opened there takes in 1 line after it: close it, or double it where it is meant".into()]),
+        (row("\"2026-01-01T10:00:00Z\ncart"), vec!["metrics.csv: 2 rows skipped: line 3: 1 field where the header has 8; a quote that is opened there takes in 1 line after it: close it, or double it where it is meant".into()]),
         (format!("time,entity,metric,value,colour\n{}", "2026-01-01T10:00:00Z,cart,m,1,red\n"), vec!["metrics.csv: column \"colour\" is not known".into()]),
-        (format!("{header}{}", "x\n".repeat(7)), vec!["metrics.csv: 7 rows skipped: line 2: 1 fields where the header has 8; line 3: 1 fields where the header has 8; line 4: 1 fields where the header has 8; line 5: 1 fields where the header has 8; line 6: 1 fields where the header has 8; …".into()]),
+        (format!("{header}{}", "x\n".repeat(7)), vec!["metrics.csv: 7 rows skipped: line 2: 1 field where the header has 8; line 3: 1 field where the header has 8; line 4: 1 field where the header has 8; line 5: 1 field where the header has 8; line 6: 1 field where the header has 8; …".into()]),
     ];
     for (text, expected) in cases {
         let mut found = read(&[("bundle.json", MANIFEST), ("metrics.csv", &text)]);

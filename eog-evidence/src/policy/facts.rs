@@ -162,6 +162,11 @@ impl<'a> Facts<'a> {
         self.verdicts().any(|(verdict, _)| verdict == Verdict::Cause)
     }
 
+    /// What to say of own changes where none explains the trouble.
+    pub(super) fn no_change(&self) -> &'static str {
+        if self.changes.is_empty() { "no change" } else { "no change that fits" }
+    }
+
     pub(super) fn finding(&self, id: &EvidenceId) -> Option<&'a Finding> {
         self.findings().iter().find(|finding| finding.id() == id)
     }

@@ -10,7 +10,7 @@ use super::books::own_part;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::rules::{far_upstream, is_by_itself};
-use super::times::{made, surely_before};
+use super::times::{first_of, made, surely_before};
 use super::weigh::Weighed;
 use crate::signs::{MORE, is_surge, role, was_far_from_full};
 
@@ -166,11 +166,16 @@ pub(super) fn yields_to_a_rival(explanation: &Explanation, facts: &Facts<'_>) ->
     })
 }
 
-/// Another origin, of whom a second opinion tells, that fails by itself, not surely after the harm here: it needs no
-/// further cause, and one that is seen to fail is simpler than two of which one merely was changed.
-pub(super) fn fails_by_itself_elsewhere<'a>(facts: &Facts<'a>) -> Option<&'a EntityId> {
+/// Another origin, of whom a second look tells, that fails by itself, not surely after what is to be explained here: it needs
+/// no further cause, and one that is seen to fail is simpler than two of which one merely was changed. `since` is
+/// when the harm began, where that was measured; else it did when alerts fired.
+pub(super) fn fails_by_itself_elsewhere<'a>(
+    since: Option<Onset>,
+    facts: &Facts<'a>,
+) -> Option<&'a EntityId> {
     let others = facts.notice.map_or(&[][..], |notice| notice.others.as_slice());
-    let harm = facts.harm_since();
+    let alerted = || facts.packet.anomalies.iter().map(|anomaly| Onset::at(anomaly.onset));
+    let harm = since.or_else(|| first_of(alerted()));
     let is_late = |since: Onset| harm.is_some_and(|harm| surely_before(&harm, &since));
     let other = others
         .iter()

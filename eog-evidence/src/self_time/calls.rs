@@ -60,7 +60,7 @@ impl Calls {
             lists.entry((named.entity, named.callee)).or_default().push(call);
         }
         let operations = Arc::clone(&numbers.operations);
-        let mut calls = Self { trees, operations, ..Self::default() };
+        let mut calls = Self { operations, trees, ..Self::default() };
         let name = |number: u32| numbers.entities.get(number as usize).cloned();
         for ((entity, callee), mut list) in lists {
             list.sort_by(|a, b| a.time.cmp(&b.time).then(a.ms.total_cmp(&b.ms)));

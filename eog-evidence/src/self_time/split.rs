@@ -93,7 +93,8 @@ impl<'a> Ranked<'a> {
             return None;
         }
         let more = mean_of(after) - mean_of(before);
-        let lost = if worse == Worse::Higher { more } else { -more } * after.len() as f64;
+        let more = if worse == Worse::Higher { more } else { -more };
+        let lost = more * after.len() as f64;
         Some((lost, after.first()?.0)).filter(|(lost, _)| *lost > 0.0)
     }
 

@@ -28,7 +28,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let is_last = facts.upstream().is_empty() || facts.at_dead_end();
     let accusers = || facts.accusations.iter().filter(|(sender, _)| facts.is_called_by(sender));
     let (sender, claim) = accusers().next()?;
-    let is_found = fails_by_itself_elsewhere(facts).is_some();
+    let is_found = fails_by_itself_elsewhere(facts.harm_since(), facts).is_some();
     if !is_silent || !is_last || !facts.routes.is_empty() || is_found {
         return None;
     }

@@ -43,11 +43,11 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let own: Vec<&Finding> =
         facts.harms.iter().copied().filter(|harm| is_seen_here(harm, facts)).collect();
     let first = own.first()?;
-    let on_record = if facts.changes.is_empty() { "no change" } else { "no change that fits" };
     let summary = format!(
-        "first in trouble: {}; nobody upstream is known to do worse before it, and {on_record} of \
-         {} is on record",
+        "first in trouble: {}; nobody upstream is known to do worse before it, and {} of {} is on \
+         record",
         quote(first),
+        facts.no_change(),
         facts.entity
     );
     let ids: Vec<&EvidenceId> = own.iter().take(3).map(|harm| harm.id()).collect();

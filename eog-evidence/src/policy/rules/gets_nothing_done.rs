@@ -8,7 +8,7 @@ use crate::policy::books::own_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
-use crate::signs::{is_nearly_full, is_worse, role};
+use crate::signs::{MORE, in_requests, is_nearly_full, is_worse, role};
 
 /// Less than this share of the usual traffic is less than half.
 const LESS: f64 = 0.5;
@@ -18,7 +18,7 @@ const MAJORITY: f64 = 0.5;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "gets nothing done",
-    when: "it takes less than half of the usual, or all but less than half fails, while nearly all of a resource of it is used, and no callee became slower in the same measure, fails or does worse",
+    when: "it gets less than half of the usual done, since less comes or most of it fails, while nearly all of a resource of it is used, and no callee became slower in the same measure (half slower where requests fail), fails or does worse",
     decides: "`origin` without a change",
     propose: |facts| Explanation::sharing(propose(facts), own_part(facts)),
 };
@@ -35,11 +35,13 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
         return None;
     }
     let held = times(full)? / less.max(f64::MIN_POSITIVE);
+    // Requests that fail held their place as well, for how long is not known: whoever is slower may be why.
+    let slower = if work.fails { MORE } else { MAJORITY * held };
     let explains = |finding: &&&Finding| {
         role(finding) == Some(PeerRole::Callee)
             && finding.trend == Trend::Rising
             && match finding.signal {
-                Signal::Latency => times(finding).is_none_or(|times| times >= MAJORITY * held),
+                Signal::Latency => times(finding).is_none_or(|times| times >= slower),
                 Signal::Errors => true,
                 _ => false,
             }
@@ -65,16 +67,25 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
 /// How much of the usual work is done, and what shows it.
 struct Work<'a> {
     less: f64,
+    /// It comes, and fails.
+    fails: bool,
     shown: Vec<&'a Finding>,
 }
 
 impl<'a> Work<'a> {
-    /// By what it takes, where that fell; else by what it takes and does not fail, where both are counted alike or the
-    /// share that fails is known.
+    /// By what it takes, where less than half of the usual comes; else by what it takes and does not fail, where both are
+    /// counted alike or the share that fails is known.
     fn of(facts: &Facts<'a>) -> Option<Self> {
-        if let Some(drop) = facts.drop_of_traffic().filter(|drop| drop.peer.is_none()) {
-            return Some(Self { less: times(drop)?, shown: vec![drop] });
+        let drop = facts.drop_of_traffic().filter(|drop| drop.peer.is_none());
+        let dropped = drop
+            .and_then(|drop| Some(Self { less: times(drop)?, fails: false, shown: vec![drop] }));
+        match dropped {
+            Some(dropped) if dropped.less < LESS => Some(dropped),
+            dropped => Self::of_what_fails(facts).or(dropped),
         }
+    }
+
+    fn of_what_fails(facts: &Facts<'a>) -> Option<Self> {
         let own = |signal| {
             let of_kind = move |finding: &&Finding| {
                 finding.kind == EvidenceKind::Metric
@@ -85,15 +96,14 @@ impl<'a> Work<'a> {
         };
         let (taken, failed) = (own(Signal::Traffic)?, own(Signal::Errors)?);
         let (all, bad) = (taken.quantity.as_ref()?, failed.quantity.as_ref()?);
-        let all_in = all.unit.as_str();
-        let done = |all: f64, failing: f64| match bad.unit.as_str() {
-            unit if unit == all_in => Some((all - failing).max(0.0)),
-            "ratio" => Some(all * (1.0 - failing).clamp(0.0, 1.0)),
-            _ => None,
+        let is_share = matches!(bad.unit.as_str(), "ratio" | "percent" | "%");
+        let done = |all_of: f64, failing: f64| {
+            let is_counted_alike = is_share || bad.unit == all.unit;
+            is_counted_alike.then(|| (all_of - in_requests(&bad.unit, failing, all_of)).max(0.0))
         };
         let usual = done(all.baseline?, bad.baseline?).filter(|usual| *usual > 0.0)?;
         let less = done(all.observed, bad.observed)? / usual;
-        is_worse(failed).then(|| Self { less, shown: vec![taken, failed] })
+        is_worse(failed).then(|| Self { less, fails: true, shown: vec![taken, failed] })
     }
 
     fn told(&self) -> String {

@@ -164,7 +164,8 @@ impl<'a> Backed<'a> {
         {
             (Standing::Refuted, "what is measured of its work is all as usual".to_owned())
         } else if self.witness.is_none()
-            && let Some(other) = fails_by_itself_elsewhere(facts)
+            && !facts.is_stated()
+            && let Some(other) = fails_by_itself_elsewhere(since, facts)
         {
             let doubt = format!("{other} fails by itself, whatever was changed here");
             (Standing::Refuted, doubt)

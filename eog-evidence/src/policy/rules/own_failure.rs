@@ -24,9 +24,10 @@ pub(in crate::policy) const RULE: Rule = Rule {
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let first = *facts.failures.first().filter(|_| facts.fails_by_itself())?;
     let summary = format!(
-        "own failure: {}; no change of {} is on record, no more traffic is known to have come \
-         before, and nothing upstream explains it",
+        "own failure: {}; {} of {} is on record, no more traffic is known to have come before, and \
+         nothing upstream explains it",
         quote(first),
+        facts.no_change(),
         facts.entity
     );
     let mut decision = decide(Label::Origin, &summary, facts.failures.iter().take(3).copied());

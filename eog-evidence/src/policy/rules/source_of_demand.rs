@@ -24,10 +24,11 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let sent: Vec<&Finding> = facts.more_sent().collect();
     let first = *sent.first()?;
     let summary = format!(
-        "source of demand: {}; nobody upstream of {} can explain it, and no change of it is on \
+        "source of demand: {}; nobody upstream of {} can explain it, and {} of it is on \
          record",
         quote(first),
-        facts.entity
+        facts.entity,
+        facts.no_change()
     );
     let mut decision = decide(Label::Origin, &summary, sent.iter().take(3).copied());
     for (accuser, _) in facts.accusations.iter().take(3) {

@@ -41,9 +41,10 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let observed = suffering.map_or_else(|| blame(facts, &exhausted), quote);
     let names: Vec<&str> = senders.iter().map(|sender| sender.entity.as_str()).collect();
     let summary = format!(
-        "traffic amplification: {}; {observed}; no change of {} is on record, so the load from {} \
+        "traffic amplification: {}; {observed}; {} of {} is on record, so the load from {} \
          explains it",
         first.condition,
+        facts.no_change(),
         facts.entity,
         names.join(", ")
     );

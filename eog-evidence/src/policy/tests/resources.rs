@@ -166,6 +166,24 @@ fn who_is_full_of_what_does_not_get_done_hangs() {
             "origin, gets nothing done",
         ),
         ("half of it fails", fails(100.0, 50.0), vec![], "symptom, cause not found ?callee"),
+        (
+            "less comes, and nearly all of it fails",
+            vec![late(), used(0.9), fewer(60.0), failing(55.0, "1/s")],
+            vec![],
+            "origin, gets nothing done",
+        ),
+        (
+            "most of it fails, in percent",
+            vec![late(), used(0.9), as_much(), failing(60.0, "percent")],
+            vec![],
+            "origin, gets nothing done",
+        ),
+        (
+            "all of it fails, and a callee is half slower",
+            fails(100.0, 100.0).into_iter().chain([slower(15.0)]).collect(),
+            vec![],
+            "symptom, failing callee callee>me",
+        ),
         // Each piece of work is held 9 / 0.2 = 45 times as long.
         (
             "a callee became half as many times slower",

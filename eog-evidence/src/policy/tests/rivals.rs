@@ -508,6 +508,17 @@ fn at_a_second_opinion_an_own_change_gives_way_to_an_origin_that_fails_by_itself
     // Not to what failed after the harm here, nor to what is only found slower.
     assert_eq!(rule(&judged_beside("own failure", 3_800)), "origin, own change");
     assert_eq!(rule(&judged_beside("first in trouble", 3_650)), "origin, own change");
+    // Where no harm is measured, what failed after the alerts fired is no reason.
+    let unmeasured = |second| {
+        let blamed = vec![says("caller", Symptom, &["me > caller"], &[Log])];
+        judged(vec![deploy(3_600)], blamed, |packet| {
+            packet.anomalies =
+                vec![Anomaly { onset: second_of(3_700), ..anomaly("late", Signal::Errors, 0) }];
+            beside("own failure", second)(packet);
+        })
+    };
+    assert_ne!(rule(&unmeasured(3_650)), "origin, own change");
+    assert_eq!(rule(&unmeasured(7_200)), "origin, own change");
     // What is seen to take effect stays.
     let demand = dated(finding(Change, Signal::Demand, Trend::Steady, 0), 3_600, 0);
     let more = dated(traffic(Trend::Rising, 0, 100.0), 3_650, 30);

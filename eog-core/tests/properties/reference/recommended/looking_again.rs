@@ -133,6 +133,8 @@ impl Model<'_> {
                 asked.insert(effect.clone());
             }
         }
+        let all_named: BTreeSet<EntityId> =
+            named.keys().filter(|_| widening.others_told).cloned().collect();
         let mut looks = BTreeMap::new();
         for entity in asked {
             let before = self.nodes.get(&entity).map_or(0, |node| node.dead_end_looks);
@@ -146,7 +148,12 @@ impl Model<'_> {
                     count: before + 1,
                     unexplained: left.into_iter().collect(),
                     rivals: Vec::new(),
-                    others: Vec::new(),
+                    others: all_named
+                        .iter()
+                        .filter(|other| **other != entity)
+                        .take(16)
+                        .map(|other| self.named_origin(other))
+                        .collect(),
                 };
                 looks.insert(entity, Some(notice));
             }
