@@ -329,7 +329,7 @@ fn a_journal_in_a_read_only_folder_is_refused_before_anything_is_asked() {
         output => output.unwrap(),
     };
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
     let expected = format!("cannot create the journal {}: Permission denied", journal.display());
     assert!(said.contains(&expected), "{said}");
     assert_eq!(incident.calls(), 0, "nothing is paid for");

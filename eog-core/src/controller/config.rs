@@ -155,6 +155,14 @@ pub enum Wake {
 /// 3. [`Reason::DeadEnd`](super::Reason::DeadEnd)
 /// 4. [`Reason::Widen`](super::Reason::Widen)
 /// 5. [`Reason::SecondOpinion`](super::Reason::SecondOpinion)
+///
+/// ```
+/// use eog_core::controller::Widening;
+/// // What older ledgers do not name is off, so that they are replayed as they were written.
+/// let before: Widening = serde_json::from_str(r#"{"origins_read": true}"#)?;
+/// assert_eq!(before, Widening { others_told: false, ..Widening::default() });
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Widening {

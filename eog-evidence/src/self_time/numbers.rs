@@ -64,3 +64,37 @@ impl Numbers {
         Self { entities, operations: Arc::new(names), spans: named }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use eog_core::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_operations_come_as_they_are_first_named() {
+        let name = |text: &str| EntityId::new(text).unwrap();
+        let (web, cart, db) = (name("web"), name("cart"), name("db"));
+        let span = |entity, callee, operation, duration_ms| TracedSpan {
+            time: Timestamp::UNIX_EPOCH,
+            entity,
+            duration_ms,
+            failed: None,
+            callee,
+            operation,
+            place: None,
+        };
+        let numbers = Numbers::of(&[
+            span(&web, None, "never", f64::INFINITY),
+            span(&web, Some(&db), "put", 1.0),
+            span(&cart, None, "get", 1.0),
+            span(&web, None, "put", 1.0),
+        ]);
+        assert_eq!(numbers.entities, [cart, db, web]);
+        assert_eq!(*numbers.operations, ["put", "get"]);
+        let told: Vec<(u32, Option<u32>, u32)> =
+            numbers.spans.iter().map(|one| (one.entity, one.callee, one.operation)).collect();
+        assert_eq!(told, [(2, None, 0), (2, Some(1), 0), (0, None, 1), (2, None, 0)]);
+        assert!(Numbers::of(&[]).entities.is_empty());
+    }
+}
