@@ -17,8 +17,8 @@ pub(super) struct Explanation {
 /// best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
-    /// Contradicted: the effect was there before its cause, or is measured to have come long after it, or a person says
-    /// otherwise.
+    /// Contradicted: the effect was there before its cause, or is measured to have come long after it, a person says
+    /// otherwise, or it was a mere change while something else is seen to fail by itself.
     Refuted,
     /// It says only that nothing explains the entity.
     Unexplained,
