@@ -158,6 +158,9 @@ pub(crate) fn stream_of_objects(bucket: &str) -> String {
 }
 
 /// Refuses a stream of ledgers that would forget.
+///
+/// One with `max_bytes` does, whatever it discards: servers compare the limit with the bytes of a new message without what
+/// they store around it, and make room for the rest by removing the first message (seen with nats-server 2.9.10).
 fn keeps_all(config: &Config) -> Result<(), NatsError> {
     // The server writes a limit that is none as -1, older ones as 0.
     refuse(
@@ -167,6 +170,7 @@ fn keeps_all(config: &Config) -> Result<(), NatsError> {
             ("retention", config.retention != RetentionPolicy::Limits),
             ("storage", config.storage != StorageType::File),
             ("max_age", !config.max_age.is_zero()),
+            ("max_bytes", config.max_bytes > 0),
             ("max_msgs_per_subject", config.max_messages_per_subject > 0),
             ("discard", config.discard != DiscardPolicy::New),
             ("no_ack", config.no_ack),
@@ -182,6 +186,7 @@ fn keeps_last(config: &Config) -> Result<(), NatsError> {
         [
             ("storage", config.storage != StorageType::File),
             ("max_age", !config.max_age.is_zero()),
+            ("max_bytes", config.max_bytes > 0),
             ("history", config.max_messages_per_subject < HISTORY),
             ("discard", config.discard != DiscardPolicy::New),
         ],

@@ -328,6 +328,12 @@ fn a_stream_of_another_version_or_with_limits_is_refused() {
     });
     let error = Cluster::connect(&options).unwrap_err();
     assert!(error.to_string().ends_with("its setting max_age would lose entries"), "{error}");
+    change(&options, |config| {
+        config.max_age = Duration::ZERO;
+        config.max_bytes = 20_000;
+    });
+    let error = Cluster::connect(&options).unwrap_err();
+    assert!(error.to_string().ends_with("its setting max_bytes would lose entries"), "{error}");
 }
 
 #[test]
@@ -335,7 +341,7 @@ fn a_full_stream_refuses_entries_and_forgets_none() {
     let Some((_, mut options)) = cluster() else { return };
     options.retries = 2;
     let cluster = Cluster::connect(&options).unwrap();
-    change(&options, |config| config.max_bytes = 20_000);
+    change(&options, |config| config.max_messages = 20);
     let all = entries((0..100).map(|number| format!("e{number}")));
     let (mut journal, _) = opened(cluster.create(Part::Ledger, &id("run")).unwrap());
     let mut known = 0;
