@@ -74,13 +74,36 @@ pub(super) fn is_minor(facts: &Facts<'_>) -> bool {
 /// Whether next to nothing of what alerts show can have passed through the entity: it has none of it
 /// itself.
 pub(super) fn has_no_part<'a>(facts: &Facts<'a>) -> Option<&'a Finding> {
+    greatest_part(facts).filter(|(_, part)| *part < MINOR).map(|(note, _)| note)
+}
+
+/// What speaks against an origin of a lesser part.
+pub(super) const LESSER_PART: &str = "less than half of what any alert shows can come from here";
+
+/// Whether most of what each alert shows cannot have passed through the entity. What it fails at by itself, what it takes from
+/// others, and wrong answers show elsewhere, and what a person or an experiment says needs no measure.
+pub(super) fn has_lesser_part(facts: &Facts<'_>) -> bool {
+    let is_known = facts.is_stated() || facts.is_injected() || !facts.failures.is_empty();
+    !is_known
+        && !shows_elsewhere(facts)
+        && greatest_part(facts).is_some_and(|(_, part)| part < MAJORITY)
+}
+
+/// Whether what the entity does to others need not show on itself: it takes what they need, its answers end their requests, or
+/// its calls hold them up.
+pub(super) fn shows_elsewhere(facts: &Facts<'_>) -> bool {
+    facts.crowding_out().chain(facts.ends_others()).chain(facts.holds_up()).next().is_some()
+}
+
+/// The greatest part of what an alert shows that can have passed through the entity, 0 to 1, with the note that says so.
+pub(super) fn greatest_part<'a>(facts: &Facts<'a>) -> Option<(&'a Finding, f64)> {
     // What passes through one of many replicas is little: all of them count.
     let passed = |note: &Finding| {
         let together = note.quantity.as_ref().and_then(|quantity| quantity.baseline);
         share_of(note).max(together.unwrap_or_default())
     };
-    let greatest = facts.parts.iter().copied().max_by(|a, b| passed(a).total_cmp(&passed(b)))?;
-    (passed(greatest) < MINOR).then_some(greatest)
+    let parts = facts.parts.iter().map(|note| (*note, passed(note)));
+    parts.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
 /// What nobody upstream accounts for on an account.

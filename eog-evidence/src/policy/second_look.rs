@@ -166,6 +166,11 @@ pub(super) fn yields_to_a_rival(explanation: &Explanation, facts: &Facts<'_>) ->
     })
 }
 
+/// Whether a second look tells of other origins.
+pub(super) fn tells_of_others(facts: &Facts<'_>) -> bool {
+    facts.notice.is_some_and(|notice| !notice.others.is_empty())
+}
+
 /// Another origin, of whom a second look tells, that fails by itself, not surely after what is to be explained here: it needs
 /// no further cause, and one that is seen to fail is simpler than two of which one merely was changed. `since` is
 /// when the harm began, where that was measured; else it did when alerts fired.

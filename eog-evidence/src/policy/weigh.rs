@@ -4,7 +4,7 @@ use eog_core::contract::Alternative;
 use eog_core::{Decision, Label};
 
 use super::accounts::{accounts_for_the_alert, complete};
-use super::books::{MAJORITY, is_minor};
+use super::books::{LESSER_PART, MAJORITY, has_lesser_part, is_minor, shows_elsewhere};
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::rules::RULES;
@@ -119,11 +119,11 @@ fn heed(explanation: &mut Explanation, facts: &Facts<'_>) {
     }
     if facts.is_cleared() {
         explanation.lower(Standing::Refuted, "a person says that it is not the cause");
-    } else if is_minor(facts)
-        && !facts.is_stated()
-        && facts.crowding_out().chain(facts.ends_others()).chain(facts.holds_up()).count() == 0
-    {
+    } else if is_minor(facts) && !facts.is_stated() && !shows_elsewhere(facts) {
         explanation.lower(Standing::Refuted, TOO_LITTLE);
+    } else if second_look::tells_of_others(facts) && has_lesser_part(facts) {
+        let doubt = format!("{LESSER_PART}, and other origins are found");
+        explanation.lower(Standing::Refuted, doubt);
     } else if facts.is_stated() && explanation.standing > Standing::Unexplained {
         explanation.standing = Standing::Stated;
     }

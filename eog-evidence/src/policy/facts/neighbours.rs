@@ -14,6 +14,9 @@ use crate::signs::{is_word, role};
 /// The relation of a fault experiment to what it makes fail.
 const INJECTS: &str = "injects";
 
+/// The relation of a node to what runs on it, and the other way round.
+const HOSTS: [(&str, bool); 2] = [("hosts", false), ("runs_on", true)];
+
 impl<'a> Facts<'a> {
     /// Whether measured calls to another entity show that trouble of a kind does not come from there:
     /// they were looked at, and are as usual. A median as ever hides what befalls few calls: where the callee has a part
@@ -134,6 +137,13 @@ impl<'a> Facts<'a> {
             .collect();
         names.dedup();
         names
+    }
+
+    /// What the entity runs on, by name.
+    pub(in crate::policy) fn hosts(&self) -> impl Iterator<Item = &'a EntityId> {
+        let edges = self.packet.neighbours.iter();
+        let hosts = edges.filter(|edge| HOSTS.contains(&(edge.relation.as_str(), edge.outgoing)));
+        hosts.map(|edge| &edge.entity)
     }
 
     /// Whoever upstream is hit hardest, each with the note that says so; and who is on the way there.

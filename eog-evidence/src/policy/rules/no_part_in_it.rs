@@ -3,7 +3,7 @@
 use eog_core::{Decision, Label};
 
 use crate::policy::answer::{decide, quote, rate};
-use crate::policy::books::has_no_part;
+use crate::policy::books::{has_no_part, shows_elsewhere};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
@@ -22,9 +22,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     if facts.alerted().next().is_some() || !facts.failures.is_empty() {
         return None;
     }
-    // What is taken from others, and wrong answers, show on them.
-    let exempt = facts.crowding_out().chain(facts.ends_others()).chain(facts.holds_up());
-    if exempt.count() > 0 {
+    if shows_elsewhere(facts) {
         return None;
     }
     let part = has_no_part(facts)?;

@@ -6,13 +6,13 @@ use eog_core::{Decision, EntityId, EvidenceId, EvidenceKind, Finding, Label, Tim
 
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::policy::answer::{claim, decide, quote, rate};
-use crate::policy::books::own_part;
+use crate::policy::books::{LESSER_PART, has_lesser_part, own_part};
 use crate::policy::delay::{LONG_BEFORE, shows_a_delay};
 use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::{Facts, begins_after};
 use crate::policy::load::claim_exhausted_callees;
 use crate::policy::rule::Rule;
-use crate::policy::rules::is_by_itself;
+use crate::policy::rules::{first_in_trouble, is_by_itself};
 use crate::policy::second_look::fails_by_itself_elsewhere;
 use crate::policy::times::{Delay, first_of, made, surely_before};
 use crate::signs::is_executed_experiment;
@@ -169,6 +169,12 @@ impl<'a> Backed<'a> {
         {
             let doubt = format!("{other} fails by itself, whatever was changed here");
             (Standing::Refuted, doubt)
+        } else if self.witness.is_none()
+            && !facts.is_stated()
+            && let Some(host) = in_trouble_beneath(since, facts)
+        {
+            let doubt = format!("{host}, on which it rests, is in trouble by itself");
+            (Standing::Refuted, doubt)
         } else if let Some(other) = earlier_upstream(&self.made, facts) {
             let doubt = format!("{other} upstream did worse before the change was made");
             (Standing::Doubtful, doubt)
@@ -187,6 +193,8 @@ impl<'a> Backed<'a> {
         {
             let doubt = format!("{other} upstream does worse, and {NOT_AT_ONCE}");
             (Standing::Doubtful, doubt)
+        } else if self.witness.is_none() && has_lesser_part(facts) {
+            (Standing::Doubtful, LESSER_PART.to_owned())
         } else {
             return;
         };
@@ -282,6 +290,19 @@ fn explained_since(impacts: &[&Finding], facts: &Facts<'_>) -> Option<Onset> {
     };
     let accusers = || first_of(facts.accusations.iter().filter_map(|(sender, _)| says(sender)));
     facts.harm_since().or_else(reached).or_else(accusers)
+}
+
+/// The host of the entity, where it was in trouble before anybody else, and no later than what is to be explained here.
+fn in_trouble_beneath<'a>(since: Option<Onset>, facts: &Facts<'a>) -> Option<&'a EntityId> {
+    let is_late = |begun: Onset| since.is_some_and(|since| surely_before(&since, &begun));
+    let is_origin = |other: &EntityId| {
+        facts.message(other).is_some_and(|belief| {
+            belief.label == Label::Origin
+                && belief.rule.as_deref() == Some(first_in_trouble::RULE.name)
+                && !belief.since.is_some_and(is_late)
+        })
+    };
+    facts.hosts().find(|other| is_origin(other))
 }
 
 /// Somebody upstream whose trouble was surely there before a change was made here. The time of an
