@@ -77,9 +77,6 @@ pub(super) fn has_no_part<'a>(facts: &Facts<'a>) -> Option<&'a Finding> {
     greatest_part(facts).filter(|(_, part)| *part < MINOR).map(|(note, _)| note)
 }
 
-/// What speaks against an origin of a lesser part.
-pub(super) const LESSER_PART: &str = "less than half of what any alert shows can come from here";
-
 /// Whether most of what each alert shows cannot have passed through the entity. What it fails at by itself, what it takes from
 /// others, and wrong answers show elsewhere, and what a person or an experiment says needs no measure.
 pub(super) fn has_lesser_part(facts: &Facts<'_>) -> bool {

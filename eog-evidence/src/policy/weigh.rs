@@ -4,7 +4,7 @@ use eog_core::contract::Alternative;
 use eog_core::{Decision, Label};
 
 use super::accounts::{accounts_for_the_alert, complete};
-use super::books::{LESSER_PART, MAJORITY, has_lesser_part, is_minor, shows_elsewhere};
+use super::books::{MAJORITY, has_lesser_part, is_minor, shows_elsewhere};
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::rules::RULES;
@@ -25,6 +25,10 @@ const TRIED: &str = "what it names was tried, and leads nowhere";
 
 /// Why an entity is no origin that measurably has next to nothing of the trouble.
 const TOO_LITTLE: &str = "next to nothing of what alerts show can come from here";
+
+/// Why an entity is no origin beside others that measurably has the lesser part of the trouble.
+const LESSER_PART: &str =
+    "less than half of what any alert shows can come from here, and other origins are found";
 
 /// A proposed explanation, with what it is compared by.
 #[derive(Clone, Debug)]
@@ -122,8 +126,7 @@ fn heed(explanation: &mut Explanation, facts: &Facts<'_>) {
     } else if is_minor(facts) && !facts.is_stated() && !shows_elsewhere(facts) {
         explanation.lower(Standing::Refuted, TOO_LITTLE);
     } else if second_look::tells_of_others(facts) && has_lesser_part(facts) {
-        let doubt = format!("{LESSER_PART}, and other origins are found");
-        explanation.lower(Standing::Refuted, doubt);
+        explanation.lower(Standing::Refuted, LESSER_PART);
     } else if facts.is_stated() && explanation.standing > Standing::Unexplained {
         explanation.standing = Standing::Stated;
     }

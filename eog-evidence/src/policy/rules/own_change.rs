@@ -6,7 +6,7 @@ use eog_core::{Decision, EntityId, EvidenceId, EvidenceKind, Finding, Label, Tim
 
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::policy::answer::{claim, decide, quote, rate};
-use crate::policy::books::{LESSER_PART, has_lesser_part, own_part};
+use crate::policy::books::own_part;
 use crate::policy::delay::{LONG_BEFORE, shows_a_delay};
 use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::{Facts, begins_after};
@@ -173,7 +173,7 @@ impl<'a> Backed<'a> {
             && !facts.is_stated()
             && let Some(host) = in_trouble_beneath(since, facts)
         {
-            let doubt = format!("{host}, on which it rests, is in trouble by itself");
+            let doubt = format!("{host}, on which it runs, is in trouble by itself");
             (Standing::Refuted, doubt)
         } else if let Some(other) = earlier_upstream(&self.made, facts) {
             let doubt = format!("{other} upstream did worse before the change was made");
@@ -193,8 +193,6 @@ impl<'a> Backed<'a> {
         {
             let doubt = format!("{other} upstream does worse, and {NOT_AT_ONCE}");
             (Standing::Doubtful, doubt)
-        } else if self.witness.is_none() && has_lesser_part(facts) {
-            (Standing::Doubtful, LESSER_PART.to_owned())
         } else {
             return;
         };

@@ -487,17 +487,19 @@ fn at_a_second_opinion_a_rival_with_a_change_comes_first() {
     assert_eq!(rule(&judged(findings(), rival(Event), notice)), "origin, own failure");
 }
 
+/// A second opinion is asked, and another origin was found by a rule, in trouble since a second.
+fn beside(rule: &'static str, second: i64) -> impl Fn(&mut ContextPacket) {
+    move |packet: &mut ContextPacket| {
+        let (rule, since) = (Some(rule.to_owned()), Some(Onset::at(second_of(second))));
+        let others = vec![NamedOrigin { entity: id("elsewhere"), rule, since }];
+        let (unexplained, rivals) = (vec![], vec![]);
+        let reason = NoticeReason::SecondOpinion;
+        packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others });
+    }
+}
+
 #[test]
 fn at_a_second_opinion_an_own_change_gives_way_to_an_origin_that_fails_by_itself() {
-    let beside = |rule: &'static str, second: i64| {
-        move |packet: &mut ContextPacket| {
-            let (rule, since) = (Some(rule.to_owned()), Some(Onset::at(second_of(second))));
-            let others = vec![NamedOrigin { entity: id("elsewhere"), rule, since }];
-            let (unexplained, rivals) = (vec![], vec![]);
-            let reason = NoticeReason::SecondOpinion;
-            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others });
-        }
-    };
     let findings = || vec![deploy(3_600), dated(errors(0), 3_700, 30)];
     let judged_beside = |by: &'static str, second| judged(findings(), vec![], beside(by, second));
     assert_eq!(rule(&judged(findings(), vec![], |_| {})), "origin, own change");
@@ -525,6 +527,56 @@ fn at_a_second_opinion_an_own_change_gives_way_to_an_origin_that_fails_by_itself
     let loaded = vec![demand, more, dated(errors(0), 3_700, 30)];
     let loaded = judged(loaded, vec![], beside("own failure", 3_650));
     assert_eq!(rule(&loaded), "origin, own change");
+}
+
+#[test]
+fn at_a_second_opinion_who_has_the_lesser_part_gives_way_to_other_origins() {
+    let part = |percent| part(Signal::Errors, percent);
+    let told = |findings: Vec<FindingContent>| {
+        let others = judged(findings.clone(), vec![], beside("accounted for by nobody", 3_650));
+        (rule(&judged(findings, vec![], |_| {})), rule(&others))
+    };
+    let own_change = |percent| vec![deploy(3_600), dated(errors(0), 3_700, 30), part(percent)];
+    let same = |text: &str| (text.to_owned(), text.to_owned());
+    assert_eq!(told(own_change(50)), same("origin, own change"));
+    let (alone, gives_way) = told(own_change(49));
+    assert_eq!(alone, "origin, own change");
+    assert_ne!(gives_way, "origin, own change");
+    let lost = judged(own_change(49), vec![], beside("accounted for by nobody", 3_650));
+    let lost = lost.alternatives.iter().find(|one| one.rule.as_deref() == Some("own change"));
+    let why =
+        "less than half of what any alert shows can come from here, and other origins are found";
+    assert_eq!(lost.unwrap().lost, why);
+    // All replicas of one workload count together.
+    let mut of_replica = part(20);
+    of_replica.quantity.as_mut().unwrap().baseline = Some(0.6);
+    let replica = vec![deploy(3_600), dated(errors(0), 3_700, 30), of_replica];
+    assert_eq!(told(replica), same("origin, own change"));
+    // What fails by itself needs no measure.
+    assert_eq!(told(vec![exhaustion(9), part(20)]), same("origin, own failure"));
+}
+
+#[test]
+fn an_own_change_gives_way_to_its_host_that_is_in_trouble_first() {
+    let findings = || vec![deploy(3_600), dated(errors(0), 3_700, 30)];
+    let beneath = |rule: &str, second, relation: &str, outgoing| {
+        let mut says = says("node", Origin, &[], &[Event]);
+        says.belief.rule = Some(rule.to_owned());
+        says.belief.since = Some(Onset::at(second_of(second)));
+        let relation = relation.to_owned();
+        let (entity, direction) = (id("node"), Direction::Upstream);
+        let edge = Neighbour { entity, relation, outgoing, direction };
+        judged(findings(), vec![says], |packet| packet.neighbours.push(edge))
+    };
+    let first = "first in trouble";
+    let gives_way = beneath(first, 3_650, "hosts", false);
+    assert_eq!(in_short(&gives_way), "symptom, degraded upstream node>me");
+    let lost = gives_way.alternatives.iter().find(|one| one.rule.as_deref() == Some("own change"));
+    assert_eq!(lost.unwrap().lost, "node, on which it runs, is in trouble by itself");
+    assert_eq!(rule(&beneath(first, 3_650, "runs_on", true)), "symptom, degraded upstream");
+    assert_eq!(rule(&beneath(first, 3_800, "hosts", false)), "origin, own change", "later");
+    assert_eq!(rule(&beneath("own change", 3_650, "hosts", false)), "origin, own change");
+    assert_eq!(rule(&beneath(first, 3_650, "owns", false)), "origin, own change", "no host");
 }
 
 #[test]
