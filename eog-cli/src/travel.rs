@@ -38,7 +38,7 @@ pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
         return Ok(exit);
     }
     if matches!(arguments.format, Format::Text) {
-        let entries = words::count(read.ledger.len() as u64, "entry", "entries");
+        let entries = words::count(read.ledger.len(), "entry", "entries");
         files::print(&format!("{entries} derived again, all as recorded\n\n"))?;
     }
     files::print(&render(&report, arguments.format, arguments.verbose, None))?;
