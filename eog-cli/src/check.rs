@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use eog::Timestamp;
-use eog_evidence::Bundle;
+use eog_evidence::Incident;
 use eog_mcp_client::McpConfig;
 use eog_report::clean::clean;
 use eog_report::words;
@@ -14,15 +14,13 @@ use eog_session::source::{Kind, OpenError, Opened, ReadOptions, open_folder};
 use eog_sources::{CaptureError, SourceConfig};
 
 use crate::args::Check;
+use crate::bundle_files::BundleFiles;
 use crate::error::{CliError, Exit, about_starts};
 use crate::files;
 use crate::runtime::runtime;
 
 /// Most notes of a folder that are shown.
 const MAX_NOTES: usize = 20;
-
-/// Most names of files that are shown.
-const MAX_NAMES: usize = 8;
 
 /// `eog check`.
 pub(crate) fn run(arguments: &Check) -> Result<Exit, CliError> {
@@ -101,16 +99,28 @@ fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
     let incident = opened.incident();
     let (is_usable, case) = (incident.unusable.is_empty(), opened.case(None));
     let what = if kind == Kind::Bundle { "a bundle" } else { "a snapshot" };
+    let strangers = if kind == Kind::Bundle { strangers(incident) } else { 0 };
+    let mark = match (is_usable, strangers) {
+        (false, _) => "✗ not all can be used:",
+        (true, 0) => "✓",
+        (true, _) => "!",
+    };
     let mut text = format!(
-        "{} {}: {what} of {}, {}, {}\n",
-        if is_usable { "✓" } else { "✗ not all can be used:" },
+        "{mark} {}: {what} of {}, {}, {}\n",
         clean(&path.display().to_string()),
         words::count(incident.anomalies.len() as u64, "alert", "alerts"),
         words::count(incident.changes.len() as u64, "change", "changes"),
         words::count(incident.topology.entities().count() as u64, "entity", "entities"),
     );
+    if strangers > 0 {
+        let concern = words::count(strangers as u64, "alert concerns", "alerts concern");
+        let _ = writeln!(
+            text,
+            "    warning: {concern} what is not in the topology, so it is not known what else is behind it"
+        );
+    }
     if kind == Kind::Bundle {
-        let _ = writeln!(text, "    {}", clean(&files_of(path)));
+        let _ = writeln!(text, "    {}", clean(&BundleFiles::of(path).in_words()));
     }
     if let Some(observed) = incident.observed {
         let _ = writeln!(text, "    recorded from {} to {}", observed.start(), observed.end());
@@ -137,23 +147,11 @@ fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
     Ok(if is_usable { Exit::Diagnosed } else { Exit::BadInput })
 }
 
-/// Which files of a bundle are there, and which others lie beside them.
-fn files_of(path: &Path) -> String {
-    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let (mut read, mut others): (Vec<String>, Vec<String>) =
-        names.partition(|name| Bundle::FILES.contains(&name.as_str()));
-    read.sort();
-    others.sort();
-    let mut text = format!("reads {}", read.join(", "));
-    if !others.is_empty() {
-        let more = others.len().saturating_sub(MAX_NAMES);
-        others.truncate(MAX_NAMES);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let _ = write!(text, "; does not read {}{more}", others.join(", "));
-    }
-    text
+/// How many alerts are on entities that the topology does not have. One without entities declares none.
+fn strangers(incident: &Incident) -> usize {
+    let topology = &incident.topology;
+    let is_strange = |entity| topology.entities().len() > 0 && !topology.contains(entity);
+    incident.anomalies.iter().filter(|alert| is_strange(&alert.entity)).count()
 }
 
 fn good(file: &Path, what: &str) -> Result<Exit, CliError> {

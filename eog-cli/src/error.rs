@@ -24,7 +24,7 @@ pub(crate) enum Exit {
     /// Output could not be written, not a single evaluation led to a decision, or recorded traffic
     /// of models lacks an answer.
     Failed = 1,
-    /// The command line is wrong. Clap uses the same code.
+    /// The command line is wrong, or names a place for output that is taken. Clap uses the same code.
     BadUsage = 2,
     /// The investigation ended without an origin that explains an alert.
     Inconclusive = 3,
@@ -293,6 +293,19 @@ impl CliError {
             RunError::Recorder(RecordError::NotStored(error)) => Self::Side(error),
             RunError::Recorder(error) => Self::Unrecorded(error),
             error => input(error.to_string()),
+        }
+    }
+
+    /// Why no journal can be begun at a path. That something is there already is told like any other place for output
+    /// that is taken: the command line is to name another.
+    pub(crate) fn new_journal(path: &Path, error: RecordsError) -> Self {
+        match error {
+            RecordsError::Journal(JournalError::Exists { .. }) if path.is_dir() => {
+                Self::Usage(format!("--journal: {} is a folder; name a file", path.display()))
+            }
+            RecordsError::Journal(JournalError::Exists { .. } | JournalError::NotAFile { .. })
+            | RecordsError::LeftOver { .. } => Self::Usage(error.to_string()),
+            error => error.into(),
         }
     }
 

@@ -27,8 +27,9 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit, CliError> {
     };
     let path = arguments.path.clone().unwrap_or_else(|| PathBuf::from(usual));
     if path.exists() {
-        let reason = "it exists already and is left as it is; name another path".to_owned();
-        return Err(CliError::Input { path, reason });
+        let path = path.display();
+        let taken = format!("{path}: it exists already and is left as it is; name another path");
+        return Err(CliError::Usage(taken));
     }
     match arguments.what {
         Initial::Source => write_new(&path, SOURCE)?,

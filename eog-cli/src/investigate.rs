@@ -142,7 +142,7 @@ impl<'a> Work<'a> {
         no_fsync: bool,
     ) -> Result<Records, CliError> {
         let Some(path) = journal else { return Ok(Records::in_memory()) };
-        let records = Records::begin(path)?;
+        let records = Records::begin(path).map_err(|error| CliError::new_journal(path, error))?;
         say_cut(path, records.cut);
         Ok(if no_fsync { records.without_fsync() } else { records })
     }

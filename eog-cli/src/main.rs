@@ -1,6 +1,7 @@
 //! The `eog` command: root causes of an incident from the terminal.
 
 mod args;
+mod bundle_files;
 mod capture;
 mod check;
 mod doctor;

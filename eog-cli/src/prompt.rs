@@ -79,10 +79,10 @@ fn export(arguments: &Export) -> Result<Exit, CliError> {
     for (name, _) in pack.texts() {
         let path = folder.join(format!("{name}.hbs"));
         if path.symlink_metadata().is_ok() {
-            return Err(CliError::Input {
-                path,
-                reason: "it exists already and is not replaced; choose another folder".to_owned(),
-            });
+            return Err(CliError::Usage(format!(
+                "{}: it exists already and is not replaced; choose another folder",
+                path.display()
+            )));
         }
     }
     for (name, text) in pack.texts() {

@@ -12,6 +12,7 @@ use eog_session::source::{self, Capturing, Kind, OfLive, OpenError, Opened, Read
 use eog_sre::{CacheAt, Stop};
 
 use crate::args::Reading;
+use crate::bundle_files;
 use crate::error::{CliError, Exit};
 use crate::interrupt::{EndsAtOnce, interrupted};
 use crate::progress::Progress;
@@ -44,6 +45,8 @@ pub(crate) fn open(
     progress.bar().suspend(|| {
         if !path.is_dir() {
             say_missing(&incident.warnings);
+        } else if matches!(Kind::of(path), Ok(Kind::Bundle)) {
+            bundle_files::say_unread(path);
         }
         say_unusable(&incident.unusable);
     });

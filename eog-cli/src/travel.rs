@@ -8,10 +8,10 @@ use eog::{Diagnosis, EntityId, Topology};
 use eog_evidence::near_entities;
 use eog_report::clean::clean_line;
 use eog_report::page::paragraphs;
-use eog_report::{Lookup, Report};
+use eog_report::{Lookup, Report, words};
 use eog_session::controllers::{AnyFinished, AnyLedger};
-use eog_session::run::RunError;
-use eog_session::source::Opened;
+use eog_session::run::{RunError, same_source};
+use eog_session::source::{Kind, Opened, ReadOptions, open_folder};
 use eog_session::told;
 use eog_session::travel::{self, ExplainError, Explained, Read};
 
@@ -38,8 +38,8 @@ pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
         return Ok(exit);
     }
     if matches!(arguments.format, Format::Text) {
-        let entries = read.ledger.len();
-        files::print(&format!("{entries} entries derived again, all as recorded\n\n"))?;
+        let entries = words::count(read.ledger.len(), "entry", "entries");
+        files::print(&format!("{entries} derived again, all as recorded\n\n"))?;
     }
     files::print(&render(&report, arguments.format, arguments.verbose, None))?;
     Ok(exit)
@@ -68,9 +68,12 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let entity = EntityId::new(arguments.entity.clone())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let lookup = arguments.path.as_deref().map(|path| {
+        let architecture = arguments.architecture.as_deref();
+        can_show(&read, path, architecture)?;
         let window = read.ledger.case().map(|case| case.window);
-        lookup(path, arguments.architecture.as_deref()).with_window(window)
+        Ok::<_, CliError>(lookup(path, architecture).with_window(window))
     });
+    let lookup = lookup.transpose()?;
     if !matches!(read.ledger, AnyLedger::Eog(_)) && !read.ledger.is_empty() {
         let finished = restore(&read)?;
         let (diagnosis, steps) = (finished.diagnosis(), finished.steps());
@@ -107,6 +110,19 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     };
     files::print(&text)?;
     Ok(Exit::Diagnosed)
+}
+
+/// Makes sure that the evidence of a ledger is in a folder: commands that look elsewhere would show nothing. A file names
+/// sources that say something else by now.
+fn can_show(read: &Read, path: &Path, architecture: Option<&Path>) -> Result<(), CliError> {
+    Kind::of(path)?;
+    if !path.is_dir() {
+        return Ok(());
+    }
+    let architecture = architecture.map(Path::to_owned);
+    let opened = open_folder(path, &ReadOptions { architecture, ..ReadOptions::default() })?;
+    same_source(&opened, &read.ledger)
+        .map_err(|error| CliError::run(error, &opened, Some(&read.path), || None))
 }
 
 /// Where the evidence is shown again.

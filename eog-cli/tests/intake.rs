@@ -193,3 +193,32 @@ fn a_word_on_nobody_is_refused() {
         assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
     }
 }
+
+#[test]
+fn data_under_a_wrong_name_is_named() {
+    let incident = Incident::new(true);
+    incident.write("metric.csv", "time,entity,metric,value\n");
+    incident.write("other.json", "[]");
+    for name in ["README.md", "ground_truth.json", "capture.json", ".hidden.csv"] {
+        incident.write(name, "");
+    }
+    let said = text(&incident.investigate(&[]).stderr);
+    let told = ": does not read metric.csv (is it metrics.csv?), other.json\n";
+    assert!(said.starts_with("eog: note: ") && said.contains(told), "{said}");
+}
+
+#[test]
+fn an_alert_on_an_unknown_entity_is_warned_of() {
+    let incident = Incident::new(true);
+    let check = || eog("check", &[&incident.bundle()], &[]);
+    let told = text(&check().stdout);
+    assert!(told.starts_with('✓') && !told.contains("warning"), "{told}");
+    let alert = json!([{ "name": "HighErrorRate", "entity": "webb", "signal": "errors",
+                         "onset": "2026-01-01T10:10:00Z" }]);
+    incident.write("alerts.json", &alert.to_string());
+    let output = check();
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.starts_with('!') && told.contains("    warning: 1 alert concerns"), "{told}");
+    assert!(told.contains("did you mean web?"), "{told}");
+}

@@ -125,6 +125,49 @@ fn an_explanation_names_what_the_label_hangs_on() {
 }
 
 #[test]
+fn no_commands_are_printed_that_would_show_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    run_into(folder.path(), &[]);
+    let path = folder.path().to_str().unwrap();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let other = examples.join("bottling-line");
+    for (wrong, why) in [
+        ("nowhere", "there is no such folder"),
+        (path, "neither a bundle"),
+        (other.to_str().unwrap(), "began with another input"),
+    ] {
+        let (code, text, errors) = run(&["explain", path, "frontend", wrong]);
+        assert_eq!((code, text.as_str()), (4, ""), "{errors}");
+        assert!(errors.contains(why), "{errors}");
+    }
+    let own = examples.join("flash-sale");
+    let (code, text, _) = run(&["explain", path, "frontend", own.to_str().unwrap()]);
+    assert_eq!(code, 0);
+    assert!(text.contains("eog tool evidence"), "{text}");
+}
+
+#[test]
+fn a_place_for_output_that_is_taken_is_a_wrong_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("taken");
+    std::fs::write(&file, "").unwrap();
+    let (file, folder) = (file.to_str().unwrap(), folder.path().to_str().unwrap());
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    let bundle = bundle.to_str().unwrap();
+    for (option, place, why) in [
+        ("--out", file, "is a file; name a folder"),
+        ("--journal", file, "exists already"),
+        ("--journal", folder, "is a folder; name a file"),
+    ] {
+        let (code, _, errors) = run(&["investigate", bundle, option, place]);
+        assert_eq!(code, 2, "{errors}");
+        assert!(errors.contains(why), "{errors}");
+    }
+    let (code, _, errors) = run(&["init", "settings", file]);
+    assert_eq!(code, 2, "{errors}");
+}
+
+#[test]
 fn what_speaks_against_an_entity_as_the_cause_is_explained() {
     let folder = tempfile::tempdir().unwrap();
     run_into(folder.path(), &[]);

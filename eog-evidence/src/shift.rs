@@ -9,13 +9,16 @@ use crate::onsets::level_onset;
 use crate::series::{MIN_BASELINE, Parts, Periods, Series};
 use crate::signs::NEARLY_FULL;
 use crate::stats::{MAD_TO_SIGMA, deviation, mean, median, quantile, rates_differ};
-use crate::text::{rounded, shorten};
+use crate::text::{is_named_by, rounded, shorten};
 
 /// A point deviates when it is beyond chance, and by this share of the baseline.
 pub(crate) const MIN_RELATIVE: f64 = 0.10;
 
 /// Ratios must move by this much at least, whatever their noise.
 const MIN_RATIO_STEP: f64 = 0.01;
+
+/// From how many times the usual on a change is told as such: a percentage of so many digits says nothing to people.
+const MANY_TIMES: f64 = 200.0;
 
 /// Fewest deviating points in a row that make a shift.
 pub(crate) const MIN_RUN: usize = 2;
@@ -332,21 +335,33 @@ fn excerpt(series: &Series, trend: Trend, observed: f64, baseline: f64) -> Strin
         PeerRole::Callee => format!(" to {}", peer.entity),
         _ => format!(" with {}", peer.entity),
     });
-    let unit = shorten(&series.unit, 40);
+    // The unit of a share stays: it says whether the whole is 1 or 100.
+    let is_told = is_named_by(&name, &series.unit) && !is_unit_of_shares(&series.unit);
+    let unit = match is_told {
+        true => String::new(),
+        false => format!(" {}", shorten(&series.unit, 40)),
+    };
     let (now, before) = (rounded(observed), rounded(baseline));
     match trend {
-        Trend::Steady => format!("{name}{relation} steady at {now} {unit}"),
+        Trend::Steady => format!("{name}{relation} steady at {now}{unit}"),
         Trend::Rising | Trend::Falling => {
             let share = relative(observed, baseline);
-            format!("{name}{relation} from {before} to {now} {unit}{share}")
+            format!("{name}{relation} from {before} to {now}{unit}{share}")
         }
     }
 }
 
-/// The relative change in words, such as ` (+30 %)`; empty without a usable baseline.
+/// The relative change in words, such as ` (+30 %)` or ` (220 times as much)`; empty without a usable baseline.
 fn relative(observed: f64, baseline: f64) -> String {
     let share = (observed - baseline) / baseline.abs() * 100.0;
-    if share.is_finite() && share.abs() < 1e6 { format!(" ({share:+.0} %)") } else { String::new() }
+    let times = observed / baseline;
+    if !share.is_finite() || share.abs() >= 1e6 {
+        String::new()
+    } else if times >= MANY_TIMES {
+        format!(" ({times:.0} times as much)")
+    } else {
+        format!(" ({share:+.0} %)")
+    }
 }
 
 #[cfg(test)]

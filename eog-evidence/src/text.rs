@@ -129,6 +129,27 @@ pub fn rounded(value: f64) -> String {
     }
 }
 
+/// An amount with its unit. Much time is told in a unit that people can imagine.
+pub(crate) fn in_unit(value: f64, unit: &str) -> String {
+    let seconds = match unit {
+        "ms" | "milliseconds" => value / 1_000.0,
+        "s" | "seconds" => value,
+        _ => f64::NAN,
+    };
+    match seconds.abs() {
+        60_000.0.. => format!("{} h", rounded(seconds / 3_600.0)),
+        1_000.0.. => format!("{} min", rounded(seconds / 60.0)),
+        10.0.. => format!("{} s", rounded(seconds)),
+        _ => format!("{} {}", rounded(value), shorten(unit, 40)),
+    }
+}
+
+/// Whether a name says its unit already, such as `failed_requests` with the unit `requests`.
+pub(crate) fn is_named_by(name: &str, unit: &str) -> bool {
+    let unit = words(unit);
+    !unit.is_empty() && words(name).ends_with(&unit)
+}
+
 /// A number of bytes in words, in the largest unit of which there is a whole one, rounded up.
 ///
 /// ```
@@ -239,6 +260,29 @@ mod tests {
         for (value, expected) in cases {
             assert_eq!(rounded(value), expected);
         }
+    }
+
+    #[test]
+    fn much_time_is_told_in_larger_units() {
+        let cases = [
+            (641_150_098.0, "ms", "178 h"),
+            (2_500_000.0, "ms", "41.7 min"),
+            (45_000.0, "ms", "45 s"),
+            (250.0, "ms", "250 ms"),
+            (0.5, "s", "0.5 s"),
+            (641_150_098.0, "requests", "641150098 requests"),
+        ];
+        for (value, unit, expected) in cases {
+            assert_eq!(in_unit(value, unit), expected);
+        }
+    }
+
+    #[test]
+    fn a_unit_that_a_name_says_is_not_repeated() {
+        assert!(is_named_by("failed_requests", "requests"));
+        assert!(is_named_by("requests", "requests"));
+        assert!(!is_named_by("latency_p95", "ms"));
+        assert!(!is_named_by("requests", ""));
     }
 
     #[test]

@@ -20,7 +20,12 @@ pub fn markdown(report: &Report) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# Root causes: {}\n", text(&report.name));
     let early = report.early();
-    let _ = writeln!(out, "- Result: **{}**{early}", report.diagnosis.conclusion.confidence);
+    let confidence = report.diagnosis.conclusion.confidence;
+    let _ = match report.diagnosis.causes().flat_map(|group| &group.origins).count() {
+        0 => writeln!(out, "- Result: **{confidence}**{early}"),
+        1 => writeln!(out, "- Result: the root cause is **{confidence}**{early}"),
+        _ => writeln!(out, "- Result: the root causes are **{confidence}**{early}"),
+    };
     let _ = writeln!(
         out,
         "- Window: {} ({})",

@@ -148,9 +148,12 @@ fn why(page: &mut Page, below: &str, claim: &Claim, hop: &Hop<'_>, diagnosis: &D
 }
 
 fn against(page: &mut Page, report: &Report) {
-    let groups = || report.diagnosis.causes();
-    let doubts =
-        groups().flat_map(|group| &group.doubts).map(|doubt| format!("not confirmed: {doubt}"));
+    let is_one = report.diagnosis.causes().count() == 1;
+    let doubts = report.diagnosis.causes().flat_map(|group| {
+        // Of several causes each doubt says whose it is.
+        let of = if is_one { String::new() } else { format!(" ({})", words::list(&group.origins)) };
+        group.doubts.iter().map(move |doubt| format!("not confirmed{of}: {doubt}"))
+    });
     let alerts = report.alerts();
     let open = alerts.iter().filter(|alert| alert.explained_by.is_empty()).map(|alert| {
         let (name, entity) = (&alert.anomaly.name, &alert.anomaly.entity);

@@ -23,13 +23,16 @@ pub struct Branch<'d> {
 }
 
 impl Branch<'_> {
-    /// The alerts, each with a remark where no cause explains it.
+    /// The alerts, and behind them those that no cause explains.
     pub(crate) fn alerts_in_words(&self) -> String {
-        let told = self.alerts.iter().map(|name| match self.open.contains(name) {
-            true => format!("{name} (not explained)"),
-            false => (*name).to_owned(),
-        });
-        told.collect::<Vec<_>>().join(", ")
+        let (open, explained): (Vec<&str>, Vec<&str>) =
+            self.alerts.iter().partition(|name| self.open.contains(name));
+        let explained = explained.join(", ");
+        match open.as_slice() {
+            [] => explained,
+            open if explained.is_empty() => format!("not explained: {}", open.join(", ")),
+            open => format!("{explained}; not explained: {}", open.join(", ")),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ mod ranking;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use ranking::{Ranked, Score};
@@ -216,10 +216,14 @@ impl std::fmt::Display for Chance {
         let Self { changes, delay_s, span_s, basis_points } = self;
         let (whole, part) = (basis_points / 100, basis_points % 100 / 10);
         let records = if *changes == 1 { "1 change" } else { &format!("{changes} changes") };
+        let length =
+            |seconds: u64| SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
         write!(
             f,
-            "{whole}.{part} %: {records} on record within {span_s} s could have done it, and the harm \
-             began up to {delay_s} s after the change"
+            "{whole}.{part} %: {records} on record within {:#} could have done it, and the harm \
+             began up to {:#} after the change",
+            length(*span_s),
+            length(*delay_s)
         )
     }
 }

@@ -16,7 +16,7 @@ use super::trouble::Spot;
 use crate::responses::MIN_CASES;
 use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;
-use crate::text::{arrows, counted, rounded, shorten};
+use crate::text::{arrows, counted, in_unit, rounded, shorten};
 
 /// The unit of a share, 1 being the whole.
 const SHARE: &str = "share";
@@ -790,10 +790,9 @@ pub(super) fn during_burden(burden: &Burden) -> EvidenceTime {
 }
 
 fn amount(burden: &Burden) -> String {
-    let unit = shorten(&burden.unit, 40);
     match burden.weight {
-        Weight::Calls => format!("{} {unit} over all calls", rounded(burden.total())),
-        Weight::None => format!("{} {unit}", rounded(burden.observed - burden.usual)),
+        Weight::Calls => format!("{} over all calls", in_unit(burden.total(), &burden.unit)),
+        Weight::None => in_unit(burden.observed - burden.usual, &burden.unit),
     }
 }
 

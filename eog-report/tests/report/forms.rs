@@ -137,6 +137,6 @@ fn the_tree_says_which_alerts_no_cause_explains() {
     let report = Report::new("pools", diagnosis);
     for page in [short(&report, None), text(&report, None)] {
         let page = plain(&page);
-        assert!(page.contains("└─ web  ⚠ Errors, Slow (not explained)\n"), "{page}");
+        assert!(page.contains("└─ web  ⚠ Errors; not explained: Slow\n"), "{page}");
     }
 }

@@ -45,7 +45,7 @@ pub enum ReadError {
     #[error("{}: this folder holds no ledger; name a folder of results, or the file of a journal",
             path.display())]
     NoLedgerInside {
-        /// Where it was looked for.
+        /// The folder.
         path: PathBuf,
     },
     /// There is no such file.
@@ -103,7 +103,7 @@ pub fn read(path: &Path) -> Result<Read, ReadError> {
     let open = || File::open(&file).and_then(|file| Ok((file.metadata()?, file)));
     let (about, opened) = open().map_err(|source| match source.kind() {
         io::ErrorKind::NotFound if path.is_dir() => {
-            ReadError::NoLedgerInside { path: file.clone() }
+            ReadError::NoLedgerInside { path: path.to_owned() }
         }
         io::ErrorKind::NotFound => ReadError::Absent { path: file.clone() },
         _ => ReadError::Unreadable { path: file.clone(), source },

@@ -1,0 +1,87 @@
+//! Which files of a bundle are there, and which others lie beside them, perhaps under a wrong name.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use eog_evidence::{Bundle, is_ground_truth, near_names};
+use eog_report::clean::clean_line;
+
+/// Most names of files that are shown.
+const MAX_NAMES: usize = 8;
+
+/// Files that eog itself writes beside those of a bundle.
+const OWN: [&str; 2] = ["capture.json", "agent_output.json"];
+
+/// The files in the folder of a bundle, by name.
+pub(crate) struct BundleFiles {
+    read: Vec<String>,
+    others: Vec<String>,
+}
+
+impl BundleFiles {
+    /// Those of a folder, or of the one that a file of it is in.
+    pub(crate) fn of(path: &Path) -> Self {
+        let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        let (read, others) =
+            names.into_iter().partition(|name| Bundle::FILES.contains(&name.as_str()));
+        Self { read, others }
+    }
+
+    /// What is read, and what is not.
+    pub(crate) fn in_words(&self) -> String {
+        let mut text = format!("reads {}", self.read.join(", "));
+        if !self.others.is_empty() {
+            let _ = write!(text, "; does not read {}", self.told(self.others.iter()));
+        }
+        text
+    }
+
+    /// The files that look like data and are not read. Notes, pictures and hidden files lie beside many bundles on purpose.
+    fn ignored_data(&self) -> impl Iterator<Item = &String> {
+        self.others.iter().filter(|name| {
+            let is_data =
+                [".csv", ".json"].iter().any(|ending| name.to_lowercase().ends_with(ending));
+            let is_open =
+                !name.starts_with('.') && !is_ground_truth(name) && !OWN.contains(&name.as_str());
+            is_open && (is_data || self.meant(name).is_some())
+        })
+    }
+
+    /// The file of a bundle that is missing and has such a name.
+    fn meant(&self, name: &str) -> Option<&'static str> {
+        let stem = |name: &'static str| name.split_once('.').map_or(name, |(stem, _)| stem);
+        let missing = Bundle::FILES.iter().filter(|file| !self.read.iter().any(|it| it == *file));
+        let stems: Vec<&str> = missing.map(|file| stem(file)).collect();
+        let name = name.split_once('.').map_or(name, |(stem, _)| stem);
+        let near = near_names(stems, name).into_iter().next()?;
+        Bundle::FILES.into_iter().find(|file| stem(file) == near)
+    }
+
+    /// Names of files, each with what it is meant to be called, perhaps.
+    fn told<'n>(&self, names: impl Iterator<Item = &'n String>) -> String {
+        let mut told: Vec<String> = names
+            .map(|name| match self.meant(name) {
+                Some(meant) => format!("{name} (is it {meant}?)"),
+                None => name.clone(),
+            })
+            .collect();
+        let more = told.len().saturating_sub(MAX_NAMES);
+        told.truncate(MAX_NAMES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        told.join(", ") + &more
+    }
+}
+
+/// Says which files of a bundle look like data and are not read: a wrong name may be why nothing is found.
+pub(crate) fn say_unread(path: &Path) {
+    let files = BundleFiles::of(path);
+    if files.ignored_data().next().is_some() {
+        let told = files.told(files.ignored_data());
+        let line = format!("eog: note: {}: does not read {told}", path.display());
+        eprintln!("{}", clean_line(&line));
+    }
+}
