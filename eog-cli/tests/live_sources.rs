@@ -155,7 +155,7 @@ fn what_init_writes_can_be_used_and_is_never_written_over() {
         let (code, told, errors) = run(at, &["check", path, "--offline"]);
         assert_eq!(code, 0, "{what}: {told}{errors}");
         let (code, _, errors) = run(at, &["init", what]);
-        assert_eq!(code, 4);
+        assert_eq!(code, 2);
         assert!(errors.contains("exists already"), "{errors}");
     }
 }

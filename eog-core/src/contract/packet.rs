@@ -184,6 +184,19 @@ pub struct Notice {
 }
 
 /// An origin that would be named, and how it was found.
+///
+/// ```
+/// use eog_core::EntityId;
+/// use eog_core::contract::{NamedOrigin, Notice, NoticeReason};
+///
+/// let rule = Some("own failure".to_owned());
+/// let other = NamedOrigin { entity: EntityId::new("certificate")?, rule, since: None };
+/// let reason = NoticeReason::SecondOpinion;
+/// let (unexplained, rivals, others) = (vec![], vec![], vec![other]);
+/// let notice = Notice { reason, count: 1, unexplained, rivals, others };
+/// assert!(notice.others.iter().any(|other| other.rule.as_deref() == Some("own failure")));
+/// # Ok::<(), eog_core::InvalidId>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

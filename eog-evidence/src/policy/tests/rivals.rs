@@ -239,6 +239,16 @@ fn who_is_called_in_vain_and_has_nothing_to_say_is_the_origin() {
     let decision = judged(vec![remark], blamed(), outside);
     assert_eq!(rule(&decision), "origin, does not answer");
     assert_eq!(decision.evidence.len(), 1);
+    // Beside an origin that fails by itself there is no need of it.
+    let remark = FindingContent { source: "remark".into(), ..word(Trend::Steady) };
+    let judged_beside = |by| {
+        judged(vec![remark.clone()], blamed(), |packet| {
+            outside(packet);
+            beside(by, 0)(packet);
+        })
+    };
+    assert_ne!(rule(&judged_beside("own failure")), "origin, does not answer");
+    assert_eq!(rule(&judged_beside("first in trouble")), "origin, does not answer");
     // It has somebody behind it, who may say more.
     assert_eq!(rule(&judged(vec![], blamed(), |_| {})), "defer, no findings");
     assert_eq!(
