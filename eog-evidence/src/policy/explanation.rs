@@ -18,7 +18,7 @@ pub(super) struct Explanation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
     /// Contradicted: the effect was there before its cause, or is measured to have come long after it, a person says
-    /// otherwise, or it was a mere change while something else is seen to fail by itself.
+    /// otherwise, it accounts for too little, or it was a mere change while something else is seen to fail by itself.
     Refuted,
     /// It says only that nothing explains the entity.
     Unexplained,
