@@ -240,7 +240,7 @@ Exit codes:
   0    diagnosed: an origin that explains at least one alert was found
   1    output could not be written, not a single evaluation led to a decision, or recorded
        traffic of models lacks an answer
-  2    wrong command line, also a journal that exists already, or a file as --out
+  2    wrong command line, or a place for output that is taken (--journal, --out)
   3    inconclusive: no origin found; the report ranks the candidates
   4    the input cannot be used, or with --strict a part of it; the message names file,
        place and reason
@@ -707,7 +707,7 @@ Exit codes:
   0    said, whatever it was
   1    output could not be written
   2    wrong command line
-  4    a ledger cannot be used; the message names file, place and reason";
+  4    a ledger or PATH cannot be used; the message names file, place and reason";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPLAY_CODES)]
@@ -772,7 +772,7 @@ pub(crate) struct Explain {
     /// The entity.
     pub(crate) entity: String,
 
-    /// What was investigated. With it, commands are printed that show the evidence again.
+    /// What was investigated. With it, commands are printed that show the evidence again. Another incident is refused.
     pub(crate) path: Option<PathBuf>,
 
     /// Application architecture (JSON) that belongs to the snapshot, for these commands.

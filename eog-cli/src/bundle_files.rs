@@ -12,6 +12,9 @@ const MAX_NAMES: usize = 8;
 /// Files that eog itself writes beside those of a bundle.
 const OWN: [&str; 2] = ["capture.json", "agent_output.json"];
 
+/// How names of files of records end.
+const DATA: [&str; 6] = [".csv", ".json", ".jsonl", ".ndjson", ".tsv", ".gz"];
+
 /// The files in the folder of a bundle, by name.
 pub(crate) struct BundleFiles {
     read: Vec<String>,
@@ -43,16 +46,17 @@ impl BundleFiles {
     /// The files that look like data and are not read. Notes, pictures and hidden files lie beside many bundles on purpose.
     fn ignored_data(&self) -> impl Iterator<Item = &String> {
         self.others.iter().filter(|name| {
-            let is_data =
-                [".csv", ".json"].iter().any(|ending| name.to_lowercase().ends_with(ending));
             let is_open =
                 !name.starts_with('.') && !is_ground_truth(name) && !OWN.contains(&name.as_str());
-            is_open && (is_data || self.meant(name).is_some())
+            is_open && is_data(name)
         })
     }
 
     /// The file of a bundle that is missing and has such a name.
     fn meant(&self, name: &str) -> Option<&'static str> {
+        if !is_data(name) {
+            return None;
+        }
         let stem = |name: &'static str| name.split_once('.').map_or(name, |(stem, _)| stem);
         let missing = Bundle::FILES.iter().filter(|file| !self.read.iter().any(|it| it == *file));
         let stems: Vec<&str> = missing.map(|file| stem(file)).collect();
@@ -74,6 +78,12 @@ impl BundleFiles {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         told.join(", ") + &more
     }
+}
+
+/// Whether a name is that of a file of records.
+fn is_data(name: &str) -> bool {
+    let name = name.to_lowercase();
+    DATA.iter().any(|ending| name.ends_with(ending))
 }
 
 /// Says which files of a bundle look like data and are not read: a wrong name may be why nothing is found.

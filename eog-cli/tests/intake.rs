@@ -199,7 +199,14 @@ fn data_under_a_wrong_name_is_named() {
     let incident = Incident::new(true);
     incident.write("metric.csv", "time,entity,metric,value\n");
     incident.write("other.json", "[]");
-    for name in ["README.md", "ground_truth.json", "capture.json", ".hidden.csv"] {
+    for name in [
+        "README.md",
+        "CHANGELOG.md",
+        "metrics.png",
+        "ground_truth.json",
+        "capture.json",
+        ".hidden.csv",
+    ] {
         incident.write(name, "");
     }
     let said = text(&incident.investigate(&[]).stderr);

@@ -180,7 +180,13 @@ fn buckets_of_another_version_or_that_forget_are_refused() {
     change("spending", |config| config.max_age = Duration::from_secs(86_400));
     let error = Cluster::connect(&options).unwrap_err().to_string();
     assert!(error.ends_with("its setting max_age would lose spending"), "{error}");
-    change("spending", |config| config.max_age = Duration::ZERO);
+    change("spending", |config| {
+        config.max_age = Duration::ZERO;
+        config.max_bytes = 20_000;
+    });
+    let error = Cluster::connect(&options).unwrap_err().to_string();
+    assert!(error.ends_with("its setting max_bytes would lose spending"), "{error}");
+    change("spending", |config| config.max_bytes = -1);
     change("memory", |config| config.description = Some("eog decisions, format 9".into()));
     let error = Cluster::connect(&options).unwrap_err();
     let NatsError::OtherVersion { stream, wanted, .. } = &error else { panic!("{error}") };

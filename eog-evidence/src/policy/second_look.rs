@@ -179,13 +179,19 @@ pub(super) fn fails_by_itself_elsewhere<'a>(
     facts: &Facts<'a>,
 ) -> Option<&'a EntityId> {
     let others = facts.notice.map_or(&[][..], |notice| notice.others.as_slice());
-    let alerted = || facts.packet.anomalies.iter().map(|anomaly| Onset::at(anomaly.onset));
-    let harm = since.or_else(|| first_of(alerted()));
-    let is_late = |since: Onset| harm.is_some_and(|harm| surely_before(&harm, &since));
+    let is_late = |begun| begins_late(begun, since, facts);
     let other = others
         .iter()
         .find(|other| is_by_itself(other.rule.as_deref()) && !other.since.is_some_and(is_late));
     other.map(|other| &other.entity)
+}
+
+/// Whether something surely began after what is to be explained here: after the harm, where `since` tells when that was
+/// measured to begin, else after the first alert here.
+pub(super) fn begins_late(begun: Onset, since: Option<Onset>, facts: &Facts<'_>) -> bool {
+    let alerted = || facts.packet.anomalies.iter().map(|anomaly| Onset::at(anomaly.onset));
+    let harm = since.or_else(|| first_of(alerted()));
+    harm.is_some_and(|harm| surely_before(&harm, &begun))
 }
 
 /// What a neighbour says that its own trouble comes from.

@@ -13,7 +13,7 @@ use crate::policy::facts::{Facts, begins_after};
 use crate::policy::load::claim_exhausted_callees;
 use crate::policy::rule::Rule;
 use crate::policy::rules::{first_in_trouble, is_by_itself};
-use crate::policy::second_look::fails_by_itself_elsewhere;
+use crate::policy::second_look::{begins_late, fails_by_itself_elsewhere};
 use crate::policy::times::{Delay, first_of, made, surely_before};
 use crate::signs::is_executed_experiment;
 
@@ -174,7 +174,7 @@ impl<'a> Backed<'a> {
             && let Some(host) = in_trouble_beneath(since, facts)
         {
             let doubt = format!("{host}, on which it runs, is in trouble by itself");
-            (Standing::Refuted, doubt)
+            (Standing::Doubtful, doubt)
         } else if let Some(other) = earlier_upstream(&self.made, facts) {
             let doubt = format!("{other} upstream did worse before the change was made");
             (Standing::Doubtful, doubt)
@@ -290,14 +290,14 @@ fn explained_since(impacts: &[&Finding], facts: &Facts<'_>) -> Option<Onset> {
     facts.harm_since().or_else(reached).or_else(accusers)
 }
 
-/// The host of the entity, where it was in trouble before anybody else, and no later than what is to be explained here.
+/// The host of the entity, where it was in trouble by itself before anybody else that it knows of, and no later than what is to
+/// be explained here.
 fn in_trouble_beneath<'a>(since: Option<Onset>, facts: &Facts<'a>) -> Option<&'a EntityId> {
-    let is_late = |begun: Onset| since.is_some_and(|since| surely_before(&since, &begun));
     let is_origin = |other: &EntityId| {
         facts.message(other).is_some_and(|belief| {
             belief.label == Label::Origin
                 && belief.rule.as_deref() == Some(first_in_trouble::RULE.name)
-                && !belief.since.is_some_and(is_late)
+                && belief.since.is_some_and(|begun| !begins_late(begun, since, facts))
         })
     };
     facts.hosts().find(|other| is_origin(other))

@@ -562,8 +562,10 @@ fn at_a_second_opinion_who_has_the_lesser_part_gives_way_to_other_origins() {
     of_replica.quantity.as_mut().unwrap().baseline = Some(0.6);
     let replica = vec![deploy(3_600), dated(errors(0), 3_700, 30), of_replica];
     assert_eq!(told(replica), same("origin, own change"));
-    // What fails by itself needs no measure.
+    // What fails by itself needs no measure, nor does what a person says.
     assert_eq!(told(vec![exhaustion(9), part(20)]), same("origin, own failure"));
+    let stated = own_change(20).into_iter().chain([word(Trend::Rising)]).collect();
+    assert_eq!(told(stated), same("origin, a person's word"));
 }
 
 #[test]
