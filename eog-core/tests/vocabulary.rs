@@ -337,7 +337,7 @@ fn what_has_one_of_several_values() {
     all(&[ChangeRule::Substance, ChangeRule::Text]);
     all(&[Wake::AtOdds, Wake::Contradicted, Wake::Visited, Wake::All]);
     all(&[ClaimRule::Supersede, ClaimRule::Accumulate]);
-    all(&[Damping::Absorbing, Damping::LabelOverride]);
+    all(&[Damping::Absorbing, Damping::LastWord, Damping::LabelOverride]);
     all(&[Order::Fifo, Order::Priority, Order::Permuted { seed: u64::MAX }]);
     all(&[Checks::Full, Checks::UnknownEntitiesOnly]);
     all(&[

@@ -197,7 +197,7 @@ impl Report {
             }
         };
         list("last evaluation failed", stale);
-        list("changed too often, so set to defer", damped);
+        list("changed too often, so not looked at again", damped);
         list("unread messages", unread);
         notes.extend(self.refusals());
         notes.extend(bootstrap.ignored.iter().map(|ignored| format!("left out: {ignored}")));

@@ -235,7 +235,7 @@ impl Rules {
     }
 
     fn of_config(config: &Config) -> Self {
-        let is_absorbing = config.damping == Damping::Absorbing;
+        let is_absorbing = matches!(config.damping, Damping::Absorbing | Damping::LastWord);
         Self {
             entities: config.max_entities.into(),
             visits: config.max_visits.map(u64::from),

@@ -282,7 +282,7 @@ fn last_word(last: &LastWord) -> String {
         }
     }
     if last.damped {
-        words.push_str("; it changed too often and was set to defer for good");
+        words.push_str("; it changed too often and was not evaluated again");
     }
     if last.unread {
         words.push_str("; it has unread messages");

@@ -267,12 +267,12 @@ impl Controller {
         crate::planted::keep_claims(before.as_ref(), &mut belief);
         let mut damped = false;
         match config.damping {
-            Damping::Absorbing => {
+            Damping::Absorbing | Damping::LastWord => {
                 let flip = before.as_ref().is_some_and(|b| b.signature() != belief.signature());
                 node.flips += u32::from(flip);
                 damped = node.flips > config.flip_threshold;
                 node.damped = damped;
-                if damped {
+                if damped && config.damping == Damping::Absorbing {
                     belief.label = Label::Defer;
                 }
             }

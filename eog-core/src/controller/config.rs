@@ -79,7 +79,7 @@ impl Default for Config {
             change: ChangeRule::Substance,
             wake: Wake::Contradicted,
             claims: ClaimRule::Supersede,
-            damping: Damping::Absorbing,
+            damping: Damping::LastWord,
             flip_threshold: 3,
             max_visits: Some(5),
             cooldown: 2,
@@ -227,6 +227,9 @@ pub enum Damping {
     /// A flip is a change of signature. It is counted, then tested; a damped entity is `Defer`,
     /// keeps the claims of its last decision, and is never evaluated again.
     Absorbing,
+    /// The same, but its last decision stands. A damped origin counts as none as long as there is something to look at, and is
+    /// named only if no other origin explains any anomaly.
+    LastWord,
     /// A flip is a change of label, tested before counting. The label is overridden to `Defer`,
     /// the policy is still called.
     LabelOverride,

@@ -12,7 +12,7 @@ use super::rings::Rings;
 use crate::belief::ClaimEdge;
 use crate::contract::packet::{NamedOrigin, Notice, NoticeReason};
 use crate::diagnosis::OriginGroup;
-use crate::diagnosis::conclude::{conclude, leading_to};
+use crate::diagnosis::conclude::{conclude_from_the_steady, leading_to};
 use crate::ids::EntityId;
 use crate::state::{Node, State};
 
@@ -49,7 +49,7 @@ struct Group {
 
 impl Outlook {
     fn of(state: &State) -> Self {
-        let conclusion = conclude(state);
+        let conclusion = conclude_from_the_steady(state);
         let group = |OriginGroup { origins, covers, .. }| Group { origins, covers };
         let groups = conclusion.frontier.into_iter().map(group);
         let (groups, others): (Vec<Group>, Vec<Group>) =

@@ -63,7 +63,8 @@ pub struct Conclusion {
     /// before. A message that does not contradict what its receiver believes calls on nobody under
     /// [`Wake::AtOdds`](crate::controller::Wake).
     pub unread: Vec<EntityId>,
-    /// Entities that flipped too often and were set to `Defer` for good.
+    /// Entities that flipped too often and were not evaluated again
+    /// ([`Damping`](crate::controller::Damping)).
     pub damped: Vec<EntityId>,
     /// Entities whose belief is older than a failed evaluation, or that were never evaluated
     /// successfully.
@@ -325,6 +326,11 @@ pub enum Doubt {
         /// Since when it does.
         harm: Onset,
     },
+    /// The judgement of an origin changed too often to be settled, and no other explains an alert.
+    ChangedTooOften {
+        /// The origin.
+        entity: EntityId,
+    },
     /// A person says that something else is the cause, and no named origin is it.
     SaidOtherwise {
         /// What the person names.
@@ -389,6 +395,9 @@ impl std::fmt::Display for Doubt {
                 f,
                 "{entity}, another part of the same, was not changed then and shows such harm since {harm}"
             ),
+            Self::ChangedTooOften { entity } => {
+                write!(f, "the judgement of {entity} changed too often to be settled")
+            }
             Self::SaidOtherwise { entity } => {
                 write!(
                     f,
@@ -410,9 +419,29 @@ pub(crate) fn rank(state: &State) -> Vec<Ranked> {
 }
 
 pub(crate) fn conclude(state: &State) -> Conclusion {
+    conclude_from(state, Unsteady::LastResort)
+}
+
+/// The conclusion without origins that changed too often: what is worth another look goes by those that are settled.
+pub(crate) fn conclude_from_the_steady(state: &State) -> Conclusion {
+    conclude_from(state, Unsteady::LeftOut)
+}
+
+/// What becomes of origins that changed too often.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unsteady {
+    LeftOut,
+    /// They are named if nobody else explains anything.
+    LastResort,
+}
+
+fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
     let graph = claims::ClaimGraph::new(state);
     let standings = Standings::of(state);
     let mut found = frontier::find(state, &graph, &standings.origins);
+    if unsteady == Unsteady::LastResort {
+        frontier::add_unsteady(&mut found, state, &graph, &standings.unsteady);
+    }
     let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.group.covers.as_slice()).collect();
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut promises = Promises::new(state, &graph);
@@ -503,6 +532,8 @@ pub(crate) fn leading_to(state: &State, anomalies: &[usize]) -> BTreeSet<ClaimEd
 /// since there may be very many nodes.
 struct Standings<'s> {
     origins: Vec<&'s EntityId>,
+    /// Origins that changed too often.
+    unsteady: Vec<&'s EntityId>,
     unread: Vec<&'s EntityId>,
     damped: Vec<&'s EntityId>,
     stale: Vec<&'s EntityId>,
@@ -510,12 +541,15 @@ struct Standings<'s> {
 
 impl<'s> Standings<'s> {
     fn of(state: &'s State) -> Self {
-        let (origins, unread, damped, stale) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut found = Self { origins, unread, damped, stale };
+        let (origins, unsteady) = (Vec::new(), Vec::new());
+        let (unread, damped, stale) = (Vec::new(), Vec::new(), Vec::new());
+        let mut found = Self { origins, unsteady, unread, damped, stale };
         for (entity, node) in &state.nodes {
             if let Some(belief) = &node.belief {
-                if belief.label == Label::Origin {
-                    found.origins.push(entity);
+                match belief.label {
+                    Label::Origin if node.damped => found.unsteady.push(entity),
+                    Label::Origin => found.origins.push(entity),
+                    _ => {}
                 }
                 if node.stale || !node.settled {
                     found.stale.push(entity);
@@ -566,6 +600,9 @@ fn judge(
         };
         group.doubts.insert(0, doubt);
     }
+    let is_unsteady = |origin: &&EntityId| state.get(origin).is_some_and(|node| node.damped);
+    let unsteady = group.origins.iter().find(is_unsteady).cloned();
+    group.doubts.extend(unsteady.map(|entity| Doubt::ChangedTooOften { entity }));
     if !needed {
         group.doubts.push(Doubt::NotNeeded);
     } else if let Some(entity) = other {

@@ -86,8 +86,16 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
             config.claims = if add { ClaimRule::Accumulate } else { ClaimRule::Supersede };
         }
         "damping" => {
-            let label = choice(value, "label", "absorbing")?;
-            config.damping = if label { Damping::LabelOverride } else { Damping::Absorbing };
+            config.damping = match value {
+                "last_word" => Damping::LastWord,
+                "absorbing" => Damping::Absorbing,
+                "label" => Damping::LabelOverride,
+                _ => {
+                    return Err(format!(
+                        "write `last_word`, `absorbing` or `label`, not {value:?}"
+                    ));
+                }
+            };
         }
         "checks" => {
             let full = choice(value, "full", "unknown_entities")?;

@@ -125,7 +125,7 @@ proptest! {
                 refused(|refusal| *refusal == Refusal::NoFurtherPage) == 1
             );
             let demoted = refused(|refusal| *refusal == Refusal::OriginWithoutLocalEvidence) == 1;
-            let expected = if demoted || evaluation.outcome.damped { Label::Defer } else { decision.label };
+            let expected = if demoted { Label::Defer } else { decision.label };
             prop_assert_eq!(belief.label, expected);
             let cites_ghost = decision.evidence.contains(&ghost())
                 || decision.claims.iter().any(|claim| claim.evidence.contains(&ghost()));

@@ -75,6 +75,34 @@ pub(crate) fn by_definition(
     expected
 }
 
+/// The same where some changed too often: as origins they count if nobody else explains anything.
+pub(crate) fn by_definition_with_unsteady(
+    labels: &BTreeMap<EntityId, Label>,
+    unsteady: &BTreeSet<EntityId>,
+    claims: &BTreeSet<ClaimEdge>,
+    anomalies: &[EntityId],
+) -> Expected {
+    let only = |is_counted: &dyn Fn(&EntityId) -> bool| {
+        let one = |(entity, label): (&EntityId, &Label)| {
+            let label = if is_counted(entity) { *label } else { Label::Defer };
+            (entity.clone(), label)
+        };
+        by_definition(&labels.iter().map(one).collect(), claims, anomalies)
+    };
+    let mut expected = only(&|entity| !unsteady.contains(entity));
+    if expected.covers.iter().any(|covers| !covers.is_empty()) {
+        return expected;
+    }
+    let others = only(&|entity| unsteady.contains(entity));
+    let explaining = others.groups.into_iter().zip(others.covers);
+    let all = expected.groups.into_iter().zip(expected.covers);
+    let mut all: Vec<_> = all.chain(explaining.filter(|(_, covers)| !covers.is_empty())).collect();
+    all.sort();
+    (expected.groups, expected.covers) = all.into_iter().unzip();
+    expected.unexplained = others.unexplained;
+    expected
+}
+
 /// The smallest sets of groups that cover all that any group covers; of those the first.
 fn smallest_cover(covers: &[Vec<usize>]) -> Vec<usize> {
     let explained: BTreeSet<usize> = covers.iter().flatten().copied().collect();

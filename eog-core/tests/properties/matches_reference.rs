@@ -1,14 +1,17 @@
 //! The engine does exactly what the naive models do.
 
+use std::collections::BTreeSet;
+
 use eog_core::belief::Signature;
-use eog_core::controller::{Briefing, Evaluation, Order, Reason, Wake, Widening};
+use eog_core::controller::{Briefing, Damping, Evaluation, Order, Reason, Wake, Widening};
+use eog_core::diagnosis::Doubt;
 use eog_core::ledger::RecordedAnswer;
 use eog_core::{Budget, Config, Controller, Label, StopReason};
 use proptest::prelude::*;
 
 use super::cases;
 use super::drive::run;
-use super::frontier::{assert_is_as_defined, by_definition, held};
+use super::frontier::{assert_is_as_defined, by_definition, by_definition_with_unsteady, held};
 use super::reference::paper;
 use super::reference::recommended::{self, How, Step};
 use eog_testkit::prop::worlds;
@@ -99,6 +102,7 @@ proptest! {
         decision_memory in any::<bool>(),
         late_messages in any::<bool>(),
         broadcast in prop::bool::weighted(0.9),
+        damping in prop::sample::select(vec![Damping::LastWord, Damping::LastWord, Damping::Absorbing]),
         order in prop::sample::select(vec![Order::Fifo, Order::Priority, Order::Permuted { seed: 7 }]),
         wake in prop::sample::select(vec![Wake::Contradicted, Wake::Contradicted, Wake::AtOdds, Wake::Visited]),
         radius in prop::option::weighted(0.8, prop::option::weighted(0.5, 0..3u32)),
@@ -111,6 +115,7 @@ proptest! {
             max_visits,
             cooldown,
             flip_threshold,
+            damping,
             max_proposals,
             max_evidence,
             decision_memory,
@@ -133,8 +138,15 @@ proptest! {
 
         let (labels, claims) = held(&controller);
         let anomalies: Vec<_> = world.case.anomalies.iter().map(|a| a.entity.clone()).collect();
-        let defined = by_definition(&labels, &claims, &anomalies);
-        assert_is_as_defined(&controller.conclusion(), &defined);
+        let conclusion = controller.conclusion();
+        let unsteady: BTreeSet<_> = conclusion.damped.iter().cloned().collect();
+        let defined = by_definition_with_unsteady(&labels, &unsteady, &claims, &anomalies);
+        assert_is_as_defined(&conclusion, &defined);
+        for group in &conclusion.frontier {
+            let is_unsteady = group.origins.iter().any(|origin| unsteady.contains(origin));
+            let is_told = |doubt: &Doubt| matches!(doubt, Doubt::ChangedTooOften { .. });
+            prop_assert_eq!(is_unsteady, group.doubts.iter().any(is_told));
+        }
     }
 }
 

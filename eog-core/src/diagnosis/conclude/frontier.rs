@@ -70,6 +70,21 @@ pub(super) fn find(state: &State, graph: &ClaimGraph<'_>, origins: &[&EntityId])
     Frontier { groups, derived }
 }
 
+/// Adds the groups of origins that changed too often, if nobody else explains anything.
+pub(super) fn add_unsteady(
+    found: &mut Frontier,
+    state: &State,
+    graph: &ClaimGraph<'_>,
+    unsteady: &[&EntityId],
+) {
+    if unsteady.is_empty() || found.groups.iter().any(|found| !found.group.covers.is_empty()) {
+        return;
+    }
+    let others = find(state, graph, unsteady).groups.into_iter();
+    found.groups.extend(others.filter(|other| !other.group.covers.is_empty()));
+    found.groups.sort_by(|a, b| a.group.origins.cmp(&b.group.origins));
+}
+
 fn group(origins: Vec<EntityId>, onsets: &BTreeSet<OnsetOf>) -> OriginGroup {
     let mut covers: Vec<usize> = onsets.iter().map(|(anomaly, _)| *anomaly).collect();
     covers.dedup();

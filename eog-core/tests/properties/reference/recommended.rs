@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
 use eog_core::contract::{FormerBelief, Notice};
-use eog_core::controller::{Order, Reason, Wake};
+use eog_core::controller::{Damping, Order, Reason, Wake};
 use eog_core::{
     Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label, LocalContext,
 };
@@ -286,7 +286,9 @@ impl Model<'_> {
         }
         if node.flips > limit {
             node.damped = true;
-            belief.label = Label::Defer;
+            if self.config.damping == Damping::Absorbing {
+                belief.label = Label::Defer;
+            }
         }
         let mut news = false;
         for id in belief.cited() {

@@ -116,8 +116,10 @@ fn label(config: &Config, decision: &Decision, evaluation: &Evaluation) -> Optio
     let demoted = evaluation.refusals.contains(&Refusal::OriginWithoutLocalEvidence);
     match config.damping {
         Damping::Absorbing if evaluation.outcome.damped => Some(Label::Defer),
-        Damping::Absorbing if demoted && config.checks == Checks::Full => Some(Label::Defer),
-        Damping::Absorbing => Some(decision.label),
+        Damping::Absorbing | Damping::LastWord if demoted && config.checks == Checks::Full => {
+            Some(Label::Defer)
+        }
+        Damping::Absorbing | Damping::LastWord => Some(decision.label),
         // Whether it is overridden hangs on flips of labels that the override itself makes.
         Damping::LabelOverride => None,
     }

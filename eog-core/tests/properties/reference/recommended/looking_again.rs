@@ -69,7 +69,9 @@ impl Model<'_> {
         for (entity, node) in &self.nodes {
             if let Some(belief) = &node.belief {
                 claims.extend(belief.signature().claims);
-                labels.insert(entity.clone(), belief.label);
+                // Who changed too often is no origin as long as there is something to look at.
+                let label = if node.damped { Label::Defer } else { belief.label };
+                labels.insert(entity.clone(), label);
             }
         }
         let alerting = self.history.alerting();
