@@ -49,6 +49,8 @@ pub struct RequestError<'a> {
     pub entity: &'a EntityId,
     /// What it says, or its pattern. Untrusted text.
     pub message: &'a str,
+    /// Whose failed call it tells of, where the record says so: then the error did not begin with who wrote it.
+    pub callee: Option<&'a EntityId>,
 }
 
 /// How deep in its trace each entity is: how many spans lie around its deepest span that failed, or is
@@ -114,8 +116,20 @@ impl Depths {
     }
 }
 
+/// The first error line of an entity in a request: when, what, and whose failed call it tells of.
+type Said<'a> = (Timestamp, &'a str, Option<&'a EntityId>);
+
 /// The error lines of one request: of each entity the first.
-type Course<'a> = BTreeMap<&'a EntityId, (Timestamp, &'a str)>;
+type Course<'a> = BTreeMap<&'a EntityId, Said<'a>>;
+
+/// What tells where an error comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    /// A line of somebody else comes first.
+    Earlier,
+    /// The own line comes first, and tells of a failed call.
+    OfACall,
+}
 
 /// What the requests with error lines of several entities say of one of them.
 #[derive(Default)]
@@ -123,8 +137,9 @@ struct Place<'a> {
     /// Requests whose errors begin here, and those where they are passed on; by the time of the own line.
     first: Vec<(Timestamp, &'a str)>,
     later: Vec<(Timestamp, &'a str)>,
-    /// Where those begin that are passed on.
-    from: BTreeMap<&'a EntityId, usize>,
+    /// Where those begin that are passed on, and whether that is told by an earlier line there, or by the own line, of a
+    /// failed call.
+    from: BTreeMap<(&'a EntityId, Told), usize>,
     /// Requests of which the order is not clear.
     unclear: usize,
 }
@@ -133,7 +148,8 @@ struct Place<'a> {
 /// in requests of which others have some too, if it is mostly first or mostly later there.
 ///
 /// The order of two lines is clear when they are further apart than the times are exact, and than clocks of
-/// different machines agree; otherwise by [`Depths`]. The trend is `rising` when there are more such requests
+/// different machines agree; otherwise by [`Depths`]. Whose first line tells of a failed call passes on what the callee
+/// began, be it that the callee writes nothing. The trend is `rising` when there are more such requests
 /// than in the usual time ([`line_rates`](crate::line_rates)), or nothing to compare with, else `steady`. The
 /// quantity counts requests. The peer of an entity that passes errors on is where most of them begin.
 ///
@@ -145,7 +161,7 @@ struct Place<'a> {
 /// let at = |n: usize, ms: i64| Timestamp::from_millisecond(60_000 * n as i64 + ms).unwrap();
 /// let lines = ids.iter().enumerate().flat_map(|(n, request)| {
 ///     [(&db, 5, "deadlock"), (&web, 40, "call to db failed")].map(|(entity, ms, message)| {
-///         RequestError { request, time: at(n, ms), entity, message }
+///         RequestError { request, time: at(n, ms), entity, message, callee: None }
 ///     })
 /// });
 /// let found = joined_errors(lines, &Depths::default(), None, "logs.csv");
@@ -170,7 +186,7 @@ pub fn joined_errors<'a>(
         if courses.len() >= MAX_REQUESTS && !courses.contains_key(&request) {
             continue;
         }
-        let said = (line.time, line.message);
+        let said = (line.time, line.message, line.callee.filter(|callee| *callee != line.entity));
         let first = courses.entry(request).or_default().entry(line.entity).or_insert(said);
         *first = said.min(*first);
     }
@@ -178,16 +194,26 @@ pub fn joined_errors<'a>(
     let mut places: BTreeMap<&EntityId, Place<'a>> = BTreeMap::new();
     for (request, course) in courses.iter().filter(|(_, course)| course.len() > 1) {
         let begins = beginning(request, course, depths, exact);
-        for (entity, said) in course {
+        for (entity, (at, message, callee)) in course {
             let place = places.entry(entity).or_default();
-            match begins {
-                None => place.unclear += 1,
-                Some(first) if first == *entity => place.first.push(*said),
-                Some(first) => {
-                    place.later.push(*said);
-                    *place.from.entry(first).or_default() += 1;
-                }
-            }
+            let Some(first) = begins else {
+                place.unclear += 1;
+                continue;
+            };
+            // Who is called may complain after a caller that waited no longer.
+            let is_told_of = || course.get(first).is_some_and(|said| said.2 == Some(*entity));
+            let from = match callee {
+                None if first != *entity && is_told_of() => None,
+                _ if first != *entity => Some((first, Told::Earlier)),
+                Some(callee) => Some((*callee, Told::OfACall)),
+                None => None,
+            };
+            let Some(from) = from else {
+                place.first.push((*at, message));
+                continue;
+            };
+            place.later.push((*at, message));
+            *place.from.entry(from).or_default() += 1;
         }
     }
     let found = places.into_iter().filter_map(|(entity, place)| {
@@ -204,10 +230,10 @@ fn beginning<'a>(
     depths: &Depths,
     exact: SignedDuration,
 ) -> Option<&'a EntityId> {
-    let first = course.values().map(|(at, _)| *at).min()?;
+    let first = course.values().map(|(at, ..)| *at).min()?;
     let early: Vec<&'a EntityId> = course
         .iter()
-        .filter(|(_, (at, _))| at.duration_since(first) <= exact)
+        .filter(|(_, (at, ..))| at.duration_since(first) <= exact)
         .map(|(entity, _)| *entity)
         .collect();
     if let [one] = early[..] {
@@ -248,16 +274,18 @@ impl<'a> Place<'a> {
         let all = first + later;
         // Of equals the first by name.
         let from = self.from.iter().rev().max_by_key(|(_, count)| **count);
-        let peer = from.filter(|_| !begins).map(|(entity, _)| *entity);
-        let told = match peer {
+        let from = from.filter(|_| !begins).map(|(from, _)| *from);
+        let peer = from.map(|(entity, _)| entity);
+        let there = from.and_then(|from| self.from.get(&from).copied()).unwrap_or_default();
+        let all_later = self.later.len();
+        let told = match from {
             None => format!("{first} have the first one here{usual}"),
-            Some(peer) => {
-                let there = self.from.get(peer).copied().unwrap_or_default();
-                let all_later = self.later.len();
-                format!(
-                    "{later} have an earlier one elsewhere{usual}, {there} of {all_later} in {peer}"
-                )
-            }
+            Some((peer, Told::Earlier)) => format!(
+                "{later} have an earlier one elsewhere{usual}, {there} of {all_later} in {peer}"
+            ),
+            Some((peer, Told::OfACall)) => format!(
+                "{later} did not fail here first{usual}, {there} of {all_later} in a call to {peer}"
+            ),
         };
         let unclear = match self.unclear {
             0 => String::new(),

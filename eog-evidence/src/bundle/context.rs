@@ -434,6 +434,7 @@ fn joined(
         time: line.time,
         entity,
         message: &line.message,
+        callee: line.callee.as_ref(),
     });
     let compared = recorded.compared(periods, false);
     joined_errors(errors, &depths, compared.as_ref(), "logs.csv")

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::evidence::{PeerRole, Signal};
+use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::{EntityId, EvidenceKind, Timestamp, Window};
 use jiff::SignedDuration;
 
@@ -41,6 +41,8 @@ pub(super) struct FailedRequest {
     pub(super) time: Timestamp,
     pub(super) request: String,
     pub(super) message: String,
+    /// Whose failed call it tells of.
+    pub(super) callee: Option<EntityId>,
 }
 
 /// Collects telemetry; the order of arrival does not matter to the result.
@@ -121,7 +123,9 @@ impl Intake {
             self.failed_requests += 1;
             let request = shorten(request, MAX_ID);
             let message = shorten(&line.message, MAX_SAID);
-            let failed = FailedRequest { time: line.time, request, message };
+            let is_callee = |peer: &&Peer| peer.role == PeerRole::Callee;
+            let callee = line.peer.as_ref().filter(is_callee).map(|peer| peer.entity.clone());
+            let failed = FailedRequest { time: line.time, request, message, callee };
             self.of(entity).failed_requests.push(failed);
         }
         self.of(entity).logs.add(line);

@@ -12,14 +12,26 @@ fn at(milliseconds: i64) -> Timestamp {
 
 /// So many requests, a minute apart, with error lines so many milliseconds after the beginning.
 fn told(requests: i64, lines: &[(&str, i64)], depths: &Depths) -> Vec<String> {
-    let names: Vec<(EntityId, i64)> = lines.iter().map(|(name, ms)| (id(name), *ms)).collect();
+    let lines: Vec<_> = lines.iter().map(|(name, ms)| (*name, *ms, None)).collect();
+    told_of_calls(requests, &lines, depths)
+}
+
+/// The same with whose failed call each line tells of.
+fn told_of_calls(
+    requests: i64,
+    lines: &[(&str, i64, Option<&str>)],
+    depths: &Depths,
+) -> Vec<String> {
+    let names: Vec<(EntityId, i64, Option<EntityId>)> =
+        lines.iter().map(|(name, ms, callee)| (id(name), *ms, callee.map(id))).collect();
     let ids: Vec<String> = (0..requests).map(|n| format!("{n:08}")).collect();
     let lines = (0..requests).zip(&ids).flat_map(|(n, request)| {
-        names.iter().map(move |(entity, ms)| RequestError {
+        names.iter().map(move |(entity, ms, callee)| RequestError {
             request,
             time: at(60_000 * n + ms),
             entity,
             message: "failed",
+            callee: callee.as_ref(),
         })
     });
     let found = joined_errors(lines, depths, None, "logs.csv");
@@ -58,6 +70,30 @@ fn errors_begin_where_the_first_line_is() {
     for (requests, lines, expected) in cases {
         assert_eq!(told(requests, lines, &Depths::default()), expected, "{lines:?}");
     }
+}
+
+#[test]
+fn a_first_line_about_a_failed_call_passes_on_what_the_callee_began() {
+    let of = |lines: &[(&str, i64, Option<&str>)]| told_of_calls(9, lines, &Depths::default());
+    let web = "web: of 9 requests with error lines here and elsewhere, 9 have an earlier one elsewhere, 9 of 9 in cart: failed";
+    let cart = |told: &str| {
+        format!("cart: of 9 requests with error lines here and elsewhere, {told}: failed")
+    };
+    // The database writes nothing.
+    let silent = [("web", 30, Some("cart")), ("cart", 5, Some("db"))];
+    assert_eq!(of(&silent), [&cart("9 did not fail here first, 9 of 9 in a call to db"), web]);
+    // It says so itself, and the callers heard of it.
+    let db =
+        "db: of 9 requests with error lines here and elsewhere, 9 have the first one here: failed";
+    let heard = [("cart", 12, Some("db")), ("db", 5, None)];
+    let earlier = cart("9 have an earlier one elsewhere, 9 of 9 in db");
+    assert_eq!(of(&heard), [&earlier, db]);
+    // A caller that waited no longer complains before the callee does.
+    let given_up = [("cart", 5, Some("db")), ("db", 60, None)];
+    assert_eq!(of(&given_up), [&cart("9 did not fail here first, 9 of 9 in a call to db"), db]);
+    // A call to itself is no excuse.
+    let own = [("web", 30, None), ("cart", 5, Some("cart"))];
+    assert_eq!(of(&own), [&cart("9 have the first one here"), web]);
 }
 
 fn span(trace: &str, span: &str, parent: Option<&str>, entity: &str, failed: bool) -> SpanRecord {
@@ -117,6 +153,7 @@ fn what_is_usual_is_steady() {
                 time: at(ms),
                 entity,
                 message: "failed",
+                callee: None,
             })
         });
         let found = joined_errors(lines, &Depths::default(), Some(&compared), "logs.csv");

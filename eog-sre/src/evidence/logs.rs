@@ -131,6 +131,7 @@ impl LogIndex {
             time: log.at(),
             entity,
             message: log.text(),
+            callee: None,
         });
         joined_errors(errors, &depths, Some(&compared), first.file())
     }
