@@ -251,12 +251,20 @@ impl<'a> Facts<'a> {
     }
 
     /// Entities that this one calls in vain or slowly, with the findings that say so, in the order
-    /// in which the evidence names them.
+    /// in which the evidence names them. What is said of failed calls at usual times too, if less often, says nothing where no more calls
+    /// are measured to fail.
     pub(in crate::policy) fn failing_callees(&self) -> Vec<(&'a EntityId, Vec<&'a Finding>)> {
         let mut callees: Vec<(&EntityId, Vec<&Finding>)> = Vec::new();
         for harm in &self.harms {
             let Some(peer) = &harm.peer else { continue };
-            if peer.role != PeerRole::Callee || peer.entity == *self.entity {
+            let is_callee = peer.role == PeerRole::Callee && peer.entity != *self.entity;
+            let is_talk = || {
+                let usual = harm.quantity.as_ref().and_then(|lines| lines.baseline);
+                (harm.kind, harm.signal) == (EvidenceKind::Log, Signal::Errors)
+                    && usual.is_some_and(|usual| usual > 0.0)
+                    && self.exonerates(&peer.entity, Signal::Errors)
+            };
+            if !is_callee || is_talk() {
                 continue;
             }
             match callees.iter_mut().find(|(callee, _)| *callee == &peer.entity) {
