@@ -68,28 +68,28 @@ pub(super) fn own_part(facts: &Facts<'_>) -> Option<f64> {
 
 /// Whether next to nothing of what alerts show can come from the entity.
 pub(super) fn is_minor(facts: &Facts<'_>) -> bool {
-    own_part(facts).is_some_and(|part| part < MINOR)
+    !needs_no_measure(facts) && own_part(facts).is_some_and(|part| part < MINOR)
 }
 
 /// Whether next to nothing of what alerts show can have passed through the entity: it has none of it
 /// itself.
 pub(super) fn has_no_part<'a>(facts: &Facts<'a>) -> Option<&'a Finding> {
-    greatest_part(facts).filter(|(_, part)| *part < MINOR).map(|(note, _)| note)
+    let greatest = greatest_part(facts).filter(|_| !needs_no_measure(facts));
+    greatest.filter(|(_, part)| *part < MINOR).map(|(note, _)| note)
 }
 
-/// Whether most of what each alert shows cannot have passed through the entity. What it fails at by itself, what it takes from
-/// others, and wrong answers show elsewhere, and what a person or an experiment says needs no measure.
+/// Whether most of what each alert shows cannot have passed through the entity.
 pub(super) fn has_lesser_part(facts: &Facts<'_>) -> bool {
-    let is_known = facts.is_stated() || facts.is_injected() || !facts.failures.is_empty();
-    !is_known
-        && !shows_elsewhere(facts)
-        && greatest_part(facts).is_some_and(|(_, part)| part < MAJORITY)
+    !needs_no_measure(facts) && greatest_part(facts).is_some_and(|(_, part)| part < MAJORITY)
 }
 
-/// Whether what the entity does to others need not show on itself: it takes what they need, its answers end their requests, or
-/// its calls hold them up.
-pub(super) fn shows_elsewhere(facts: &Facts<'_>) -> bool {
-    facts.crowding_out().chain(facts.ends_others()).chain(facts.holds_up()).next().is_some()
+/// Whether how little an entity has of what alerts show says nothing of it. What it fails at by itself need not be much; what it
+/// does to others need not show on itself: it takes what they need, its answers end their requests, or its calls hold
+/// them up; and what a person or an experiment says needs no measure.
+fn needs_no_measure(facts: &Facts<'_>) -> bool {
+    let shows_elsewhere =
+        || facts.crowding_out().chain(facts.ends_others()).chain(facts.holds_up()).next().is_some();
+    facts.is_stated() || facts.is_injected() || !facts.failures.is_empty() || shows_elsewhere()
 }
 
 /// The greatest part of what an alert shows that can have passed through the entity, 0 to 1, with the note that says so.

@@ -4,7 +4,7 @@ use eog_core::contract::Alternative;
 use eog_core::{Decision, Label};
 
 use super::accounts::{accounts_for_the_alert, complete};
-use super::books::{MAJORITY, has_lesser_part, is_minor, shows_elsewhere};
+use super::books::{MAJORITY, has_lesser_part, is_minor};
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::rules::RULES;
@@ -123,7 +123,7 @@ fn heed(explanation: &mut Explanation, facts: &Facts<'_>) {
     }
     if facts.is_cleared() {
         explanation.lower(Standing::Refuted, "a person says that it is not the cause");
-    } else if is_minor(facts) && !facts.is_stated() && !shows_elsewhere(facts) {
+    } else if is_minor(facts) {
         explanation.lower(Standing::Refuted, TOO_LITTLE);
     } else if second_look::tells_of_others(facts) && has_lesser_part(facts) {
         explanation.lower(Standing::Refuted, LESSER_PART);

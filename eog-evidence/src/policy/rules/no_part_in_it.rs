@@ -3,7 +3,7 @@
 use eog_core::{Decision, Label};
 
 use crate::policy::answer::{decide, quote, rate};
-use crate::policy::books::{has_no_part, shows_elsewhere};
+use crate::policy::books::has_no_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
@@ -19,10 +19,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
 /// is too much here is next to nothing of what is too much there. Whatever was changed here, or behind it,
 /// does not show.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
-    if facts.alerted().next().is_some() || !facts.failures.is_empty() {
-        return None;
-    }
-    if shows_elsewhere(facts) {
+    if facts.alerted().next().is_some() {
         return None;
     }
     let part = has_no_part(facts)?;
