@@ -18,16 +18,8 @@ pub(in crate::policy) const RULE: Rule = Rule {
 /// entity, such as a pod of a workload: the part explains the whole. Where several parts failed,
 /// the whole does.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
-    if !facts.fails_by_itself() {
-        return None;
-    }
-    let first = *facts.failures.iter().min_by_key(|failure| failure.time.start())?;
-    let is_part = |failure: &&&Finding| failure.entity != *facts.entity;
-    let mut parts = facts.failures.iter().filter(is_part).map(|failure| &failure.entity);
-    let part = Some(&first.entity).filter(|part| *part != facts.entity)?;
-    if parts.any(|other| other != part) {
-        return None;
-    }
+    let first = first_of_a_part(facts).filter(|_| facts.fails_by_itself())?;
+    let (part, is_part) = (&first.entity, |failure: &&&Finding| failure.entity != *facts.entity);
     let summary = format!("failure of a part: {}; {part} failed first, and alone", quote(first));
     let of_part = facts.failures.iter().filter(is_part).take(3).copied();
     let mut decision = decide(Label::Symptom, &summary, of_part).claiming(claim(
@@ -39,4 +31,12 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     rate(&mut decision, part, 500);
     rate(&mut decision, facts.entity, 200);
     Some(decision)
+}
+
+/// The first failure, if it is that of the only part that failed.
+pub(super) fn first_of_a_part<'a>(facts: &Facts<'a>) -> Option<&'a Finding> {
+    let first = *facts.failures.iter().min_by_key(|failure| failure.time.start())?;
+    let mut failed = facts.failures.iter().map(|failure| &failure.entity);
+    let alone = failed.all(|other| *other == first.entity || other == facts.entity);
+    (alone && first.entity != *facts.entity).then_some(first)
 }

@@ -24,6 +24,7 @@ mod holds_up_callers;
 mod its_answers_end_requests;
 mod less_arrives;
 mod no_findings;
+mod no_longer_available;
 mod no_part_in_it;
 mod nothing_unusual;
 mod on_the_path;
@@ -39,9 +40,10 @@ use super::rule::Rule;
 
 /// Rules that find what an entity does by itself, whatever happens elsewhere: it ran out or fell, takes up what others
 /// rest on, has work that hangs, or sends more than ever.
-const BY_ITSELF: [&str; 4] = [
+const BY_ITSELF: [&str; 5] = [
     crowds_out::RULE.name,
     gets_nothing_done::RULE.name,
+    no_longer_available::RULE.name,
     own_failure::RULE.name,
     source_of_demand::RULE.name,
 ];
@@ -53,7 +55,7 @@ pub(super) fn is_by_itself(rule: Option<&str>) -> bool {
 
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
-pub(super) const RULES: [Rule; 34] = [
+pub(super) const RULES: [Rule; 35] = [
     no_part_in_it::RULE,
     demand_from_outside::RULE,
     own_change::RULE,
@@ -62,11 +64,12 @@ pub(super) const RULES: [Rule; 34] = [
     crowded::RULE,
     traffic_amplification::RULE,
     gets_nothing_done::RULE,
+    own_failure::RULE,
     failing_callee::RULE,
     accounted_for_upstream::RULE,
     errors_passed_on::RULE,
     failure_of_a_part::RULE,
-    own_failure::RULE,
+    no_longer_available::RULE,
     holds_up_callers::RULE,
     demand_enters_here::RULE,
     changed_upstream::RULE,

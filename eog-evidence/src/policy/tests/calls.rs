@@ -370,3 +370,63 @@ fn errors_begin_with_the_first_line_of_a_request() {
         ),
     ]);
 }
+
+#[test]
+fn what_is_always_said_of_failed_calls_says_nothing_where_no_more_fail() {
+    let said = |usual: f64| {
+        let lines = Quantity { observed: 14.0, baseline: Some(usual), unit: "lines".into() };
+        FindingContent { quantity: Some(lines), ..calling("callee", 9) }
+    };
+    let measured = |trend| {
+        let kind = EvidenceKind::Metric;
+        with_peer(finding(kind, Signal::Errors, trend, 9), "callee", PeerRole::Callee)
+    };
+    let rest = || rest(Signal::Errors, 95);
+    check(vec![
+        (
+            "no more calls fail, and such lines are usual",
+            vec![errors(9), said(4.0), measured(Trend::Steady), rest()],
+            vec![],
+            "origin, accounted for by nobody",
+        ),
+        (
+            "no more fail, but never was it said before",
+            vec![errors(9), said(0.0), measured(Trend::Steady), rest()],
+            vec![],
+            "symptom, failing callee callee>me",
+        ),
+        (
+            "more fail",
+            vec![errors(9), said(4.0), measured(Trend::Rising), rest()],
+            vec![],
+            "symptom, failing callee callee>me",
+        ),
+        (
+            "nobody measures",
+            vec![errors(9), said(4.0), rest()],
+            vec![],
+            "symptom, failing callee callee>me",
+        ),
+    ]);
+}
+
+#[test]
+fn who_ran_out_has_no_need_of_a_callee_that_fails() {
+    let part = |percent| part(Signal::Errors, percent);
+    check(vec![
+        ("it ran out", vec![exhaustion(9), calling("callee", 9)], vec![], "origin, own failure"),
+        (
+            "it is away, as who waits in vain is",
+            vec![crash(9), calling("callee", 9)],
+            vec![],
+            "symptom, failing callee callee>me",
+        ),
+        (
+            "it has next to nothing of it",
+            vec![exhaustion(9), part(2)],
+            vec![],
+            "origin, own failure",
+        ),
+        ("nor does who is away", vec![crash(9), part(2)], vec![], "origin, no longer available"),
+    ]);
+}

@@ -340,7 +340,7 @@ fn failures_are_located() {
             "an alert and an event",
             vec![finding(EvidenceKind::Alert, Signal::Availability, Trend::Rising, 9), crash(8)],
             vec![],
-            "origin, own failure",
+            "origin, no longer available",
         ),
         (
             "one part first",
@@ -348,12 +348,18 @@ fn failures_are_located() {
             vec![],
             "symptom, failure of a part pod>me",
         ),
-        ("one part later", vec![part("pod", 9), crash(8)], vec![], "origin, own failure"),
+        ("one part later", vec![part("pod", 9), crash(8)], vec![], "origin, no longer available"),
+        (
+            "one part ran out first",
+            vec![FindingContent { entity: id("pod"), ..exhaustion(8) }, exhaustion(9)],
+            vec![],
+            "symptom, failure of a part pod>me",
+        ),
         (
             "several parts",
             vec![part("pod", 8), part("pod2", 9), crash(10)],
             vec![],
-            "origin, own failure",
+            "origin, no longer available",
         ),
     ]);
 }
@@ -474,7 +480,7 @@ fn what_another_does_by_itself_is_not_owed_to_a_change_here() {
         in_short(&decision)
     };
     assert_eq!(said("first in trouble"), "origin, own change me>caller");
-    for rule in ["crowds out", "own failure"] {
+    for rule in ["crowds out", "no longer available", "own failure"] {
         assert_eq!(said(rule), "defer, unexplaining change", "{rule}");
     }
 }

@@ -508,7 +508,7 @@ fn own_failure() {
     let upstream = || vec![says("callee", Symptom, &[], &[Log])];
     check(vec![
         ("exhausted", vec![exhaustion(9)], vec![], "origin, own failure"),
-        ("crashed", vec![crash(9)], vec![], "origin, own failure"),
+        ("crashed", vec![crash(9)], vec![], "origin, no longer available"),
         (
             "a crash upstream explains",
             vec![crash(9)],
@@ -875,7 +875,12 @@ fn on_the_path_and_the_rest() {
             "symptom, cause not found ?caller",
         ),
         ("not understood", vec![odd], vec![], "defer, not understood"),
-        ("share of availability falls", vec![share(Trend::Falling)], vec![], "origin, own failure"),
+        (
+            "share of availability falls",
+            vec![share(Trend::Falling)],
+            vec![],
+            "origin, no longer available",
+        ),
         (
             "share of availability rises",
             vec![share(Trend::Rising)],
