@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use eog::Timestamp;
-use eog_evidence::Incident;
 use eog_mcp_client::McpConfig;
 use eog_report::clean::clean;
 use eog_report::words;
@@ -16,8 +15,8 @@ use eog_sources::{CaptureError, SourceConfig};
 use crate::args::Check;
 use crate::bundle_files::BundleFiles;
 use crate::error::{CliError, Exit, about_starts};
-use crate::files;
 use crate::runtime::runtime;
+use crate::{files, strangers};
 
 /// Most notes of a folder that are shown.
 const MAX_NOTES: usize = 20;
@@ -99,11 +98,11 @@ fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
     let incident = opened.incident();
     let (is_usable, case) = (incident.unusable.is_empty(), opened.case(None));
     let what = if kind == Kind::Bundle { "a bundle" } else { "a snapshot" };
-    let strangers = if kind == Kind::Bundle { strangers(incident) } else { 0 };
-    let mark = match (is_usable, strangers) {
+    let strangers = (kind == Kind::Bundle).then(|| strangers::in_words(incident)).flatten();
+    let mark = match (is_usable, &strangers) {
         (false, _) => "✗ not all can be used:",
-        (true, 0) => "✓",
-        (true, _) => "!",
+        (true, None) => "✓",
+        (true, Some(_)) => "!",
     };
     let mut text = format!(
         "{mark} {}: {what} of {}, {}, {}\n",
@@ -112,12 +111,8 @@ fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
         words::count(incident.changes.len() as u64, "change", "changes"),
         words::count(incident.topology.entities().count() as u64, "entity", "entities"),
     );
-    if strangers > 0 {
-        let concern = words::count(strangers as u64, "alert concerns", "alerts concern");
-        let _ = writeln!(
-            text,
-            "    warning: {concern} what is not in the topology, so it is not known what else is behind it"
-        );
+    if let Some(told) = strangers {
+        let _ = writeln!(text, "    warning: {told}");
     }
     if kind == Kind::Bundle {
         let _ = writeln!(text, "    {}", clean(&BundleFiles::of(path).in_words()));
@@ -145,13 +140,6 @@ fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
     }
     files::print(&text)?;
     Ok(if is_usable { Exit::Diagnosed } else { Exit::BadInput })
-}
-
-/// How many alerts are on entities that the topology does not have. One without entities declares none.
-fn strangers(incident: &Incident) -> usize {
-    let topology = &incident.topology;
-    let is_strange = |entity| topology.entities().len() > 0 && !topology.contains(entity);
-    incident.anomalies.iter().filter(|alert| is_strange(&alert.entity)).count()
 }
 
 fn good(file: &Path, what: &str) -> Result<Exit, CliError> {

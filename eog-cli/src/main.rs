@@ -30,6 +30,7 @@ mod runtime;
 mod schema;
 mod simulate;
 mod source;
+mod strangers;
 mod stress;
 mod told;
 mod tool;

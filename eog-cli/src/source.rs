@@ -12,11 +12,11 @@ use eog_session::source::{self, Capturing, Kind, OfLive, OpenError, Opened, Read
 use eog_sre::{CacheAt, Stop};
 
 use crate::args::Reading;
-use crate::bundle_files;
 use crate::error::{CliError, Exit};
 use crate::interrupt::{EndsAtOnce, interrupted};
 use crate::progress::Progress;
 use crate::runtime::runtime;
+use crate::{bundle_files, strangers};
 
 /// Files named of which records could not be used.
 const MAX_FILES: usize = 5;
@@ -47,6 +47,7 @@ pub(crate) fn open(
             say_missing(&incident.warnings);
         } else if matches!(Kind::of(path), Ok(Kind::Bundle)) {
             bundle_files::say_unread(path);
+            strangers::say(incident);
         }
         say_unusable(&incident.unusable);
     });

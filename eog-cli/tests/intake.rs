@@ -110,8 +110,14 @@ fn an_alert_on_an_entity_that_is_misspelt_gets_a_hint() {
     let alert = json!([{ "name": "HighErrorRate", "entity": "postgress", "signal": "errors",
                          "onset": "2026-01-01T10:10:00Z" }]);
     incident.write("alerts.json", &alert.to_string());
-    let report = text(&incident.investigate(&[]).stdout);
+    let output = incident.investigate(&[]);
+    let (report, noted) = (text(&output.stdout), text(&output.stderr));
     assert!(report.contains("concerns postgress, which is not in the topology"), "{report}");
+    let told =
+        "1 alert concerns what is not in the topology, so it is not known what else is behind it";
+    assert_eq!(noted, format!("eog: note: {told}\n"));
+    let checked = eog("check", &[&incident.bundle()], &[]);
+    assert!(text(&checked.stdout).contains(&format!("warning: {told}\n")), "{checked:?}");
 }
 
 /// Whatever a remark says, the rules neither find harm in it nor an origin.
