@@ -13,6 +13,7 @@ use eog_session::judge::{IdleOptions, JudgeError};
 use eog_session::run::{RecordsError, RunError, Unbegun};
 use eog_session::source::{Kind, OpenError, Opened};
 use eog_session::travel::ReadError;
+use eog_sources::CaptureError;
 use eog_sre::tools::ToolError;
 
 /// How the command ends. Documented in `eog investigate --help`.
@@ -42,7 +43,7 @@ pub(crate) enum CliError {
     #[error("{error}{hint}", error = .0, hint = about_reading(.0))]
     Open(OpenError),
     #[error("{0}")]
-    Capture(eog_sources::CaptureError),
+    Capture(CaptureError),
     #[error("{error}{hint}", error = .0, hint = about_results(.0))]
     Ledger(ReadError),
     #[error("{0}")]
@@ -332,9 +333,13 @@ impl CliError {
             Self::Eval(EvalError::Stopped) => Exit::Interrupted,
             // Not what is read, but what was to be written.
             Self::Journal(JournalError::Unusable { operation: "create", .. }) => Exit::Failed,
+            Self::Open(OpenError::Capture(error)) | Self::Capture(error) => match error {
+                CaptureError::Folder { .. } => Exit::BadUsage,
+                CaptureError::File { .. } => Exit::Failed,
+                _ => Exit::BadInput,
+            },
             Self::Input { .. }
             | Self::Open(_)
-            | Self::Capture(_)
             | Self::OnCall(_)
             | Self::Ledger(_)
             | Self::Records(_)
@@ -348,9 +353,10 @@ impl CliError {
             Self::Usage(_) | Self::Tool(_) => Exit::BadUsage,
             #[cfg(feature = "nats")]
             Self::Nats(error) => match error {
-                eog_nats::NatsError::BadName { .. } => Exit::BadUsage,
+                eog_nats::NatsError::BadName { .. } | eog_nats::NatsError::Exists { .. } => {
+                    Exit::BadUsage
+                }
                 eog_nats::NatsError::NoSuch { .. }
-                | eog_nats::NatsError::Exists { .. }
                 | eog_nats::NatsError::Access { .. }
                 | eog_nats::NatsError::Tls { .. } => Exit::BadInput,
                 _ => Exit::Failed,
@@ -360,5 +366,19 @@ impl CliError {
             | Self::NotRecorded(_)
             | Self::JournalStopped { .. } => Exit::Failed,
         }
+    }
+}
+
+#[cfg(all(test, feature = "nats"))]
+mod tests {
+    use eog_nats::NatsError;
+
+    use super::{CliError, Exit};
+
+    #[test]
+    fn a_name_on_the_cluster_that_is_taken_is_a_wrong_command_line() {
+        let id = || "run".parse().unwrap();
+        assert_eq!(CliError::from(NatsError::Exists { id: id() }).exit(), Exit::BadUsage);
+        assert_eq!(CliError::from(NatsError::NoSuch { id: id() }).exit(), Exit::BadInput);
     }
 }

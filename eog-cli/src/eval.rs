@@ -182,8 +182,7 @@ fn make_folder_of_charts(compared: &Controllers) -> Result<(), CliError> {
         let reason = "--charts goes with --by-errors or --by-calls; add one of them";
         return Err(CliError::Usage(reason.to_owned()));
     }
-    std::fs::create_dir_all(folder)
-        .map_err(|source| CliError::Write { path: folder.clone(), source })
+    files::prepare(folder)
 }
 
 fn keep_charts(

@@ -41,13 +41,20 @@ pub(crate) fn full_width() -> Option<usize> {
     Some(usize::from(width.0))
 }
 
+/// Refuses a place for something new where something is already, be it a link that leads nowhere. `instead` says what
+/// to do.
+pub(crate) fn refuse_taken(path: &Path, instead: &str) -> Result<(), CliError> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(CliError::Usage(format!("{path}: it exists already and is left as it is; {instead}")))
+}
+
 /// Makes sure that files can be written to a folder, before anything is spent on the result.
 pub(crate) fn prepare(folder: &Path) -> Result<(), CliError> {
-    if folder.exists() && !folder.is_dir() {
-        return Err(CliError::Usage(format!(
-            "--out: {} is a file; name a folder",
-            folder.display()
-        )));
+    if !folder.is_dir() {
+        refuse_taken(folder, "name a folder")?;
     }
     let attempt = || {
         std::fs::create_dir_all(folder)?;

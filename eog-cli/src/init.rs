@@ -26,11 +26,7 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit, CliError> {
         Initial::Bundle => "incident",
     };
     let path = arguments.path.clone().unwrap_or_else(|| PathBuf::from(usual));
-    if path.exists() {
-        let path = path.display();
-        let taken = format!("{path}: it exists already and is left as it is; name another path");
-        return Err(CliError::Usage(taken));
-    }
+    files::refuse_taken(&path, "name another path")?;
     match arguments.what {
         Initial::Source => write_new(&path, SOURCE)?,
         Initial::Settings => write_new(&path, SETTINGS)?,
@@ -77,7 +73,7 @@ pub(crate) fn completions(arguments: &Completions) -> Result<Exit, CliError> {
 pub(crate) fn man(arguments: &Man) -> Result<Exit, CliError> {
     let out = &arguments.out;
     let failed = |source| CliError::Write { path: out.clone(), source };
-    fs::create_dir_all(out).map_err(failed)?;
+    files::prepare(out)?;
     clap_mangen::generate_to(Cli::whole().disable_help_subcommand(true), out).map_err(failed)?;
     files::print(&format!("wrote the pages to {}\n", clean(&out.display().to_string())))?;
     Ok(Exit::Diagnosed)

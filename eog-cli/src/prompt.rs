@@ -77,13 +77,7 @@ fn export(arguments: &Export) -> Result<Exit, CliError> {
     let folder = &arguments.folder;
     files::prepare(folder)?;
     for (name, _) in pack.texts() {
-        let path = folder.join(format!("{name}.hbs"));
-        if path.symlink_metadata().is_ok() {
-            return Err(CliError::Usage(format!(
-                "{}: it exists already and is not replaced; choose another folder",
-                path.display()
-            )));
-        }
+        files::refuse_taken(&folder.join(format!("{name}.hbs")), "name another folder")?;
     }
     for (name, text) in pack.texts() {
         files::write(folder, &format!("{name}.hbs"), text)?;

@@ -181,6 +181,14 @@ fn simulated(folder: &Path, options: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
+fn a_folder_that_is_there_is_not_simulated_into() {
+    let folder = scenarios(&["7"]);
+    std::fs::create_dir(folder.path().join("out")).unwrap();
+    let (code, said) = simulated(folder.path(), &[]);
+    assert!(code == Some(2) && said.contains("exists already"), "{said}");
+}
+
+#[test]
 fn scenarios_are_listed_by_number_and_each_has_an_id_of_its_own() {
     let ids = ["scenario-10", "scenario-9", "scenario-100"];
     let folder = scenarios(&ids);

@@ -155,7 +155,7 @@ fn a_place_for_output_that_is_taken_is_a_wrong_command_line() {
     let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
     let bundle = bundle.to_str().unwrap();
     for (option, place, why) in [
-        ("--out", file, "is a file; name a folder"),
+        ("--out", file, "name a folder"),
         ("--journal", file, "exists already"),
         ("--journal", folder, "is a folder; name a file"),
     ] {
@@ -163,8 +163,42 @@ fn a_place_for_output_that_is_taken_is_a_wrong_command_line() {
         assert_eq!(code, 2, "{errors}");
         assert!(errors.contains(why), "{errors}");
     }
-    let (code, _, errors) = run(&["init", "settings", file]);
-    assert_eq!(code, 2, "{errors}");
+    let config = format!("{folder}/source.toml");
+    std::fs::write(&config, "[prometheus]\nurl = 'http://127.0.0.1:1'\n").unwrap();
+    let capture = |out| ["capture", "--from", &config, "--out", out];
+    for command in [
+        &["init", "settings", file] as &[&str],
+        &["man", "--out", file],
+        &["prompt", "export", file],
+        &capture(file),
+        &capture(folder),
+    ] {
+        let (code, _, errors) = run(command);
+        assert_eq!(code, 2, "{command:?}: {errors}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_takes_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink("nowhere", &link).unwrap();
+    let link = link.to_str().unwrap();
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    let bundle = bundle.to_str().unwrap();
+    for command in [
+        &["init", "source", link] as &[&str],
+        &["init", "bundle", link],
+        &["investigate", bundle, "--out", link],
+        &["investigate", bundle, "--journal", link],
+        &["prompt", "export", link],
+    ] {
+        let (code, _, errors) = run(command);
+        assert_eq!(code, 2, "{command:?}: {errors}");
+        assert!(errors.contains("exists already"), "{errors}");
+    }
+    assert!(!folder.path().join("nowhere").exists());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A capture under way on disk, so that one that was interrupted goes on where it was.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use eog_core::{Timestamp, Window};
@@ -74,8 +74,13 @@ impl Store {
         }
         let is_empty = match fs::read_dir(out) {
             Ok(mut entries) => entries.next().is_none(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
-            Err(error) => return Err(refused(&error.to_string())),
+            Err(error) if error.kind() == ErrorKind::NotFound && !out.is_symlink() => true,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Err(refused("it is not a folder; name a new one"));
+            }
+            Err(error) => return Err(failed(out, &error)),
         };
         if !is_empty {
             return Err(refused("the folder is not empty; name a new one"));
@@ -165,6 +170,28 @@ mod tests {
         std::fs::write(out.join("notes.txt"), "mine").unwrap();
         let full = Store::open(&out, "a", None, now).unwrap_err().to_string();
         assert!(full.contains("not empty"), "{full}");
+    }
+
+    #[test]
+    fn what_is_no_folder_is_refused_as_a_place_that_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let now: Timestamp = "2026-01-01T10:00:00Z".parse().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "mine").unwrap();
+        let refused = Store::open(&file, "a", None, now).unwrap_err();
+        assert!(matches!(&refused, CaptureError::Folder { .. }), "{refused}");
+        assert!(refused.to_string().contains("not a folder"), "{refused}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_is_refused_as_a_place_that_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let now: Timestamp = "2026-01-01T10:00:00Z".parse().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        let refused = Store::open(&link, "a", None, now).unwrap_err();
+        assert!(matches!(&refused, CaptureError::Folder { .. }), "{refused}");
     }
 
     #[test]

@@ -160,7 +160,7 @@ const SUBMIT_HELP: &str = "\
 Exit codes:
   0    it waits for a worker; with --wait: an origin that explains at least one alert was found
   1    the cluster cannot be used; with --wait: it could not be investigated
-  2    wrong command line
+  2    wrong command line, or an --id that is taken
   3    with --wait: no origin was found
   4    the incident cannot be used
 

@@ -11,9 +11,10 @@ use super::parse_window;
 const CAPTURE_HELP: &str = "\
 Exit codes:
   0    captured; what was missing is printed and in capture.json
-  2    wrong command line
-  4    the configuration or the folder cannot be used, no source gave anything, or with --strict
-       something was missing
+  1    the folder cannot be written
+  2    wrong command line, a window in the future, or a folder that is taken
+  4    the configuration cannot be used, no source gave anything, or with --strict something was
+       missing
   130  interrupted; the same command goes on where it was
 
 Examples:
@@ -47,6 +48,11 @@ pub(crate) struct Capture {
 }
 
 const INIT_HELP: &str = "\
+Exit codes:
+  0    written
+  1    it cannot be written
+  2    wrong command line, or something is there already
+
 Examples:
   eog init source && eog check source.toml
   eog init settings

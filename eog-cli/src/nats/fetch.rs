@@ -86,14 +86,8 @@ fn fetch_incident(
 ) -> Result<(), CliError> {
     let free = |name: &str| {
         let path = out.join(name);
-        match path.symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path),
-            Err(error) => Err(failed(&path, error)),
-            Ok(_) => Err(CliError::Usage(format!(
-                "{} exists already; remove it, or leave out --incident",
-                path.display()
-            ))),
-        }
+        files::refuse_taken(&path, "remove it, or leave out --incident")?;
+        Ok::<_, CliError>(path)
     };
     let into = free(FOLDER)?;
     let architecture = order.has_architecture.then(|| free(ARCHITECTURE)).transpose()?;

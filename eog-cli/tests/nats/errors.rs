@@ -29,7 +29,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
     says(&["submit", path, "--cause", "nobody"], 2, "the incident has no entity");
     lab.submit("one", &[]);
     lab.submit("linear", &["--controller", "linear"]);
-    says(&["submit", path, "--id", "one"], 4, "exists already");
+    says(&["submit", path, "--id", "one"], 2, "exists already");
     says(&["fetch", "two", "--out", "out"], 4, "eog list shows those there are");
     says(&["fetch", "one", "--out", "out"], 1, "no worker has begun it");
     says(&["tell", "one"], 2, "nothing is said");
