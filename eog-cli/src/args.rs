@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 use eog_session::controllers::ControllerName;
 
@@ -741,8 +741,13 @@ Examples:
   eog report result --html report.html
   eog report result examples/flash-sale --html report.html";
 
+/// How PATH is read says nothing without it.
+fn of_path() -> ArgGroup {
+    ArgGroup::new("of_path").args(["cache", "max_memory", "strict"]).multiple(true).requires("path")
+}
+
 #[derive(Debug, Args)]
-#[command(after_help = REPORT_HELP)]
+#[command(after_help = REPORT_HELP, group = of_path())]
 pub(crate) struct HtmlReport {
     /// A ledger (ledger.jsonl), a journal, or a folder written by `--out`.
     pub(crate) ledger: PathBuf,
@@ -764,7 +769,7 @@ pub(crate) struct HtmlReport {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = READING_CODES)]
+#[command(after_help = READING_CODES, group = of_path())]
 pub(crate) struct Explain {
     /// A ledger (ledger.jsonl), a journal, or a folder written by `--out`.
     pub(crate) ledger: PathBuf,
@@ -778,6 +783,9 @@ pub(crate) struct Explain {
     /// Application architecture (JSON) that belongs to the snapshot, for these commands.
     #[arg(long, value_name = "FILE", requires = "path")]
     pub(crate) architecture: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     // Who judges the last packet again, whole and without each finding and message in turn.
     #[command(flatten)]

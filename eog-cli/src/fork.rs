@@ -1,13 +1,13 @@
 //! `eog fork`: another course from an entry of a ledger on.
 
 use eog_session::judge::Policies as _;
-use eog_session::run::{Course, can_fork, same_judge, same_source};
+use eog_session::run::{Course, can_fork, same_judge};
 
 use crate::args::Fork;
 use crate::error::{CliError, Exit};
 use crate::investigate::Work;
 use crate::onward::Onward;
-use crate::{rules, source, travel};
+use crate::{rules, travel};
 
 /// `eog fork`.
 pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
@@ -16,12 +16,10 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     let read = travel::read(&arguments.ledger)?;
     let (path, ledger) = (read.path.as_path(), &read.ledger);
     let architecture = arguments.architecture.as_deref();
-    let journal = Some(path).filter(|it| source::is_captured(it));
-    let beside = source::At { window: None, journal, until: work.until() };
-    let (reading, progress) = (&arguments.reading, &work.progress);
-    let source = source::open(progress, &arguments.path, architecture, reading, beside)?;
+    let (reading, until) = (&arguments.reading, work.until());
+    let source =
+        travel::open(&work.progress, &read, &arguments.path, architecture, reading, until)?;
     let failed = |error| CliError::run(error, &source, Some(path), || None);
-    same_source(&source, ledger).map_err(failed)?;
     let policy = work.chosen.is_named().then(|| work.chosen.name());
     if policy.is_none() {
         same_judge(&work.chosen, ledger.judge_at(at)).map_err(failed)?;

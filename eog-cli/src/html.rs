@@ -4,13 +4,12 @@ use std::path::Path;
 
 use eog_page::Charts;
 use eog_report::{Report, Step};
-use eog_session::run::same_source;
 use eog_session::source::Opened;
 
 use crate::args::HtmlReport;
 use crate::error::{CliError, Exit};
 use crate::progress::Progress;
-use crate::{files, source, travel};
+use crate::{files, travel};
 
 /// `eog report`.
 pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
@@ -22,19 +21,12 @@ pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
     let read = travel::read(&arguments.ledger)?;
     let finished = travel::restore(&read)?;
     let progress = Progress::start(false);
-    let open = |path: &Path| {
-        let architecture = arguments.architecture.as_deref();
-        let opened =
-            source::open(&progress, path, architecture, &arguments.reading, source::At::default())?;
-        let failed = |error| CliError::run(error, &opened, Some(&read.path), || None);
-        same_source(&opened, &read.ledger).map_err(failed)?;
-        Ok::<_, CliError>(opened)
-    };
+    let architecture = arguments.architecture.as_deref();
+    let open = |path| travel::open(&progress, &read, path, architecture, &arguments.reading, None);
     let opened = arguments.path.as_deref().map(open).transpose()?;
     drop(progress);
     let called = opened.as_ref().map_or_else(|| read.name(), |it| it.incident().name.clone());
     let mut report = Report::new(called, finished.diagnosis());
-    let architecture = arguments.architecture.as_deref();
     report.lookup =
         opened.as_ref().and_then(|it| travel::lookup_of(it, &report.diagnosis, architecture));
     let page = page(&report, &finished.steps(), opened.as_ref());

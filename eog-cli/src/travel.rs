@@ -1,6 +1,7 @@
 //! `eog replay`, `eog tree`, `eog explain`, `eog diff`: what a ledger tells.
 
 use std::path::Path;
+use std::time::Instant;
 
 use eog::side::SideError;
 use eog::travel::Unjudged;
@@ -11,16 +12,16 @@ use eog_report::page::paragraphs;
 use eog_report::{Lookup, Report, words};
 use eog_session::controllers::{AnyFinished, AnyLedger};
 use eog_session::run::{RunError, same_source};
-use eog_session::source::{Kind, Opened, ReadOptions, open_folder};
+use eog_session::source::Opened;
 use eog_session::told;
 use eog_session::travel::{self, ExplainError, Explained, Read};
 
-use crate::args::{Diff, Explain, Format, Replay, Tree};
+use crate::args::{Diff, Explain, Format, Reading, Replay, Tree};
 use crate::error::{CliError, Exit, NOTHING_YET};
-use crate::files;
 use crate::investigate::{choose, render, say_cut};
 use crate::progress::Progress;
 use crate::runtime::runtime;
+use crate::{files, source};
 
 /// Rebuilds an investigation and prints its report.
 pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
@@ -69,7 +70,7 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let lookup = arguments.path.as_deref().map(|path| {
         let architecture = arguments.architecture.as_deref();
-        can_show(&read, path, architecture)?;
+        open(&Progress::start(false), &read, path, architecture, &arguments.reading, None)?;
         let window = read.ledger.case().map(|case| case.window);
         Ok::<_, CliError>(lookup(path, architecture).with_window(window))
     });
@@ -112,17 +113,23 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     Ok(Exit::Diagnosed)
 }
 
-/// Makes sure that the evidence of a ledger is in a folder: commands that look elsewhere would show nothing. A file names
-/// sources that say something else by now.
-fn can_show(read: &Read, path: &Path, architecture: Option<&Path>) -> Result<(), CliError> {
-    Kind::of(path)?;
-    if !path.is_dir() {
-        return Ok(());
+/// Opens what a ledger is of. Another input is refused: nothing of it would fit. Of live sources, what was captured for the
+/// ledger is read where it is kept.
+pub(crate) fn open(
+    progress: &Progress,
+    read: &Read,
+    path: &Path,
+    architecture: Option<&Path>,
+    reading: &Reading,
+    until: Option<Instant>,
+) -> Result<Opened, CliError> {
+    let journal = Some(read.path.as_path()).filter(|it| source::is_captured(it));
+    let at = source::At { window: None, journal, until };
+    let opened = source::open(progress, path, architecture, reading, at)?;
+    match same_source(&opened, &read.ledger) {
+        Ok(()) => Ok(opened),
+        Err(error) => Err(CliError::run(error, &opened, Some(&read.path), || None)),
     }
-    let architecture = architecture.map(Path::to_owned);
-    let opened = open_folder(path, &ReadOptions { architecture, ..ReadOptions::default() })?;
-    same_source(&opened, &read.ledger)
-        .map_err(|error| CliError::run(error, &opened, Some(&read.path), || None))
 }
 
 /// Where the evidence is shown again.

@@ -141,9 +141,25 @@ fn no_commands_are_printed_that_would_show_nothing() {
         assert!(errors.contains(why), "{errors}");
     }
     let own = examples.join("flash-sale");
-    let (code, text, _) = run(&["explain", path, "frontend", own.to_str().unwrap()]);
+    let own = own.to_str().unwrap();
+    let (code, text, _) = run(&["explain", path, "frontend", own]);
     assert_eq!(code, 0);
     assert!(text.contains("eog tool evidence"), "{text}");
+
+    // The page and the explanation read it alike, within the same bounds.
+    let page = folder.path().join("page.html");
+    for command in [
+        &["explain", path, "frontend", own] as &[&str],
+        &["report", path, own, "--html", page.to_str().unwrap()],
+    ] {
+        let (code, text, errors) = run(&[command, &["--max-memory", "1K"]].concat());
+        assert_eq!((code, text.as_str()), (4, ""), "{errors}");
+        assert!(errors.contains("--max-memory"), "{errors}");
+    }
+    assert!(!page.exists());
+    let (code, _, errors) = run(&["explain", path, "frontend", "--max-memory", "1K"]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("<PATH>"), "{errors}");
 }
 
 #[test]
