@@ -10,6 +10,7 @@ use eog_eval::simulated::{self, Ablation};
 use eog_eval::trajectory::Failures;
 use eog_eval::{Calibration, EvalError, generated, itbench, logs, petshop, suite};
 use eog_report::clean::{clean, clean_line, escape_json};
+use eog_report::words;
 use eog_session::controllers::ControllerName;
 use eog_simulate::Scenario;
 use eog_sre::Stop;
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             keep_calibration(arguments, report.calibration.as_ref())?;
             let exit = tell(arguments, &report, &report.to_csv())?;
             if report.not_scored > 0 {
-                return Ok(interrupted(report.not_scored, "truths"));
+                return Ok(interrupted(report.not_scored, "truth is", "truths are"));
             }
             Ok(if is_whole { exit } else { Exit::BadInput })
         }
@@ -202,14 +203,15 @@ fn tell_suite(arguments: &Eval, report: &suite::SuiteReport) -> Result<Exit, Cli
     keep_calibration(arguments, report.calibration.as_ref())?;
     let exit = tell(arguments, report, &report.to_csv())?;
     if report.not_scored > 0 {
-        return Ok(interrupted(report.not_scored, "cases"));
+        return Ok(interrupted(report.not_scored, "case is", "cases are"));
     }
     Ok(if report.unusable.is_empty() { exit } else { Exit::BadInput })
 }
 
 /// Says that what is told is not all.
-fn interrupted(left: usize, what: &str) -> Exit {
-    eprintln!("eog: interrupted: the scores are those of what was done, {left} {what} are missing");
+fn interrupted(left: usize, one: &str, many: &str) -> Exit {
+    let left = words::count(left as u64, one, many);
+    eprintln!("eog: interrupted: the scores are those of what was done, {left} missing");
     Exit::Interrupted
 }
 

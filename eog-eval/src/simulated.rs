@@ -20,7 +20,7 @@ use crate::itbench::{
     GroundTruth, OutputScore, RunsReport, ScenarioScore, evaluate_knocked_out, evaluate_runs,
     evaluate_snapshot,
 };
-use crate::table::{csv_text, joined, score as number};
+use crate::table::{count, csv_text, joined, score as number};
 
 /// What is taken away from an investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -365,6 +365,10 @@ impl fmt::Display for SimulatedReport {
             for note in case.scored.iter().flat_map(|scored| &scored.unknown_causes) {
                 writeln!(f, "  note: {}, seed {}: {note}", case.scenario, case.seed)?;
             }
+        }
+        if self.not_scored > 0 {
+            let left = count(self.not_scored, "more truth is", "more truths are");
+            writeln!(f, "note: stopped: {left} not scored")?;
         }
         Ok(())
     }

@@ -5,9 +5,13 @@
 #[path = "../../eog-simulate/tests/support/mod.rs"]
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use eog_eval::simulated::{Ablation, Settings, evaluate};
 use eog_simulate::Scenario;
 use eog_simulate::snapshot::Harmless;
+use eog_sre::Stop;
 use support::{FAULTS, Made, truth};
 
 const SIZE: u64 = 1_000_000;
@@ -37,6 +41,22 @@ fn truths_of_every_kind(made: &Made) -> Vec<Scenario> {
         one
     });
     truths.collect()
+}
+
+#[test]
+fn what_was_scored_stands_when_it_is_stopped() {
+    let made = Made::new();
+    let truths = &truths_of_every_kind(&made)[..3];
+    let done = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&done);
+    let stop = Some(Stop::when(move || seen.load(Ordering::Relaxed) >= 1));
+    let settings = Settings { stop, ..settings(1, &[Ablation::Whole]) };
+    let report = evaluate(truths, &made.architecture, &settings, |_| {
+        done.fetch_add(1, Ordering::Relaxed);
+    });
+    let report = report.unwrap();
+    assert_eq!((report.cases.len(), report.not_scored), (1, 2), "{report}");
+    assert!(report.to_string().contains("stopped: 2 more truths are not scored"), "{report}");
 }
 
 /// Another application than that of the data set, and every kind of fault.

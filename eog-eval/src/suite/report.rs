@@ -139,8 +139,8 @@ impl SuiteReport {
         });
         let of_cases = self.cases.iter().flat_map(|case| case.notes.iter().cloned());
         let unusable = self.unusable.iter().map(|reason| format!("left out: {reason}"));
-        let stopped = (self.not_scored > 0)
-            .then(|| format!("stopped: {} more cases are not scored", self.not_scored));
+        let left = count(self.not_scored, "more case is", "more cases are");
+        let stopped = (self.not_scored > 0).then(|| format!("stopped: {left} not scored"));
         stopped.into_iter().chain(left_out).chain(unusable).chain(of_cases).collect()
     }
 
