@@ -20,6 +20,9 @@ const MIN_RATIO_STEP: f64 = 0.01;
 /// From how many times the usual on a change is told as such: a percentage of so many digits says nothing to people.
 const MANY_TIMES: f64 = 200.0;
 
+/// Beyond how many times the usual the number itself says nothing any more: the usual is next to nothing.
+const MOST_TIMES: f64 = 10_000.0;
+
 /// Fewest deviating points in a row that make a shift.
 pub(crate) const MIN_RUN: usize = 2;
 
@@ -355,12 +358,17 @@ fn excerpt(series: &Series, trend: Trend, observed: f64, baseline: f64) -> Strin
 fn relative(observed: f64, baseline: f64) -> String {
     let share = (observed - baseline) / baseline.abs() * 100.0;
     let times = observed / baseline;
-    if !share.is_finite() || share.abs() >= 1e6 {
+    if !share.is_finite() {
         String::new()
+    } else if times > MOST_TIMES {
+        " (more than 10,000 times as much)".to_owned()
     } else if times >= MANY_TIMES {
         format!(" ({times:.0} times as much)")
-    } else {
+    } else if share.abs() < 100.0 * MOST_TIMES {
         format!(" ({share:+.0} %)")
+    } else {
+        // From one side of nothing far to the other: neither a share nor a multiple.
+        String::new()
     }
 }
 
@@ -372,6 +380,24 @@ mod tests {
 
     fn at(minute: usize) -> Timestamp {
         Timestamp::from_second(minute as i64 * 60).unwrap()
+    }
+
+    #[test]
+    fn a_change_is_told_in_percent_then_in_times_then_as_more_than_these() {
+        for (observed, told) in [
+            (130.0, " (+30 %)"),
+            (70.0, " (-30 %)"),
+            (19_900.0, " (+19800 %)"),
+            (20_000.0, " (200 times as much)"),
+            (1_000_000.0, " (10000 times as much)"),
+            (1_000_100.0, " (more than 10,000 times as much)"),
+            (1e300, " (more than 10,000 times as much)"),
+            (-1_000_100.0, ""),
+        ] {
+            assert_eq!(relative(observed, 100.0), told, "{observed}");
+        }
+        assert_eq!(relative(1.0, 0.0), "");
+        assert_eq!(relative(-20_000.0, -100.0), " (200 times as much)");
     }
 
     fn series(unit: &str, values: &[f64]) -> Series {
