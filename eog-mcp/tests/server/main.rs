@@ -11,4 +11,5 @@ mod http;
 mod many;
 mod quotas;
 mod support;
+mod suspects;
 mod tasks;

@@ -1,0 +1,52 @@
+//! Whom to look at next, beside a cause that may be wrong.
+
+use std::sync::Arc;
+
+use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
+use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Server};
+use rmcp::model::{ReadResourceRequestParams, ResourceContents};
+
+use crate::support::{Place, call, client, connect, content, incident};
+
+/// One that names `one` and puts off all others.
+#[derive(Clone)]
+struct NamesOne;
+
+impl Policies for NamesOne {
+    fn name(&self) -> String {
+        "names one".to_owned()
+    }
+
+    fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
+        Ok(Box::new(Alone(self.clone())))
+    }
+}
+
+impl AbductivePolicy for NamesOne {
+    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        let decision = match packet.entity.as_str() {
+            "one" => Decision::new(Label::Origin, "it fails").citing(&packet.context.findings),
+            _ => Decision::new(Label::Defer, "nothing is known"),
+        };
+        Box::pin(async move { Ok(decision.into()) })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn beside_a_cause_that_may_be_wrong_the_report_says_whom_to_look_at_next() {
+    let place = Place::new();
+    let server = Server::open(place.settings(), Arc::new(NamesOne)).unwrap();
+    let (client, _serving) = connect(&server, client()).await;
+    let found = content(client.call_tool(call("investigate", incident())).await);
+    assert_eq!(found["confidence"], "likely", "{found}");
+    assert_eq!(found["origins"][0]["entities"][0]["entity"], "one", "{found}");
+    let address = found["resources"]["report"].as_str().unwrap();
+    let read = client.read_resource(ReadResourceRequestParams::new(address)).await.unwrap();
+    let [ResourceContents::TextResourceContents { text, .. }] = &read.contents[..] else {
+        panic!("{read:?}");
+    };
+    let below = text.split("look next at").nth(1).unwrap_or_default();
+    let mut below = below.lines().skip(1).filter(|line| !line.is_empty());
+    assert_eq!(below.next(), Some("1. three: nothing is known"), "{text}");
+    assert_eq!(below.next(), Some("2. two: nothing is known"), "{text}");
+}
