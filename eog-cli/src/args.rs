@@ -14,6 +14,7 @@ mod sources;
 mod stress;
 mod tool;
 
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -849,6 +850,10 @@ fn controllers() -> impl TypedValueParser<Value = ControllerName> {
 fn parse_budget(text: &str) -> Result<u64, String> {
     let calls = text.parse().ok().filter(|calls| *calls > 0);
     calls.ok_or_else(|| "expected a whole number from 1 on, such as 200".to_owned())
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:8765".to_owned())
 }
 
 fn parse_count(text: &str) -> Result<NonZeroU32, String> {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::parse_address;
+
 const IN_THE_BROWSER: &str = "In the browser";
 
 // A run that is watched in the browser. (No documentation comment: clap would make it the description of
@@ -15,7 +17,7 @@ pub(crate) struct LiveArgs {
     /// so far. It can be stopped there, questions answered, and candidates ruled out; after that the
     /// investigation goes on. The page stays until Ctrl-C, and each result is printed when it is there.
     /// An address that other machines can reach requires a token and --live-host.
-    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address, num_args = 0..=1, require_equals = true,
           default_missing_value = "127.0.0.1:0", help_heading = IN_THE_BROWSER)]
     pub(crate) live: Option<SocketAddr>,
 

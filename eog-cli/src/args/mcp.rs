@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::reading::parse_size;
-use super::{Calls, Judging, Reading, parse_seconds};
+use super::{Calls, Judging, Reading, parse_address, parse_seconds};
 use crate::error::CliError;
 
 #[derive(Debug, Args)]
@@ -142,7 +142,7 @@ pub(crate) struct Serve {
     /// Serve HTTP at this address: MCP at /mcp, pages at /. Without it `eog mcp serve` talks over
     /// standard input and output, and `eog serve` takes 127.0.0.1:8765. An address that other
     /// machines can reach requires a token and --allow-host.
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub(crate) http: Option<SocketAddr>,
 
     /// File with the token that clients must send as `Authorization: Bearer TOKEN`: 16 to 1024
