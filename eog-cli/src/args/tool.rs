@@ -213,7 +213,8 @@ fn reads(tool: &ToolInfo) -> &'static str {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Takes {
     Nothing,
-    Number,
+    /// A whole number from 0 on: no tool takes others.
+    Count,
     Text,
     /// One of these.
     Choice(Vec<String>),
@@ -268,8 +269,8 @@ fn takes(property: &Value, schema: &Value) -> Takes {
         Takes::Text
     } else if has("boolean") {
         Takes::Nothing
-    } else if has("integer") || has("number") {
-        Takes::Number
+    } else if has("integer") {
+        Takes::Count
     } else {
         Takes::Text
     }
@@ -331,16 +332,15 @@ impl Flag {
             "columns" | "group_by" | "sort" => "COLUMN",
             "aggregates" => "FUNCTION",
             _ => match self.takes {
-                Takes::Number => "NUMBER",
+                Takes::Count => "NUMBER",
                 _ => "TEXT",
             },
         };
         match self.takes {
             Takes::Nothing => arg.action(ArgAction::SetTrue),
-            Takes::Number => arg
-                .value_name(value)
-                .value_parser(clap::value_parser!(f64))
-                .allow_hyphen_values(true),
+            Takes::Count => {
+                arg.value_name(value).value_parser(parse_whole).allow_hyphen_values(true)
+            }
             Takes::Choice(choices) => arg.value_parser(PossibleValuesParser::new(choices)),
             Takes::Text => arg.value_name(value).allow_hyphen_values(true),
             Takes::Texts => {
@@ -362,7 +362,7 @@ fn arguments(tool: &ToolInfo, matches: &ArgMatches) -> Map<String, Value> {
         let id = id(&argument);
         let value = match takes {
             Takes::Nothing => matches.get_flag(&id).then_some(Value::Bool(true)),
-            Takes::Number => matches.get_one::<f64>(&id).map(|number| whole(*number)),
+            Takes::Count => matches.get_one::<u64>(&id).copied().map(Value::from),
             Takes::Text | Takes::Choice(_) => {
                 matches.get_one::<String>(&id).cloned().map(Value::String)
             }
@@ -382,13 +382,8 @@ fn arguments(tool: &ToolInfo, matches: &ArgMatches) -> Map<String, Value> {
     map
 }
 
-/// A number without a fraction where it has none, since counts take no fraction.
-fn whole(number: f64) -> Value {
-    // Below 2^53 every whole number is exact.
-    match number.fract() == 0.0 && (0.0..9e15).contains(&number) {
-        true => Value::from(number as u64),
-        false => Value::from(number),
-    }
+fn parse_whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "expected a whole number, such as 10".to_owned())
 }
 
 /// Lines that were broken to fit a source file, joined to paragraphs that the terminal breaks.
