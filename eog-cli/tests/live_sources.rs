@@ -106,6 +106,17 @@ fn a_run_with_a_journal_goes_on_with_what_was_captured() {
     let (code, _, errors) = run(at, &["resume", "run.journal", "source.toml"]);
     assert!(matches!(code, 0 | 3), "{errors}");
     assert!(!errors.contains("not reachable"), "{errors}");
+    // So do those that look at what is of it.
+    let (_, entries, _) = run(at, &["replay", "run.journal", "--entries"]);
+    let judged = entries.lines().nth(1).and_then(|line| line.split_whitespace().nth(1));
+    let judged = judged.expect("somebody was judged");
+    for command in [
+        &["explain", "run.journal", judged, "source.toml"] as &[&str],
+        &["report", "run.journal", "source.toml", "--html", "page.html"],
+    ] {
+        let (code, _, errors) = run(at, command);
+        assert_eq!(code, 0, "{command:?}: {errors}");
+    }
 }
 
 #[test]
