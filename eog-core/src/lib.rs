@@ -66,7 +66,8 @@
 //! explains it over a chain of claims that is consistent in time. Such chains do not compose: what
 //! explains an origin need not explain what that one does. So an origin that another one explains stays in
 //! the frontier if it alone explains an alert, and the frontier explains all that any origin does
-//! ([`Conclusion`]). Without times there is none that has to stay.
+//! ([`Conclusion`]). Without times there is none that has to stay. Origins that were damped
+//! ([`Damping::LastWord`](controller::Damping::LastWord)) are none of this as long as another origin explains an alert.
 //!
 //! # Termination
 //!

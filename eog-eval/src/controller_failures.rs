@@ -32,7 +32,7 @@ pub enum FailureMode {
     LostHistory,
     /// MAST 2.6, reasoning-action mismatch: entities labelled origins that reach an alert and that
     /// the conclusion does not name all the same, since the claims say that another origin explains
-    /// them.
+    /// them. Those whose judgement changed too often to be settled do not count.
     Mismatch,
     /// MAST 3.1, premature termination: entities that still waited when the investigation ended.
     PrematureEnd,
@@ -160,9 +160,10 @@ fn mismatches(investigation: &Investigation) -> usize {
     let alerting: BTreeSet<&EntityId> =
         diagnosis.anomalies.iter().map(|alert| &alert.entity).collect();
     let origins = diagnosis.beliefs.iter().filter(|(_, belief)| belief.label == Label::Origin);
+    let settled = origins.filter(|(entity, _)| !diagnosis.conclusion.damped.contains(entity));
     let differs =
         |entity: &EntityId| !named.contains(entity) && reaches(entity, &claims, &alerting);
-    origins.filter(|(entity, _)| differs(entity)).count()
+    settled.filter(|(entity, _)| differs(entity)).count()
 }
 
 /// Whether an entity is one of the targets, or some claims lead from it to one.

@@ -25,7 +25,8 @@ pub enum Funnel {
     NotInContext,
     /// Findings about it were given, and in the end it was not labelled an origin.
     Ignored,
-    /// It was labelled an origin, but another origin explains it, or it reaches no alert.
+    /// It was labelled an origin, but another origin explains it, it reaches no alert, or it changed too often to be
+    /// settled.
     NotInFrontier,
     /// It is an irreducible origin that explains an alert: the evidence was used.
     Named,

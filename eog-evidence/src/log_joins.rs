@@ -116,19 +116,31 @@ impl Depths {
     }
 }
 
-/// The first error line of an entity in a request: when, what, and whose failed call it tells of.
-type Said<'a> = (Timestamp, &'a str, Option<&'a EntityId>);
+/// The first error line of an entity in a request. Of lines of one time those that tell of a failed call come first: what is
+/// said beside them may follow from that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Said<'a> {
+    time: Timestamp,
+    is_own: bool,
+    message: &'a str,
+    /// Whose failed call it tells of.
+    callee: Option<&'a EntityId>,
+}
 
 /// The error lines of one request: of each entity the first.
 type Course<'a> = BTreeMap<&'a EntityId, Said<'a>>;
 
-/// What tells where an error comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
-    /// A line of somebody else comes first.
-    Earlier,
-    /// The own line comes first, and tells of a failed call.
-    OfACall,
+/// How many requests tell that an error was passed on, by what.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passed {
+    by_earlier_lines: usize,
+    by_failed_calls: usize,
+}
+
+impl Passed {
+    fn all(self) -> usize {
+        self.by_earlier_lines + self.by_failed_calls
+    }
 }
 
 /// What the requests with error lines of several entities say of one of them.
@@ -137,9 +149,8 @@ struct Place<'a> {
     /// Requests whose errors begin here, and those where they are passed on; by the time of the own line.
     first: Vec<(Timestamp, &'a str)>,
     later: Vec<(Timestamp, &'a str)>,
-    /// Where those begin that are passed on, and whether that is told by an earlier line there, or by the own line, of a
-    /// failed call.
-    from: BTreeMap<(&'a EntityId, Told), usize>,
+    /// Where those begin that are passed on: how many earlier lines there tell that, and how many own lines, of failed calls.
+    from: BTreeMap<&'a EntityId, Passed>,
     /// Requests of which the order is not clear.
     unclear: usize,
 }
@@ -149,7 +160,7 @@ struct Place<'a> {
 ///
 /// The order of two lines is clear when they are further apart than the times are exact, and than clocks of
 /// different machines agree; otherwise by [`Depths`]. Whose first line tells of a failed call passes on what the callee
-/// began, be it that the callee writes nothing. The trend is `rising` when there are more such requests
+/// began, even if the callee writes nothing. The trend is `rising` when there are more such requests
 /// than in the usual time ([`line_rates`](crate::line_rates)), or nothing to compare with, else `steady`. The
 /// quantity counts requests. The peer of an entity that passes errors on is where most of them begin.
 ///
@@ -186,7 +197,9 @@ pub fn joined_errors<'a>(
         if courses.len() >= MAX_REQUESTS && !courses.contains_key(&request) {
             continue;
         }
-        let said = (line.time, line.message, line.callee.filter(|callee| *callee != line.entity));
+        let callee = line.callee.filter(|callee| *callee != line.entity);
+        let (time, message, is_own) = (line.time, line.message, callee.is_none());
+        let said = Said { time, is_own, message, callee };
         let first = courses.entry(request).or_default().entry(line.entity).or_insert(said);
         *first = said.min(*first);
     }
@@ -194,26 +207,25 @@ pub fn joined_errors<'a>(
     let mut places: BTreeMap<&EntityId, Place<'a>> = BTreeMap::new();
     for (request, course) in courses.iter().filter(|(_, course)| course.len() > 1) {
         let begins = beginning(request, course, depths, exact);
-        for (entity, (at, message, callee)) in course {
+        let chain = begins.map(|first| chain_of_calls(first, course)).unwrap_or_default();
+        for (entity, said) in course {
             let place = places.entry(entity).or_default();
             let Some(first) = begins else {
                 place.unclear += 1;
                 continue;
             };
-            // Who is called may complain after a caller that waited no longer.
-            let is_told_of = || course.get(first).is_some_and(|said| said.2 == Some(*entity));
-            let from = match callee {
-                None if first != *entity && is_told_of() => None,
-                _ if first != *entity => Some((first, Told::Earlier)),
-                Some(callee) => Some((*callee, Told::OfACall)),
-                None => None,
-            };
-            let Some(from) = from else {
-                place.first.push((*at, message));
+            let at = chain.iter().position(|one| one == entity);
+            let called = at.and_then(|at| chain.get(at + 1));
+            if at.is_some() && called.is_none() && said.is_own {
+                place.first.push((said.time, said.message));
                 continue;
-            };
-            place.later.push((*at, message));
-            *place.from.entry(from).or_default() += 1;
+            }
+            place.later.push((said.time, said.message));
+            let passed = place.from.entry(called.copied().unwrap_or(first)).or_default();
+            match called {
+                Some(_) => passed.by_failed_calls += 1,
+                None => passed.by_earlier_lines += 1,
+            }
         }
     }
     let found = places.into_iter().filter_map(|(entity, place)| {
@@ -223,17 +235,28 @@ pub fn joined_errors<'a>(
     found.collect()
 }
 
-/// Where the errors of a request begin, if that is clear.
+/// Who complains first, whose failed call that tells of, whose failed call that one tells of, and so on. A caller that waits no
+/// longer complains before who is called.
+fn chain_of_calls<'a>(first: &'a EntityId, course: &Course<'a>) -> Vec<&'a EntityId> {
+    let mut chain = vec![first];
+    let called = |last: &&'a EntityId| course.get(last).and_then(|said| said.callee);
+    while let Some(callee) = chain.last().and_then(called).filter(|next| !chain.contains(next)) {
+        chain.push(callee);
+    }
+    chain
+}
+
+/// Who complains first in a request, if that is clear.
 fn beginning<'a>(
     request: &str,
     course: &Course<'a>,
     depths: &Depths,
     exact: SignedDuration,
 ) -> Option<&'a EntityId> {
-    let first = course.values().map(|(at, ..)| *at).min()?;
+    let first = course.values().map(|said| said.time).min()?;
     let early: Vec<&'a EntityId> = course
         .iter()
-        .filter(|(_, (at, ..))| at.duration_since(first) <= exact)
+        .filter(|(_, said)| said.time.duration_since(first) <= exact)
         .map(|(entity, _)| *entity)
         .collect();
     if let [one] = early[..] {
@@ -273,19 +296,21 @@ impl<'a> Place<'a> {
         });
         let all = first + later;
         // Of equals the first by name.
-        let from = self.from.iter().rev().max_by_key(|(_, count)| **count);
-        let from = from.filter(|_| !begins).map(|(from, _)| *from);
+        let from = self.from.iter().rev().max_by_key(|(_, passed)| passed.all());
+        let from = from.filter(|_| !begins).map(|(entity, passed)| (*entity, *passed));
         let peer = from.map(|(entity, _)| entity);
-        let there = from.and_then(|from| self.from.get(&from).copied()).unwrap_or_default();
         let all_later = self.later.len();
         let told = match from {
             None => format!("{first} have the first one here{usual}"),
-            Some((peer, Told::Earlier)) => format!(
-                "{later} have an earlier one elsewhere{usual}, {there} of {all_later} in {peer}"
-            ),
-            Some((peer, Told::OfACall)) => format!(
-                "{later} did not fail here first{usual}, {there} of {all_later} in a call to {peer}"
-            ),
+            Some((peer, passed)) => {
+                let (there, how) = (passed.all(), "did not fail here first");
+                let (how, place) = match passed {
+                    Passed { by_failed_calls: 0, .. } => ("have an earlier one elsewhere", ""),
+                    Passed { by_earlier_lines: 0, .. } => (how, "a call to "),
+                    _ => (how, "or in a call to "),
+                };
+                format!("{later} {how}{usual}, {there} of {all_later} in {place}{peer}")
+            }
         };
         let unclear = match self.unclear {
             0 => String::new(),

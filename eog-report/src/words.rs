@@ -186,6 +186,7 @@ pub fn ruled_out(reason: &RuledOut) -> String {
             None => format!("weighed and not taken: {why}"),
         },
         RuledOut::ReachesNothing => "its effects reach no alert".to_owned(),
+        RuledOut::ChangedTooOften => "the judgement of it changed too often".to_owned(),
         RuledOut::Derived => "another origin explains it".to_owned(),
         RuledOut::Judged { label, summary } => format!("judged {label}: {summary}"),
         _ => "not named".to_owned(),

@@ -179,7 +179,7 @@ pub struct LastWord {
     pub heard: Vec<(EntityId, Label)>,
     /// Whether messages came that it was never evaluated with.
     pub unread: bool,
-    /// Whether it changed its mind too often and was set to `Defer` for good.
+    /// Whether it changed its mind too often and was not evaluated again.
     pub damped: bool,
 }
 

@@ -102,7 +102,7 @@ pub struct Outcome {
     pub change: Option<ChangeCause>,
     /// Flips of this epoch so far.
     pub flips: u32,
-    /// Whether the entity is damped for good ([`Damping::Absorbing`](crate::controller::Damping::Absorbing)).
+    /// Whether the entity is damped for good ([`Damping`](crate::controller::Damping)).
     pub damped: bool,
     /// Whether the belief is older than a failed evaluation.
     pub stale: bool,

@@ -37,7 +37,8 @@ pub struct Conclusion {
     pub confidence: Confidence,
     /// The frontier: groups of irreducible origins, ordered by what they explain: most anomalies, then
     /// confidence, then the earliest onset, then the name of their first origin. Groups that explain
-    /// no anomaly have an empty `covers` and come last.
+    /// no anomaly have an empty `covers` and come last. Origins that flipped too often are in it only if no other
+    /// explains an anomaly.
     pub frontier: Vec<OriginGroup>,
     /// Origins that another origin explains, by name. One that alone explains an anomaly is none of
     /// them but part of the frontier: since explanations in time are not transitive, whatever explains it
@@ -326,7 +327,7 @@ pub enum Doubt {
         /// Since when it does.
         harm: Onset,
     },
-    /// The judgement of an origin changed too often to be settled, and no other explains an alert.
+    /// The judgement of an origin changed too often to be settled, and no other origin explains an alert.
     ChangedTooOften {
         /// The origin.
         entity: EntityId,

@@ -49,6 +49,8 @@ pub enum RuledOut {
     },
     /// Its entity is an origin whose effects reach no anomaly.
     ReachesNothing,
+    /// Its entity is an origin whose judgement changed too often to be settled, and another origin explains an alert.
+    ChangedTooOften,
     /// Its entity is an origin that another origin explains.
     Derived,
     /// Its entity was judged to be something else.
@@ -132,6 +134,9 @@ fn reason(diagnosis: &Diagnosis, change: &RecordedChange) -> RuledOut {
         return RuledOut::Derived;
     }
     match belief.label {
+        Label::Origin if diagnosis.conclusion.damped.contains(&change.entity) => {
+            RuledOut::ChangedTooOften
+        }
         Label::Origin => RuledOut::ReachesNothing,
         label => RuledOut::Judged { label, summary: belief.summary.clone() },
     }

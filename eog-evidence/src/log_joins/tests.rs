@@ -91,9 +91,60 @@ fn a_first_line_about_a_failed_call_passes_on_what_the_callee_began() {
     // A caller that waited no longer complains before the callee does.
     let given_up = [("cart", 5, Some("db")), ("db", 60, None)];
     assert_eq!(of(&given_up), [&cart("9 did not fail here first, 9 of 9 in a call to db"), db]);
+    // So does each in a chain of callers.
+    let all = [("web", 5, Some("cart")), ("cart", 20, Some("db")), ("db", 60, None)];
+    let passed = "did not fail here first, 9 of 9 in a call to";
+    let web_of_cart =
+        format!("web: of 9 requests with error lines here and elsewhere, 9 {passed} cart: failed");
+    assert_eq!(of(&all), [&cart(&format!("9 {passed} db")), db, &*web_of_cart]);
+    // Two that tell of each other: who complains first.
+    let round = [("web", 5, Some("cart")), ("cart", 20, Some("web"))];
+    assert_eq!(
+        of(&round),
+        [&cart("9 have an earlier one elsewhere, 9 of 9 in web"), &*web_of_cart]
+    );
     // A call to itself is no excuse.
     let own = [("web", 30, None), ("cart", 5, Some("cart"))];
     assert_eq!(of(&own), [&cart("9 have the first one here"), web]);
+}
+
+#[test]
+fn earlier_lines_and_failed_calls_tell_of_one_place_together() {
+    let (cart, db, web) = (id("cart"), id("db"), id("web"));
+    let ids: Vec<String> = (0..13).map(|n| format!("{n:08}")).collect();
+    let line = |n: usize, entity, ms: i64, callee| RequestError {
+        request: &ids[n],
+        time: at(60_000 * n as i64 + ms),
+        entity,
+        message: "failed",
+        callee,
+    };
+    let of_db = (0..4).flat_map(|n| [line(n, &db, 5, None), line(n, &cart, 30, None)]);
+    let calls = (4..8).flat_map(|n| [line(n, &cart, 5, Some(&db)), line(n, &web, 30, None)]);
+    let of_web = (8..13).flat_map(|n| [line(n, &web, 5, None), line(n, &cart, 30, None)]);
+    let lines = of_db.chain(calls).chain(of_web);
+    let found = joined_errors(lines, &Depths::default(), None, "logs.csv");
+    let told = "13 did not fail here first, 8 of 13 in or in a call to db";
+    assert!(found[&cart][0].excerpt.contains(told), "{}", found[&cart][0].excerpt);
+}
+
+#[test]
+fn of_two_lines_of_one_time_the_one_of_a_failed_call_counts() {
+    let (cart, db, web) = (id("cart"), id("db"), id("web"));
+    let ids: Vec<String> = (0..9).map(|n| format!("{n:08}")).collect();
+    let lines = ids.iter().enumerate().flat_map(|(n, request)| {
+        let line = |entity, ms: i64, message, callee| {
+            let time = at(60_000 * n as i64 + ms);
+            RequestError { request, time, entity, message, callee }
+        };
+        [
+            line(&cart, 5, "a failure", None),
+            line(&cart, 5, "call failed", Some(&db)),
+            line(&web, 30, "failed", None),
+        ]
+    });
+    let found = joined_errors(lines, &Depths::default(), None, "logs.csv");
+    assert_eq!(found[&cart][0].peer.as_ref().map(|peer| &peer.entity), Some(&db));
 }
 
 fn span(trace: &str, span: &str, parent: Option<&str>, entity: &str, failed: bool) -> SpanRecord {

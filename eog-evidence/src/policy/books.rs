@@ -68,25 +68,25 @@ pub(super) fn own_part(facts: &Facts<'_>) -> Option<f64> {
 
 /// Whether next to nothing of what alerts show can come from the entity.
 pub(super) fn is_minor(facts: &Facts<'_>) -> bool {
-    !needs_no_measure(facts) && own_part(facts).is_some_and(|part| part < MINOR)
+    !counts_however_small(facts) && own_part(facts).is_some_and(|part| part < MINOR)
 }
 
 /// Whether next to nothing of what alerts show can have passed through the entity: it has none of it
 /// itself.
 pub(super) fn has_no_part<'a>(facts: &Facts<'a>) -> Option<&'a Finding> {
-    let greatest = greatest_part(facts).filter(|_| !needs_no_measure(facts));
+    let greatest = greatest_part(facts).filter(|_| !counts_however_small(facts));
     greatest.filter(|(_, part)| *part < MINOR).map(|(note, _)| note)
 }
 
 /// Whether most of what each alert shows cannot have passed through the entity.
 pub(super) fn has_lesser_part(facts: &Facts<'_>) -> bool {
-    !needs_no_measure(facts) && greatest_part(facts).is_some_and(|(_, part)| part < MAJORITY)
+    !counts_however_small(facts) && greatest_part(facts).is_some_and(|(_, part)| part < MAJORITY)
 }
 
-/// Whether how little an entity has of what alerts show says nothing of it. What it fails at by itself need not be much; what it
+/// Whether an entity may be the cause however small its part of what alerts show is. What it fails at by itself need not be much; what it
 /// does to others need not show on itself: it takes what they need, its answers end their requests, or its calls hold
 /// them up; and what a person or an experiment says needs no measure.
-fn needs_no_measure(facts: &Facts<'_>) -> bool {
+fn counts_however_small(facts: &Facts<'_>) -> bool {
     let shows_elsewhere =
         || facts.crowding_out().chain(facts.ends_others()).chain(facts.holds_up()).next().is_some();
     facts.is_stated() || facts.is_injected() || !facts.failures.is_empty() || shows_elsewhere()

@@ -239,7 +239,7 @@ eog.tip = (points, kind) => {
 };
 
 eog.legend = () => eog.el("ul", { class: "legend", "aria-label": "Legend" },
-  ["★ cause: thick border", "origin: reaches no alert", "symptom", "healthy", "dashed border: put off or not looked at", "⚠ alert", "+ folded"]
+  ["★ cause: thick border", "origin that is not named", "symptom", "healthy", "dashed border: put off or not looked at", "⚠ alert", "+ folded"]
     .map((words) => eog.el("li", {}, words)));
 
 // What is known of an entity, for the panel below the drawing.

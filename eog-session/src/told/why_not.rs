@@ -51,6 +51,11 @@ fn of_label(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
         Label::Origin if diagnosis.conclusion.derived_origins.contains(entity) => {
             vec!["it is an origin that another origin explains".to_owned()]
         }
+        Label::Origin if diagnosis.conclusion.damped.contains(entity) => {
+            let told = "it is an origin, but the judgement of it changed too often to be settled, and another explains \
+                        the alerts";
+            vec![told.to_owned()]
+        }
         Label::Origin => vec!["it is an origin, but its effects reach no alert".to_owned()],
         Label::Symptom => {
             // Both ends of a claim can make it.

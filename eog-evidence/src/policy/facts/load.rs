@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::Facts;
 use crate::policy::rules::{
-    accounted_for_by_nobody, does_not_answer, first_in_trouble, own_failure,
+    accounted_for_by_nobody, does_not_answer, first_in_trouble, no_longer_available, own_failure,
 };
 use crate::policy::times::{first_of, surely_before};
 use crate::signs::{is_more_load, role};
@@ -114,6 +114,7 @@ impl<'a> Facts<'a> {
         };
         let by_itself = [
             own_failure::RULE.name,
+            no_longer_available::RULE.name,
             first_in_trouble::RULE.name,
             does_not_answer::RULE.name,
             accounted_for_by_nobody::RULE.name,

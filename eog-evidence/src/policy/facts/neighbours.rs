@@ -251,8 +251,8 @@ impl<'a> Facts<'a> {
     }
 
     /// Entities that this one calls in vain or slowly, with the findings that say so, in the order
-    /// in which the evidence names them. What is said of failed calls at usual times too, if less often, says nothing where no more calls
-    /// are measured to fail.
+    /// in which the evidence names them. Lines about failed calls that are also written at usual times, only less often, say nothing where no
+    /// more calls are measured to fail.
     pub(in crate::policy) fn failing_callees(&self) -> Vec<(&'a EntityId, Vec<&'a Finding>)> {
         let mut callees: Vec<(&EntityId, Vec<&Finding>)> = Vec::new();
         for harm in &self.harms {

@@ -28,8 +28,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
 ///
 /// Where nothing adds up, every neighbour that deviated no later is claimed.
 ///
-/// A resource that ran out and an experiment that ran are the entity's own and left to the next
-/// rule.
+/// A resource that ran out and an experiment that ran are the entity's own.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
     if facts.failures.iter().any(|failure| failure.signal != Signal::Availability) {
         return None;

@@ -9,12 +9,12 @@ use crate::policy::rule::Rule;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "failure of a part",
-    when: "as *own failure*, but what failed first, and alone, is one part of the entity, such as a pod of a workload",
+    when: "as *own failure* or *no longer available*, but what failed first, and alone, is one part of the entity, such as a pod of a workload",
     decides: "`symptom`; the part → itself",
     propose: |facts| Explanation::possible(propose(facts)),
 };
 
-/// **Failure of a part.** As *own failure*, but what failed first, and alone, is one part of the
+/// **Failure of a part.** As *own failure* or *no longer available*, but what failed first, and alone, is one part of the
 /// entity, such as a pod of a workload: the part explains the whole. Where several parts failed,
 /// the whole does.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {

@@ -24,7 +24,7 @@ mod holds_up_callers;
 mod its_answers_end_requests;
 mod less_arrives;
 mod no_findings;
-mod no_longer_available;
+pub(super) mod no_longer_available;
 mod no_part_in_it;
 mod nothing_unusual;
 mod on_the_path;
