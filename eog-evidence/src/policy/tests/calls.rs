@@ -428,5 +428,11 @@ fn who_ran_out_has_no_need_of_a_callee_that_fails() {
             "origin, own failure",
         ),
         ("nor does who is away", vec![crash(9), part(2)], vec![], "origin, no longer available"),
+        (
+            "nor whom an experiment reaches",
+            vec![finding(EvidenceKind::Event, Signal::Experiment, Trend::Rising, 9), part(2)],
+            vec![],
+            "origin, own failure",
+        ),
     ]);
 }

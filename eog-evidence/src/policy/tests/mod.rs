@@ -366,6 +366,19 @@ fn demand_from_outside() {
 #[test]
 fn traffic_amplification() {
     let exhausted = || says("callee", Origin, &[], &[Event]);
+    let found = |rule: &str| {
+        let mut message = exhausted();
+        message.belief.rule = Some(rule.to_owned());
+        message
+    };
+    for (rule, told) in [
+        ("own failure", "symptom, traffic amplification caller>me me>callee"),
+        ("no longer available", "symptom, traffic amplification caller>me me>callee"),
+        ("crowds out", "symptom, failing callee callee>me"),
+    ] {
+        let load = vec![calling("callee", 9), from("caller", 5, 130.0)];
+        check(vec![(rule, load, vec![found(rule)], told)]);
+    }
     check(vec![
         (
             "exhausted by a caller",
