@@ -778,7 +778,8 @@ pub(crate) struct Explain {
     /// The entity.
     pub(crate) entity: String,
 
-    /// What was investigated. With it, commands are printed that show the evidence again. Another incident is refused.
+    /// What was investigated. With it, commands are printed that show the evidence again. Another incident is refused;
+    /// live sources and MCP servers are not asked for that, only a finished capture beside the journal is compared.
     pub(crate) path: Option<PathBuf>,
 
     /// Application architecture (JSON) that belongs to the snapshot, for these commands.

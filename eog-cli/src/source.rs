@@ -9,6 +9,7 @@ use eog_report::clean::clean_line;
 use eog_session::controllers::AnySettings;
 use eog_session::run::Start;
 use eog_session::source::{self, Capturing, Kind, OfLive, OpenError, Opened, ReadOptions};
+use eog_sources::CaptureReport;
 use eog_sre::{CacheAt, Stop};
 
 use crate::args::Reading;
@@ -93,7 +94,7 @@ pub(crate) fn read(
 }
 
 /// Refuses a cache for what is none: only snapshots take long enough to be read.
-fn refuse_cache(path: &Path, reading: &Reading) -> Result<(), CliError> {
+pub(crate) fn refuse_cache(path: &Path, reading: &Reading) -> Result<(), CliError> {
     let what = match Kind::of(path) {
         _ if reading.cache.is_none() => return Ok(()),
         Ok(Kind::Bundle) => "is a bundle",
@@ -124,6 +125,15 @@ fn captured(journal: &Path) -> PathBuf {
 /// Whether there is a capture beside a journal.
 pub(crate) fn is_captured(journal: &Path) -> bool {
     captured(journal).is_dir()
+}
+
+/// Whether a path is opened by reading alone: a folder, or live sources of which a finished capture is beside a journal.
+pub(crate) fn is_at_rest(path: &Path, journal: &Path) -> Result<bool, CliError> {
+    Ok(match Kind::of(path)? {
+        Kind::Bundle | Kind::Snapshot => true,
+        Kind::Live => matches!(CaptureReport::of(&captured(journal)), Ok(Some(_))),
+        Kind::Servers => false,
+    })
 }
 
 /// Opens a file that names live sources or MCP servers.

@@ -70,7 +70,11 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let lookup = arguments.path.as_deref().map(|path| {
         let architecture = arguments.architecture.as_deref();
-        open(&Progress::start(false), &read, path, architecture, &arguments.reading, None)?;
+        source::refuse_cache(path, &arguments.reading)?;
+        // Nobody is asked for what is only compared.
+        if source::is_at_rest(path, &read.path)? {
+            open(&Progress::start(false), &read, path, architecture, &arguments.reading, None)?;
+        }
         let window = read.ledger.case().map(|case| case.window);
         Ok::<_, CliError>(lookup(path, architecture).with_window(window))
     });

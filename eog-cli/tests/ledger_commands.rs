@@ -4,7 +4,9 @@
 
 mod common;
 
-use std::path::Path;
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 
 use common::{eog, investigate_json};
 
@@ -160,6 +162,97 @@ fn no_commands_are_printed_that_would_show_nothing() {
     let (code, _, errors) = run(&["explain", path, "frontend", "--max-memory", "1K"]);
     assert_eq!(code, 2);
     assert!(errors.contains("<PATH>"), "{errors}");
+}
+
+/// A journal of the shipped incident, and `source.toml` with live sources at an address where this test listens.
+fn journal_of_live_sources(folder: &Path) -> TcpListener {
+    let journal = folder.join("run.journal");
+    run_into(&folder.join("out"), &["--journal", journal.to_str().unwrap()]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let config = format!("[prometheus]\nurl = 'http://{}'\n", listener.local_addr().unwrap());
+    std::fs::write(folder.join("source.toml"), config).unwrap();
+    listener
+}
+
+/// Nobody has connected.
+fn nobody_asked(listener: &TcpListener) {
+    let error = listener.accept().map(|(_, from)| from).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+}
+
+/// Leaves an unfinished capture of another configuration beside the journal, and names its file.
+fn begin_another_capture(folder: &Path) -> PathBuf {
+    let kept = folder.join("run.journal.capture/.capture");
+    std::fs::create_dir_all(&kept).unwrap();
+    let plan = serde_json::json!({
+        "version": 1, "digest": "of another", "window": null, "now": "2026-01-01T10:00:00Z"
+    });
+    std::fs::write(kept.join("plan.json"), plan.to_string()).unwrap();
+    kept.join("plan.json")
+}
+
+#[test]
+fn an_explanation_asks_no_live_sources_and_starts_no_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let listener = journal_of_live_sources(folder.path());
+    let servers = format!(
+        "[servers.own]\ncommand = '/bin/sh'\nargs = ['-c', 'touch {}']\n[context]\nserver = 'own'\n\
+         tool = 'get_context'\n",
+        at("started")
+    );
+    std::fs::write(at("servers.toml"), servers).unwrap();
+    let explain = |file: &str| {
+        let (code, text, errors) = run(&["explain", &at("run.journal"), "frontend", &at(file)]);
+        assert_eq!(code, 0, "{errors}");
+        assert!(text.contains("eog tool evidence") && text.contains(file), "{text}");
+    };
+    explain("source.toml");
+    explain("servers.toml");
+    assert!(!Path::new(&at("run.journal.capture")).exists());
+    let plan = begin_another_capture(folder.path());
+    let then = std::fs::read(&plan).unwrap();
+    explain("source.toml");
+    assert_eq!(std::fs::read(&plan).unwrap(), then);
+    assert_eq!(std::fs::read_dir(at("run.journal.capture")).unwrap().count(), 1);
+    nobody_asked(&listener);
+    assert!(!Path::new(&at("started")).exists());
+
+    let command = ["explain", &at("run.journal"), "frontend", &at("source.toml"), "--cache", "c"];
+    let (code, _, errors) = run(&command);
+    assert_eq!(code, 2, "{errors}");
+}
+
+#[test]
+fn an_explanation_compares_a_finished_capture_beside_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let listener = journal_of_live_sources(folder.path());
+    let capture = folder.path().join("run.journal.capture");
+    let report = serde_json::json!({
+        "format": "eog-capture", "version": 1, "name": "captured", "sources": [], "counts": [],
+        "captured": { "start": "2026-01-01T10:00:00Z", "end": "2026-01-01T11:00:00Z" },
+        "missing": [], "notes": []
+    });
+    for (incident, expected) in [("flash-sale", 0), ("bottling-line", 4)] {
+        let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(incident);
+        std::fs::create_dir(&capture).unwrap();
+        for entry in std::fs::read_dir(bundle).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_file() {
+                std::fs::copy(entry.path(), capture.join(entry.file_name())).unwrap();
+            }
+        }
+        std::fs::write(capture.join("capture.json"), report.to_string()).unwrap();
+        let command = ["explain", &at("run.journal"), "frontend", &at("source.toml")];
+        let (code, text, errors) = run(&command);
+        assert_eq!(code, expected, "{errors}");
+        assert_eq!(text.contains("eog tool evidence"), expected == 0, "{text}");
+        assert_eq!(errors.contains("began with another input"), expected == 4, "{errors}");
+        std::fs::remove_dir_all(&capture).unwrap();
+    }
+    nobody_asked(&listener);
 }
 
 #[test]
