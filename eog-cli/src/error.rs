@@ -333,12 +333,12 @@ impl CliError {
             Self::Eval(EvalError::Stopped) => Exit::Interrupted,
             // Not what is read, but what was to be written.
             Self::Journal(JournalError::Unusable { operation: "create", .. }) => Exit::Failed,
-            Self::Open(OpenError::Capture(error)) | Self::Capture(error) => match error {
-                CaptureError::Folder { .. } => Exit::BadUsage,
-                CaptureError::File { .. } => Exit::Failed,
-                _ => Exit::BadInput,
-            },
+            // The folder that `eog capture` was asked for. Beside a journal it is a part of the input.
+            Self::Capture(CaptureError::Folder { .. }) => Exit::BadUsage,
+            Self::Open(OpenError::Capture(CaptureError::File { .. }))
+            | Self::Capture(CaptureError::File { .. }) => Exit::Failed,
             Self::Input { .. }
+            | Self::Capture(_)
             | Self::Open(_)
             | Self::OnCall(_)
             | Self::Ledger(_)
@@ -369,14 +369,25 @@ impl CliError {
     }
 }
 
-#[cfg(all(test, feature = "nats"))]
+#[cfg(test)]
 mod tests {
-    use eog_nats::NatsError;
+    use eog_session::source::OpenError;
+    use eog_sources::CaptureError;
 
     use super::{CliError, Exit};
 
     #[test]
+    fn a_folder_that_is_taken_is_a_wrong_command_line_for_who_named_it() {
+        let taken = || CaptureError::Folder { path: "taken".into(), reason: String::new() };
+        assert_eq!(CliError::from(taken()).exit(), Exit::BadUsage);
+        assert_eq!(CliError::from(OpenError::from(taken())).exit(), Exit::BadInput);
+    }
+
+    #[cfg(feature = "nats")]
+    #[test]
     fn a_name_on_the_cluster_that_is_taken_is_a_wrong_command_line() {
+        use eog_nats::NatsError;
+
         let id = || "run".parse().unwrap();
         assert_eq!(CliError::from(NatsError::Exists { id: id() }).exit(), Exit::BadUsage);
         assert_eq!(CliError::from(NatsError::NoSuch { id: id() }).exit(), Exit::BadInput);

@@ -256,6 +256,26 @@ fn an_explanation_compares_a_finished_capture_beside_the_journal() {
 }
 
 #[test]
+fn an_unfinished_capture_of_another_configuration_is_an_input_that_cannot_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let listener = journal_of_live_sources(folder.path());
+    begin_another_capture(folder.path());
+    let (journal, config) = (at("run.journal"), at("source.toml"));
+    let refused = |expected: i32, command: &[&str]| {
+        let (code, _, errors) = run(command);
+        assert_eq!(code, expected, "{command:?}: {errors}");
+        assert!(errors.contains("an unfinished capture of another"), "{errors}");
+    };
+    refused(4, &["resume", &journal, &config]);
+    refused(4, &["fork", &journal, &config, "--at", "2"]);
+    refused(4, &["report", &journal, &config, "--html", &at("page.html")]);
+    // Who asks for that folder is to name another.
+    refused(2, &["capture", "--from", &config, "--out", &at("run.journal.capture")]);
+    nobody_asked(&listener);
+}
+
+#[test]
 fn a_place_for_output_that_is_taken_is_a_wrong_command_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("taken");
