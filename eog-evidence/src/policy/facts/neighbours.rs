@@ -204,6 +204,10 @@ impl<'a> Facts<'a> {
             [Signal::Latency, Signal::Errors].iter().all(|kind| self.exonerates(other, *kind))
         };
         degraded.retain(|other| !is_as_ever(other));
+        // That a mere caller does worse comes from here, if at all; only its load may be felt.
+        let is_mere_caller = |other| self.is_called_by(other) && !self.calls(other);
+        degraded
+            .retain(|other| self.label_of(other) == Some(Label::Origin) || !is_mere_caller(other));
         degraded.sort_by_key(|other| self.standing(other));
         degraded
     }

@@ -152,7 +152,7 @@ fn says(sender: &str, label: Label, claims: &[&str], cites: &[EvidenceKind]) -> 
     Message { sender: id(sender), belief }
 }
 
-/// `me` calls `callee`; `caller` calls `me`. It rests on `pod`, if that speaks.
+/// `me` calls `callee`; `caller` calls `me`. It rests on `pod`, and `users` send it load, if those speak.
 fn neighbours(inbox: &[Message]) -> Vec<Neighbour> {
     let row = |name, outgoing, direction| Neighbour {
         entity: id(name),
@@ -160,10 +160,12 @@ fn neighbours(inbox: &[Message]) -> Vec<Neighbour> {
         outgoing,
         direction,
     };
-    let rests_on = inbox.iter().filter(|message| message.sender.as_str() == "pod").map(|message| {
-        let relation = "selects".to_owned();
-        Neighbour { relation, ..row(message.sender.as_str(), true, Direction::Upstream) }
-    });
+    let others = [("pod", "selects", true), ("users", "sends_load", false)];
+    let speaks = |name: &str| inbox.iter().any(|message| message.sender.as_str() == name);
+    let rests_on =
+        others.into_iter().filter(|(name, ..)| speaks(name)).map(|(name, relation, outgoing)| {
+            Neighbour { relation: relation.into(), ..row(name, outgoing, Direction::Upstream) }
+        });
     let calls =
         [row("callee", true, Direction::Upstream), row("caller", false, Direction::Downstream)];
     calls.into_iter().chain(rests_on).collect()
@@ -656,6 +658,18 @@ fn degraded_upstream() {
             vec![alert(9)],
             vec![says("callee", Origin, &[], &[Change])],
             "symptom, degraded upstream callee>me",
+        ),
+        (
+            "a source of requests that sees them fail",
+            vec![alert(9)],
+            vec![says("users", Symptom, &[], &[Log])],
+            "symptom, cause not found ?callee ?users",
+        ),
+        (
+            "a source of requests that is an origin",
+            vec![alert(9)],
+            vec![says("users", Origin, &[], &[Log])],
+            "symptom, degraded upstream users>me",
         ),
         (
             "healthy",
