@@ -133,10 +133,12 @@ fn reason(diagnosis: &Diagnosis, change: &RecordedChange) -> RuledOut {
     if diagnosis.conclusion.derived_origins.contains(&change.entity) {
         return RuledOut::Derived;
     }
+    // Where nobody is named, it would be if it reached an alert.
+    let is_unsettled = || {
+        diagnosis.causes().next().is_some() && diagnosis.conclusion.damped.contains(&change.entity)
+    };
     match belief.label {
-        Label::Origin if diagnosis.conclusion.damped.contains(&change.entity) => {
-            RuledOut::ChangedTooOften
-        }
+        Label::Origin if is_unsettled() => RuledOut::ChangedTooOften,
         Label::Origin => RuledOut::ReachesNothing,
         label => RuledOut::Judged { label, summary: belief.summary.clone() },
     }

@@ -47,11 +47,14 @@ fn diagnosis_says(diagnosis: &Diagnosis, entity: &EntityId, line: &str) -> bool 
 /// What its label says.
 fn of_label(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
     let Some(belief) = diagnosis.belief(entity) else { return Vec::new() };
+    // Where nobody is named, it would be if it reached an alert.
+    let is_unsettled =
+        || diagnosis.causes().next().is_some() && diagnosis.conclusion.damped.contains(entity);
     match belief.label {
         Label::Origin if diagnosis.conclusion.derived_origins.contains(entity) => {
             vec!["it is an origin that another origin explains".to_owned()]
         }
-        Label::Origin if diagnosis.conclusion.damped.contains(entity) => {
+        Label::Origin if is_unsettled() => {
             let told = "it is an origin, but the judgement of it changed too often to be settled, and another explains \
                         the alerts";
             vec![told.to_owned()]
