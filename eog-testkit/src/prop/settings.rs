@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use eog::controller::{Briefing, Concurrency, Order, Wake, Widening};
+use eog::controller::{Briefing, Concurrency, Damping, Order, Wake, Widening};
 use eog::{Budget, Config};
 use proptest::prelude::*;
 
@@ -15,6 +15,7 @@ pub fn configs() -> impl Strategy<Value = Config> {
         prop::option::weighted(0.8, prop::option::of(0..3u32)),
         prop::sample::select(vec![Order::Fifo, Order::Priority, Order::Permuted { seed: 11 }]),
         any::<bool>(),
+        prop::sample::select(vec![Damping::LastWord, Damping::Absorbing]),
     );
     let limits = (
         prop::option::of(1..5u32),
@@ -27,7 +28,7 @@ pub fn configs() -> impl Strategy<Value = Config> {
         1..4u32,
     );
     (rules, limits).prop_map(|(rules, limits)| {
-        let (paper, wake, radius, order, decision_memory) = rules;
+        let (paper, wake, radius, order, decision_memory, damping) = rules;
         let (visits, flip_threshold, max_evidence, max_entities, cooldown, pages, hops, width) =
             limits;
         let ours = Config {
@@ -37,6 +38,7 @@ pub fn configs() -> impl Strategy<Value = Config> {
             flip_threshold,
             max_evidence,
             decision_memory,
+            damping,
             briefing: pages.map(|pages| Briefing { pages, ..Briefing::default() }),
             ..Config::default()
         };

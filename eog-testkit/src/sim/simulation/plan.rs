@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog::controller::{Concurrency, Order, Wake};
+use eog::controller::{Concurrency, Damping, Order, Wake};
 use eog::incident::{Edge, EffectDirection};
 use eog::ledger::Observation;
 use eog::{Budget, Config, EntityId, Limits, Retry, Speculation};
@@ -186,6 +186,7 @@ fn config(draw: &mut Stream) -> Config {
         if let Some(widening) = &mut config.widening {
             widening.radius = draw.chance(0.3).then(|| u32::from(draw.chance(0.5)) + 1);
         }
+        config.damping = if draw.chance(0.3) { Damping::Absorbing } else { config.damping };
     }
     config
 }
