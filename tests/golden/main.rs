@@ -147,6 +147,8 @@ fn the_ledgers_of_format_1_show_all_that_the_format_has() {
         "\"wake\":\"all\"",
         "\"claims\":\"accumulate\"",
         "\"damping\":\"label_override\"",
+        "\"damping\":\"absorbing\"",
+        "\"damping\":\"last_word\"",
         "\"checks\":\"unknown_entities_only\"",
         "\"order\":\"priority\"",
         "\"order\":{\"permuted\":{\"seed\":7}}",

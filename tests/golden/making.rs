@@ -6,7 +6,7 @@ use std::path::Path;
 
 use eog::belief::Explained;
 use eog::contract::{Alternative, Coverage, NoticeReason};
-use eog::controller::{Concurrency, Order};
+use eog::controller::{Concurrency, Damping, Order, Wake};
 use eog::evidence::{Signal, Trend};
 use eog::incident::{
     ChangeRecord, Direction, Edge, EffectDirection, Onset, RecordedChange, Unusable,
@@ -45,6 +45,7 @@ pub(crate) const GOLDEN: &[(&str, Make)] = &[
     ("fork", fork),
     ("looking-again", looking_again),
     ("briefed", briefed),
+    ("last-word", last_word),
 ];
 
 /// Writes the files of a golden ledger that are missing. Those that are there stay as they are.
@@ -185,6 +186,34 @@ fn oscillation(max_visits: Option<u32>) -> Finished {
     ]);
     let case = seeded(topology("a calls b"), ["a", "b"]);
     run(Config { max_visits, ..Config::default() }, case, &contract, &policy)
+}
+
+/// Two that can never agree, damped with their last words, both of which are that they are origins. Only who is settled is
+/// named for the alert.
+fn last_word() -> Finished {
+    let contract = MemoryContext::default().with_all(["a", "b", "c", "web"].map(finding));
+    let policy = TablePolicy::new([
+        on("web").answers(|packet| {
+            let claims = ["a", "c"].map(|cause| symptom_of(packet, cause).claims).concat();
+            Decision { claims, ..symptom_of(packet, "c") }
+        }),
+        on("a").hears("b", Label::Origin).answers(healthy),
+        on("b").hears("a", Label::Origin).answers(origin),
+        on("b").answers(healthy),
+        on_any().answers(origin),
+    ]);
+    let graph = topology("web calls a; web calls c; a calls b");
+    let case = case(graph, [alert("web", "HttpErrors", "10:05")]);
+    let case = ["a", "b"]
+        .into_iter()
+        .fold(case, |case, name| case.with_seed(entity(name), "named by the test"));
+    let config = Config {
+        damping: Damping::LastWord,
+        wake: Wake::Visited,
+        max_visits: None,
+        ..Config::default()
+    };
+    run(config, case, &contract, &policy)
 }
 
 /// A claim joins two that did not know of each other, after one has spoken.
