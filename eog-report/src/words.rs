@@ -185,6 +185,7 @@ pub fn ruled_out(reason: &RuledOut) -> String {
             Some(rule) => format!("weighed as {rule} and not taken: {why}"),
             None => format!("weighed and not taken: {why}"),
         },
+        RuledOut::Uncited => "named for other evidence".to_owned(),
         RuledOut::ReachesNothing => "its effects reach no alert".to_owned(),
         RuledOut::ChangedTooOften => "the judgement of it changed too often".to_owned(),
         RuledOut::Derived => "another origin explains it".to_owned(),

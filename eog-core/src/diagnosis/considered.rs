@@ -47,12 +47,14 @@ pub enum RuledOut {
         /// Why it was not taken. Untrusted text.
         why: String,
     },
-    /// Its entity is an origin whose effects reach no anomaly.
-    ReachesNothing,
-    /// Its entity is an origin whose judgement changed too often to be settled, and another origin explains an alert.
-    ChangedTooOften,
+    /// Its entity is named as a cause for other evidence, and cites no change.
+    Uncited,
     /// Its entity is an origin that another origin explains.
     Derived,
+    /// Its entity is an origin whose judgement changed too often to be settled, and another origin explains an alert.
+    ChangedTooOften,
+    /// Its entity is an origin whose effects reach no anomaly.
+    ReachesNothing,
     /// Its entity was judged to be something else.
     Judged {
         /// The label.
@@ -130,15 +132,14 @@ fn reason(diagnosis: &Diagnosis, change: &RecordedChange) -> RuledOut {
     if let Some(lost) = weighed.into_iter().find(is_it) {
         return RuledOut::Lost { rule: lost.rule.clone(), why: lost.lost.clone() };
     }
+    if diagnosis.cause_of(&change.entity).is_some() {
+        return RuledOut::Uncited;
+    }
     if diagnosis.conclusion.derived_origins.contains(&change.entity) {
         return RuledOut::Derived;
     }
-    // Where nobody is named, it would be if it reached an alert.
-    let is_unsettled = || {
-        diagnosis.causes().next().is_some() && diagnosis.conclusion.damped.contains(&change.entity)
-    };
     match belief.label {
-        Label::Origin if is_unsettled() => RuledOut::ChangedTooOften,
+        Label::Origin if diagnosis.is_passed_over(&change.entity) => RuledOut::ChangedTooOften,
         Label::Origin => RuledOut::ReachesNothing,
         label => RuledOut::Judged { label, summary: belief.summary.clone() },
     }

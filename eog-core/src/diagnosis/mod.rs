@@ -213,6 +213,16 @@ impl Diagnosis {
         self.causes().find(|group| group.origins.contains(entity))
     }
 
+    /// Whether an entity is an origin whose judgement changed too often to be settled, and that is not named since another
+    /// origin explains an anomaly. Where nobody is named, no origin is passed over: it would be named if it reached an
+    /// anomaly.
+    pub fn is_passed_over(&self, entity: &EntityId) -> bool {
+        self.belief(entity).is_some_and(|belief| belief.label == Label::Origin)
+            && self.conclusion.damped.contains(entity)
+            && self.causes().next().is_some()
+            && self.cause_of(entity).is_none()
+    }
+
     /// Whom most speaks for where no origin was found, best first: the ranking without those that are judged
     /// healthy. Empty where an origin was found.
     pub fn candidates(&self) -> impl Iterator<Item = &Ranked> {

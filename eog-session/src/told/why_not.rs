@@ -47,14 +47,11 @@ fn diagnosis_says(diagnosis: &Diagnosis, entity: &EntityId, line: &str) -> bool 
 /// What its label says.
 fn of_label(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
     let Some(belief) = diagnosis.belief(entity) else { return Vec::new() };
-    // Where nobody is named, it would be if it reached an alert.
-    let is_unsettled =
-        || diagnosis.causes().next().is_some() && diagnosis.conclusion.damped.contains(entity);
     match belief.label {
         Label::Origin if diagnosis.conclusion.derived_origins.contains(entity) => {
             vec!["it is an origin that another origin explains".to_owned()]
         }
-        Label::Origin if is_unsettled() => {
+        Label::Origin if diagnosis.is_passed_over(entity) => {
             let told = "it is an origin, but the judgement of it changed too often to be settled, and another explains \
                         the alerts";
             vec![told.to_owned()]
@@ -77,5 +74,75 @@ fn of_label(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
         }
         Label::Healthy => vec!["it is healthy: nothing there went wrong".to_owned()],
         Label::Defer => vec!["the evidence there did not decide".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eog::controller::Wake;
+    use eog::{Config, ContextPacket, Decision};
+    use eog_testkit::{
+        MemoryContext, alert, case, entity, finding, healthy, origin, policy_fn, run, symptom_of,
+        topology,
+    };
+
+    use super::*;
+
+    /// Why `a` is not named: it and `b` find no fixed point, and its last word is that it is an origin. `web` alerts, and
+    /// calls `a` and `c`; `others` judges `web` and `c`.
+    fn told_of_a(others: fn(&ContextPacket) -> Decision) -> Vec<String> {
+        let policy = policy_fn(|packet| {
+            let hears_origin = |name: &str| {
+                packet
+                    .message_from(&entity(name))
+                    .is_some_and(|belief| belief.label == Label::Origin)
+            };
+            match packet.entity.as_str() {
+                "a" if hears_origin("b") => healthy(packet),
+                "b" if !hears_origin("a") => healthy(packet),
+                "a" | "b" => origin(packet),
+                _ => others(packet),
+            }
+        });
+        let graph = topology("web calls a; web calls c; a calls b");
+        let case = case(graph, [alert("web", "HttpErrors", "10:05")])
+            .with_seed(entity("a"), "named by the test")
+            .with_seed(entity("b"), "named by the test");
+        let contract = MemoryContext::default().with_all(["web", "a", "b", "c"].map(finding));
+        let config =
+            Config { wake: Wake::Visited, max_visits: None, widening: None, ..Config::default() };
+        let diagnosis = run(config, case, &contract, &policy).diagnosis();
+        assert!(diagnosis.conclusion.damped.contains(&entity("a")));
+        why_not(&diagnosis, &entity("a"))
+    }
+
+    #[test]
+    fn an_origin_that_changed_too_often_says_so_where_another_explains_the_alerts() {
+        let told = told_of_a(|packet| match packet.entity.as_str() {
+            "web" => symptom_of(packet, "c"),
+            _ => origin(packet),
+        });
+        let too_often = "it is an origin, but the judgement of it changed too often to be settled, and another \
+                         explains the alerts";
+        assert_eq!(told, [too_often, "named instead: c"]);
+    }
+
+    #[test]
+    fn where_nobody_is_named_an_origin_that_changed_too_often_reaches_no_alert() {
+        let told = told_of_a(|packet| match packet.entity.as_str() {
+            "web" => symptom_of(packet, "c"),
+            _ => healthy(packet),
+        });
+        let reaches_none = "it is an origin, but its effects reach no alert";
+        assert_eq!(told, [reaches_none, "no root cause is named"]);
+    }
+
+    #[test]
+    fn where_nobody_else_explains_the_alerts_an_origin_that_changed_too_often_is_named() {
+        let told = told_of_a(|packet| match packet.entity.as_str() {
+            "web" => symptom_of(packet, "a"),
+            _ => healthy(packet),
+        });
+        assert_eq!(told, Vec::<String>::new());
     }
 }
