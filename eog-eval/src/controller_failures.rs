@@ -256,6 +256,7 @@ impl fmt::Display for FailureTable {
 
 #[cfg(test)]
 mod tests {
+    use eog::controller::Wake;
     use eog::incident::Direction;
     use eog::{Budget, Case, Config, Decision, EvidenceId, Failure, Proposal};
     use eog_testkit::{
@@ -387,6 +388,42 @@ mod tests {
         let ended = Investigation::of(case, ended);
         assert_eq!(ended.diagnosis.belief(&entity("cache")).unwrap().label, Label::Origin);
         assert_eq!(mismatches(&ended), 1);
+    }
+
+    #[test]
+    fn an_origin_that_changed_too_often_is_no_mismatch() {
+        // `app` and `cache` find no fixed point, and the last word of `app` is that it is an origin. It reaches the alert,
+        // but only `db` is named.
+        let policy = policy_fn(|packet| {
+            let hears_origin = |name: &str| {
+                packet
+                    .message_from(&entity(name))
+                    .is_some_and(|belief| belief.label == Label::Origin)
+            };
+            match packet.entity.as_str() {
+                "web" => Decision {
+                    claims: [symptom_of(packet, "app"), symptom_of(packet, "db")]
+                        .map(|decision| decision.claims)
+                        .concat(),
+                    ..symptom_of(packet, "app")
+                },
+                "app" if hears_origin("cache") => healthy(packet),
+                "cache" if !hears_origin("app") => healthy(packet),
+                _ => origin(packet),
+            }
+        });
+        let graph = topology("web calls app; web calls db; app calls cache");
+        let case = Case::from_anomalies(graph, hour(), vec![alert("web", "HttpErrors", "10:05")]);
+        let case = case.with_seed(entity("cache"), "named by the test");
+        let config =
+            Config { wake: Wake::Visited, max_visits: None, widening: None, ..Config::default() };
+        let ended = run(config, case.clone(), &contract(), &policy);
+        let ended = Investigation::of(case, ended);
+        let app = entity("app");
+        assert_eq!(ended.diagnosis.belief(&app).unwrap().label, Label::Origin);
+        assert!(ended.diagnosis.is_passed_over(&app));
+        assert_eq!(ended.named(), [entity("db")].into());
+        assert_eq!(mismatches(&ended), 0);
     }
 
     #[test]
