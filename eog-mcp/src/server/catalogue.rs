@@ -328,8 +328,8 @@ with the smallest set of origins that explains the alerts.
 Call it first, with the folder of the incident. The answer names the origins with their evidence, how
 effects travelled from them, and which alerts they explain. `confidence` says how far to trust it:
 `confirmed` (a change that precedes what it explains), `likely`, or `inconclusive`, when only
-`candidates` are given. Then `explain` tells why one entity got its label, and `query` lets you check the
-evidence yourself.
+`candidates` are given. `next_suspects` says whom to look at should the origins be wrong. Then `explain`
+tells why one entity got its label, and `query` lets you check the evidence yourself.
 
 It takes from under a second to minutes; each step is a progress notification. Every step is stored
 first, so a call that is cancelled or runs out of time leaves an investigation that `resume` goes on

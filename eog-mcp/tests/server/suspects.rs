@@ -5,6 +5,7 @@ use std::sync::Arc;
 use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
 use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Server};
 use rmcp::model::{ReadResourceRequestParams, ResourceContents};
+use serde_json::json;
 
 use crate::support::{Place, call, client, connect, content, incident};
 
@@ -33,13 +34,16 @@ impl AbductivePolicy for NamesOne {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn beside_a_cause_that_may_be_wrong_the_report_says_whom_to_look_at_next() {
+async fn beside_a_cause_that_may_be_wrong_answer_and_report_say_whom_to_look_at_next() {
     let place = Place::new();
     let server = Server::open(place.settings(), Arc::new(NamesOne)).unwrap();
     let (client, _serving) = connect(&server, client()).await;
     let found = content(client.call_tool(call("investigate", incident())).await);
     assert_eq!(found["confidence"], "likely", "{found}");
     assert_eq!(found["origins"][0]["entities"][0]["entity"], "one", "{found}");
+    let unknown =
+        |entity| json!({ "entity": entity, "label": "defer", "summary": "nothing is known" });
+    assert_eq!(found["next_suspects"], json!([unknown("three"), unknown("two")]), "{found}");
     let address = found["resources"]["report"].as_str().unwrap();
     let read = client.read_resource(ReadResourceRequestParams::new(address)).await.unwrap();
     let [ResourceContents::TextResourceContents { text, .. }] = &read.contents[..] else {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use eog_core::diagnosis::Ranked;
 use eog_core::incident::to_the_second;
 use eog_core::{Diagnosis, EntityId};
 use eog_report::Report;
@@ -13,6 +14,9 @@ use super::super::{ask, words};
 use super::evidence::{Cited, Step, cited};
 use super::{listed, shorten, summary};
 use eog_session::store::{self, InvestigationId};
+
+/// Most entities to look at next, as in the JSON report.
+const MAX_NEXT: usize = 10;
 
 /// The result of an investigation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -43,6 +47,9 @@ pub(in crate::server) struct Investigated {
     alerts: Vec<Alert>,
     /// Best candidates, best first; only when nothing explains an alert.
     candidates: Vec<Candidate>,
+    /// Whom to look at next in case the named origins are wrong, best first; only when something explains an
+    /// alert.
+    next_suspects: Vec<Candidate>,
     /// Entities about which nothing is known. A person may know more: call with `ask`.
     without_evidence: Vec<EntityId>,
     /// Committed evaluations.
@@ -149,11 +156,11 @@ impl Investigated {
             onset: to_the_second(alert.anomaly.onset),
             explained: !alert.explained_by.is_empty(),
         });
-        let candidates = diagnosis.candidates().map(|ranked| Candidate {
+        let candidate = |ranked: &Ranked| Candidate {
             entity: ranked.entity.clone(),
             label: ranked.label.to_string(),
             summary: summary(diagnosis.belief(&ranked.entity)),
-        });
+        };
         Self {
             investigation: id.to_string(),
             name: report.name.clone(),
@@ -175,7 +182,8 @@ impl Investigated {
                 &mut omitted,
             ),
             alerts: listed(alerts, "alerts", &mut omitted),
-            candidates: listed(candidates, "candidates", &mut omitted),
+            candidates: listed(diagnosis.candidates().map(candidate), "candidates", &mut omitted),
+            next_suspects: diagnosis.next_suspects().take(MAX_NEXT).map(candidate).collect(),
             without_evidence: listed(
                 ask::gaps(diagnosis, &BTreeSet::new()).into_iter().map(|gap| gap.entity),
                 "entities without evidence",
