@@ -754,7 +754,7 @@ pub(crate) struct HtmlReport {
     pub(crate) ledger: PathBuf,
 
     /// Folder with the incident: the bundle or snapshot that the ledger started from. Without it the
-    /// page has no charts, and says so.
+    /// page has no charts, and says so. Of live sources, an unfinished capture beside the journal is refused.
     pub(crate) path: Option<PathBuf>,
 
     /// The file to write. A file with this name is replaced.

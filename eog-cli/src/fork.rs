@@ -7,6 +7,7 @@ use crate::args::Fork;
 use crate::error::{CliError, Exit};
 use crate::investigate::Work;
 use crate::onward::Onward;
+use crate::source::Input;
 use crate::{rules, travel};
 
 /// `eog fork`.
@@ -17,8 +18,8 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     let (path, ledger) = (read.path.as_path(), &read.ledger);
     let architecture = arguments.architecture.as_deref();
     let (reading, until) = (&arguments.reading, work.until());
-    let source =
-        travel::open(&work.progress, &read, &arguments.path, architecture, reading, until)?;
+    let input = Input::of(&arguments.path, reading)?;
+    let source = travel::open(&work.progress, &read, input, architecture, reading, until)?;
     let failed = |error| CliError::run(error, &source, Some(path), || None);
     let policy = work.chosen.is_named().then(|| work.chosen.name());
     if policy.is_none() {

@@ -9,6 +9,7 @@ use eog_session::source::Opened;
 use crate::args::HtmlReport;
 use crate::error::{CliError, Exit};
 use crate::progress::Progress;
+use crate::source::Input;
 use crate::{files, travel};
 
 /// `eog report`.
@@ -22,7 +23,11 @@ pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
     let finished = travel::restore(&read)?;
     let progress = Progress::start(false);
     let architecture = arguments.architecture.as_deref();
-    let open = |path| travel::open(&progress, &read, path, architecture, &arguments.reading, None);
+    let open = |path| {
+        let input = Input::of(path, &arguments.reading)?;
+        input.refuse_unfinished(&read.path)?;
+        travel::open(&progress, &read, input, architecture, &arguments.reading, None)
+    };
     let opened = arguments.path.as_deref().map(open).transpose()?;
     drop(progress);
     let called = opened.as_ref().map_or_else(|| read.name(), |it| it.incident().name.clone());

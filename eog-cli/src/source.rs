@@ -33,6 +33,142 @@ pub(crate) struct At<'a> {
     pub(crate) until: Option<Instant>,
 }
 
+/// What a path leads to, told once.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    path: &'a Path,
+    kind: Kind,
+}
+
+impl<'a> Input<'a> {
+    /// Tells what a path leads to. A cache is refused for what is none: only snapshots take long enough to be read.
+    pub(crate) fn of(path: &'a Path, reading: &Reading) -> Result<Self, CliError> {
+        let kind = Kind::of(path)?;
+        let what = match kind {
+            Kind::Bundle if reading.cache.is_some() => "is a bundle",
+            Kind::Live if reading.cache.is_some() => {
+                "names live sources, which are captured as a bundle"
+            }
+            _ => return Ok(Self { path, kind }),
+        };
+        let path = path.display();
+        Err(CliError::Usage(format!(
+            "--cache goes with a snapshot, but {path} {what}; leave the option out"
+        )))
+    }
+
+    fn is_folder(self) -> bool {
+        matches!(self.kind, Kind::Bundle | Kind::Snapshot)
+    }
+
+    /// Whether it is opened by reading alone: a folder, or live sources of which a finished capture is beside a journal.
+    pub(crate) fn is_at_rest(self, journal: &Path) -> bool {
+        match self.kind {
+            Kind::Bundle | Kind::Snapshot => true,
+            Kind::Live => matches!(CaptureReport::of(&captured(journal)), Ok(Some(_))),
+            Kind::Servers => false,
+        }
+    }
+
+    /// Refuses live sources of which an unfinished capture is beside a journal, for who only reads: opening them goes on with
+    /// the capture.
+    pub(crate) fn refuse_unfinished(self, journal: &Path) -> Result<(), CliError> {
+        if self.kind != Kind::Live || !is_captured(journal) {
+            return Ok(());
+        }
+        let capture = captured(journal);
+        let reason = match CaptureReport::of(&capture) {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) => format!(
+                "the capture there is not finished, and a report does not go on with it; `eog resume` does, or leave \
+                 out {}: the page then has no charts",
+                self.path.display()
+            ),
+            Err(reason) => reason,
+        };
+        Err(CliError::Input { path: capture, reason })
+    }
+
+    /// Opens it, and says what of it cannot be used.
+    pub(crate) fn open(
+        self,
+        progress: &Progress,
+        architecture: Option<&Path>,
+        reading: &Reading,
+        at: At<'_>,
+    ) -> Result<Opened, CliError> {
+        let opened = self.read(progress, architecture, reading, at)?;
+        let incident = opened.incident();
+        progress.bar().suspend(|| {
+            if !self.is_folder() {
+                say_missing(&incident.warnings);
+            } else if self.kind == Kind::Bundle {
+                bundle_files::say_unread(self.path);
+                strangers::say(incident);
+            }
+            say_unusable(&incident.unusable);
+        });
+        Ok(opened)
+    }
+
+    /// Opens it, and leaves to its caller to say what it lacks.
+    fn read(
+        self,
+        progress: &Progress,
+        architecture: Option<&Path>,
+        reading: &Reading,
+        at: At<'_>,
+    ) -> Result<Opened, CliError> {
+        progress.say(&format!("reading {}", self.path.display()));
+        let stop = at.until.map(|until| Stop::when(move || Instant::now() >= until));
+        let options = ReadOptions { stop, ..read_options(architecture, reading, Some(progress)) };
+        let time_is_up =
+            || CliError::NotBegun { why: "time was up", exit: Exit::Failed, onward: None };
+        let opened = if self.is_folder() {
+            // Files are read in one go.
+            let _ends = EndsAtOnce::with(progress.bar());
+            source::open_folder(self.path, &options).map_err(|error| {
+                match error.is_cancelled() {
+                    true => time_is_up(),
+                    false => error.into(),
+                }
+            })?
+        } else {
+            runtime()?.block_on(async {
+                tokio::select! {
+                    opened = self.ask(&options, at, progress) => Ok(opened?),
+                    () = interrupted() => {
+                        let (why, exit) = ("interrupted", Exit::Interrupted);
+                        Err(CliError::NotBegun { why, exit, onward: None })
+                    }
+                    () = reached(at.until) => Err(time_is_up()),
+                }
+            })?
+        };
+        if reading.strict {
+            return Ok(opened.all_usable()?);
+        }
+        Ok(opened)
+    }
+
+    /// Opens a file that names live sources or MCP servers.
+    async fn ask(
+        self,
+        options: &ReadOptions,
+        at: At<'_>,
+        progress: &Progress,
+    ) -> Result<Opened, OpenError> {
+        if self.kind != Kind::Live {
+            return source::open(self.path, options).await;
+        }
+        let into = at.journal.map(captured);
+        let heard = |line: &str| progress.say(line);
+        let (into, now) = (into.as_deref(), Timestamp::now());
+        let capturing = Capturing { window: at.window, now, into, heard: &heard };
+        Ok(Opened::new(self.path, OfLive::open(self.path, options, capturing).await?))
+    }
+}
+
 /// Opens whatever a path leads to, and says what of it cannot be used.
 pub(crate) fn open(
     progress: &Progress,
@@ -41,18 +177,7 @@ pub(crate) fn open(
     reading: &Reading,
     at: At<'_>,
 ) -> Result<Opened, CliError> {
-    let opened = read(progress, path, architecture, reading, at)?;
-    let incident = opened.incident();
-    progress.bar().suspend(|| {
-        if !path.is_dir() {
-            say_missing(&incident.warnings);
-        } else if matches!(Kind::of(path), Ok(Kind::Bundle)) {
-            bundle_files::say_unread(path);
-            strangers::say(incident);
-        }
-        say_unusable(&incident.unusable);
-    });
-    Ok(opened)
+    Input::of(path, reading)?.open(progress, architecture, reading, at)
 }
 
 /// Opens whatever a path leads to, and leaves to its caller to say what it lacks.
@@ -63,48 +188,7 @@ pub(crate) fn read(
     reading: &Reading,
     at: At<'_>,
 ) -> Result<Opened, CliError> {
-    refuse_cache(path, reading)?;
-    progress.say(&format!("reading {}", path.display()));
-    let stop = at.until.map(|until| Stop::when(move || Instant::now() >= until));
-    let options = ReadOptions { stop, ..read_options(architecture, reading, Some(progress)) };
-    let time_is_up = || CliError::NotBegun { why: "time was up", exit: Exit::Failed, onward: None };
-    let opened = if path.is_dir() {
-        // Files are read in one go.
-        let _ends = EndsAtOnce::with(progress.bar());
-        source::open_folder(path, &options).map_err(|error| match error.is_cancelled() {
-            true => time_is_up(),
-            false => error.into(),
-        })?
-    } else {
-        runtime()?.block_on(async {
-            tokio::select! {
-                opened = ask(path, &options, at, progress) => Ok(opened?),
-                () = interrupted() => {
-                    let (why, exit) = ("interrupted", Exit::Interrupted);
-                    Err(CliError::NotBegun { why, exit, onward: None })
-                }
-                () = reached(at.until) => Err(time_is_up()),
-            }
-        })?
-    };
-    if reading.strict {
-        return Ok(opened.all_usable()?);
-    }
-    Ok(opened)
-}
-
-/// Refuses a cache for what is none: only snapshots take long enough to be read.
-pub(crate) fn refuse_cache(path: &Path, reading: &Reading) -> Result<(), CliError> {
-    let what = match Kind::of(path) {
-        _ if reading.cache.is_none() => return Ok(()),
-        Ok(Kind::Bundle) => "is a bundle",
-        Ok(Kind::Live) => "names live sources, which are captured as a bundle",
-        _ => return Ok(()),
-    };
-    let path = path.display();
-    Err(CliError::Usage(format!(
-        "--cache goes with a snapshot, but {path} {what}; leave the option out"
-    )))
+    Input::of(path, reading)?.read(progress, architecture, reading, at)
 }
 
 /// Resolves at a time; never without one.
@@ -125,32 +209,6 @@ fn captured(journal: &Path) -> PathBuf {
 /// Whether there is a capture beside a journal.
 pub(crate) fn is_captured(journal: &Path) -> bool {
     captured(journal).is_dir()
-}
-
-/// Whether a path is opened by reading alone: a folder, or live sources of which a finished capture is beside a journal.
-pub(crate) fn is_at_rest(path: &Path, journal: &Path) -> Result<bool, CliError> {
-    Ok(match Kind::of(path)? {
-        Kind::Bundle | Kind::Snapshot => true,
-        Kind::Live => matches!(CaptureReport::of(&captured(journal)), Ok(Some(_))),
-        Kind::Servers => false,
-    })
-}
-
-/// Opens a file that names live sources or MCP servers.
-async fn ask(
-    path: &Path,
-    options: &ReadOptions,
-    at: At<'_>,
-    progress: &Progress,
-) -> Result<Opened, OpenError> {
-    if !matches!(Kind::of(path), Ok(Kind::Live)) {
-        return source::open(path, options).await;
-    }
-    let into = at.journal.map(captured);
-    let heard = |line: &str| progress.say(line);
-    let (into, now) = (into.as_deref(), Timestamp::now());
-    let capturing = Capturing { window: at.window, now, into, heard: &heard };
-    Ok(Opened::new(path, OfLive::open(path, options, capturing).await?))
 }
 
 /// Says at once what live sources lacked: it may be why nothing is found.

@@ -21,6 +21,7 @@ use crate::error::{CliError, Exit, NOTHING_YET};
 use crate::investigate::{choose, render, say_cut};
 use crate::progress::Progress;
 use crate::runtime::runtime;
+use crate::source::Input;
 use crate::{files, source};
 
 /// Rebuilds an investigation and prints its report.
@@ -70,10 +71,10 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let lookup = arguments.path.as_deref().map(|path| {
         let architecture = arguments.architecture.as_deref();
-        source::refuse_cache(path, &arguments.reading)?;
+        let input = Input::of(path, &arguments.reading)?;
         // Nobody is asked for what is only compared.
-        if source::is_at_rest(path, &read.path)? {
-            open(&Progress::start(false), &read, path, architecture, &arguments.reading, None)?;
+        if input.is_at_rest(&read.path) {
+            open(&Progress::start(false), &read, input, architecture, &arguments.reading, None)?;
         }
         let window = read.ledger.case().map(|case| case.window);
         Ok::<_, CliError>(lookup(path, architecture).with_window(window))
@@ -122,14 +123,14 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
 pub(crate) fn open(
     progress: &Progress,
     read: &Read,
-    path: &Path,
+    input: Input<'_>,
     architecture: Option<&Path>,
     reading: &Reading,
     until: Option<Instant>,
 ) -> Result<Opened, CliError> {
     let journal = Some(read.path.as_path()).filter(|it| source::is_captured(it));
     let at = source::At { window: None, journal, until };
-    let opened = source::open(progress, path, architecture, reading, at)?;
+    let opened = input.open(progress, architecture, reading, at)?;
     match same_source(&opened, &read.ledger) {
         Ok(()) => Ok(opened),
         Err(error) => Err(CliError::run(error, &opened, Some(&read.path), || None)),

@@ -269,9 +269,32 @@ fn an_unfinished_capture_of_another_configuration_is_an_input_that_cannot_be_use
     };
     refused(4, &["resume", &journal, &config]);
     refused(4, &["fork", &journal, &config, "--at", "2"]);
-    refused(4, &["report", &journal, &config, "--html", &at("page.html")]);
     // Who asks for that folder is to name another.
     refused(2, &["capture", "--from", &config, "--out", &at("run.journal.capture")]);
+    nobody_asked(&listener);
+}
+
+#[test]
+fn a_report_goes_on_with_no_capture_beside_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let listener = journal_of_live_sources(folder.path());
+    let capture = folder.path().join("run.journal.capture");
+    std::fs::create_dir(&capture).unwrap();
+    let report = || {
+        let page = at("page.html");
+        let command = ["report", &at("run.journal"), &at("source.toml"), "--html", &page];
+        let (code, _, errors) = run(&command);
+        assert_eq!(code, 4, "{errors}");
+        assert!(!Path::new(&page).exists());
+        errors
+    };
+    let errors = report();
+    assert!(errors.contains("not finished") && errors.contains("eog resume"), "{errors}");
+    assert_eq!(std::fs::read_dir(&capture).unwrap().count(), 0);
+    std::fs::write(capture.join("capture.json"), "{").unwrap();
+    let errors = report();
+    assert!(errors.contains("capture.json"), "{errors}");
     nobody_asked(&listener);
 }
 
