@@ -241,7 +241,7 @@ Exit codes:
   0    diagnosed: an origin that explains at least one alert was found
   1    output could not be written, not a single evaluation led to a decision, or recorded
        traffic of models lacks an answer
-  2    wrong command line, or a place for output that is taken (--journal, --out)
+  2    wrong command line, or a place for output that is taken (--journal, --memory, --out)
   3    inconclusive: no origin found; the report ranks the candidates
   4    the input cannot be used, or with --strict a part of it; the message names file,
        place and reason

@@ -332,7 +332,11 @@ impl CliError {
         match self {
             Self::Eval(EvalError::Stopped) => Exit::Interrupted,
             // Not what is read, but what was to be written.
-            Self::Journal(JournalError::Unusable { operation: "create", .. }) => Exit::Failed,
+            Self::Journal(JournalError::Unusable { operation: "create", .. })
+            | Self::Memory(MemoryError::Unusable { operation: "create" | "write", .. })
+            | Self::Open(OpenError::NoFolder { .. })
+            | Self::Eval(EvalError::Ledger { .. }) => Exit::Failed,
+            Self::Memory(MemoryError::NotAFolder { .. }) => Exit::BadUsage,
             // The folder that `eog capture` was asked for. Beside a journal it is a part of the input.
             Self::Capture(CaptureError::Folder { .. }) => Exit::BadUsage,
             Self::Open(OpenError::Capture(CaptureError::File { .. }))
@@ -371,6 +375,7 @@ impl CliError {
 
 #[cfg(test)]
 mod tests {
+    use eog_eval::EvalError;
     use eog_session::source::OpenError;
     use eog_sources::CaptureError;
 
@@ -381,6 +386,14 @@ mod tests {
         let taken = || CaptureError::Folder { path: "taken".into(), reason: String::new() };
         assert_eq!(CliError::from(taken()).exit(), Exit::BadUsage);
         assert_eq!(CliError::from(OpenError::from(taken())).exit(), Exit::BadInput);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_no_input_that_cannot_be_used() {
+        let no_folder = OpenError::NoFolder { reason: String::new() };
+        assert_eq!(CliError::from(no_folder).exit(), Exit::Failed);
+        let ledger = EvalError::Ledger { path: "ledgers".into(), reason: String::new() };
+        assert_eq!(CliError::Eval(ledger).exit(), Exit::Failed);
     }
 
     #[cfg(feature = "nats")]

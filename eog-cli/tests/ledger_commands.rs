@@ -275,6 +275,26 @@ fn an_unfinished_capture_of_another_configuration_is_an_input_that_cannot_be_use
 }
 
 #[test]
+fn a_damaged_capture_is_an_input_that_cannot_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let listener = journal_of_live_sources(folder.path());
+    let plan = begin_another_capture(folder.path());
+    std::fs::write(&plan, "{").unwrap();
+    let (journal, config, out) = (at("run.journal"), at("source.toml"), at("run.journal.capture"));
+    for (expected, command) in [
+        (4, &["resume", &journal, &config] as &[&str]),
+        (4, &["fork", &journal, &config, "--at", "2"]),
+        (2, &["capture", "--from", &config, "--out", &out]),
+    ] {
+        let (code, _, errors) = run(command);
+        assert_eq!(code, expected, "{command:?}: {errors}");
+        assert!(errors.contains("plan.json"), "{errors}");
+    }
+    nobody_asked(&listener);
+}
+
+#[test]
 fn a_report_goes_on_with_no_capture_beside_the_journal() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -296,6 +316,22 @@ fn a_report_goes_on_with_no_capture_beside_the_journal() {
     let errors = report();
     assert!(errors.contains("capture.json"), "{errors}");
     nobody_asked(&listener);
+}
+
+#[cfg(unix)]
+#[test]
+fn without_a_temporary_folder_live_sources_are_not_captured() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("source.toml");
+    std::fs::write(&config, "[prometheus]\nurl = 'http://127.0.0.1:1'\n").unwrap();
+    let output = eog()
+        .args(["investigate", config.to_str().unwrap()])
+        .env("TMPDIR", folder.path().join("absent"))
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("no temporary folder"), "{errors}");
 }
 
 #[test]

@@ -58,7 +58,11 @@ impl Store {
         }
         let path = folder.join(PLAN);
         if path.exists() {
-            let plan: Plan = read(&path)?;
+            let plan: Plan = read(&path).map_err(|error| {
+                refused(&format!(
+                    "the unfinished capture there cannot be gone on with ({error}); remove the folder"
+                ))
+            })?;
             if plan.version != VERSION || plan.digest != digest || plan.window != window {
                 return Err(refused(
                     "an unfinished capture of another configuration or window is there; give \
@@ -192,6 +196,18 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", &link).unwrap();
         let refused = Store::open(&link, "a", None, now).unwrap_err();
         assert!(matches!(&refused, CaptureError::Folder { .. }), "{refused}");
+    }
+
+    #[test]
+    fn an_unfinished_capture_with_a_damaged_plan_is_refused_as_a_place_that_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        let now: Timestamp = "2026-01-01T10:00:00Z".parse().unwrap();
+        let store = Store::open(&out, "a", None, now).unwrap();
+        std::fs::write(store.folder.join(PLAN), "{").unwrap();
+        let refused = Store::open(&out, "a", None, now).unwrap_err();
+        assert!(matches!(&refused, CaptureError::Folder { .. }), "{refused}");
+        assert!(refused.to_string().contains("plan.json"), "{refused}");
     }
 
     #[test]
