@@ -130,6 +130,12 @@ fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
             about_starts(path)
         );
     }
+    if incident.topology.entities().len() == 0 && !incident.anomalies.is_empty() {
+        text.push_str(
+            "    note: it declares no entities: an investigation looks at those with alerts, and at others \
+             only where their evidence names them\n",
+        );
+    }
     // The start of an investigation says more of times than the reader does.
     let warnings = case.map_or_else(|_| incident.warnings.clone(), |case| case.bootstrap.warnings);
     for note in warnings.iter().take(MAX_NOTES) {
