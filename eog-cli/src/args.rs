@@ -601,6 +601,7 @@ Examples:
 
 /// Whose tree is printed.
 #[derive(Debug, Args)]
+#[command(after_help = READING_CODES)]
 pub(crate) struct Tree {
     /// A ledger (ledger.jsonl), a journal, or a folder written by `--out`.
     pub(crate) ledger: PathBuf,
@@ -731,6 +732,32 @@ pub(crate) struct Replay {
     pub(crate) verbose: bool,
 }
 
+macro_rules! printing_codes {
+    () => {
+        "\
+Exit codes:
+  0    printed
+  1    output could not be written
+  2    wrong command line"
+    };
+}
+
+const PRINTING_CODES: &str = printing_codes!();
+
+macro_rules! writing_codes {
+    () => {
+        "\
+Exit codes:
+  0    written
+  1    it cannot be written
+  2    wrong command line, or something is there already"
+    };
+}
+
+const WRITING_CODES: &str = writing_codes!();
+
+use {printing_codes, writing_codes};
+
 const REPORT_HELP: &str = "\
 Exit codes:
   0    written
@@ -813,6 +840,7 @@ pub(crate) struct Diff {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = PRINTING_CODES)]
 pub(crate) struct Schema {
     /// Which format.
     #[arg(value_enum)]
@@ -873,5 +901,28 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
             Err("expected at most 1000000000 seconds, which are 31 years".to_owned())
         }
         _ => Err("expected more than 0 seconds".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+
+    /// Every command that does something, with its name.
+    fn commands(command: &clap::Command, within: &str) -> Vec<(String, clap::Command)> {
+        let name = format!("{within} {}", command.get_name());
+        let mut inner = command.get_subcommands().filter(|inner| inner.get_name() != "help");
+        let all: Vec<_> = inner.by_ref().flat_map(|inner| commands(inner, &name)).collect();
+        if all.is_empty() { vec![(name, command.clone())] } else { all }
+    }
+
+    #[test]
+    fn the_help_of_every_command_says_its_exit_codes() {
+        for (name, mut command) in commands(&Cli::whole(), "") {
+            let help = command.render_long_help().to_string();
+            let codes = help.split("Exit codes:\n").nth(1).unwrap_or_default();
+            assert!(codes.starts_with("  0 "), "{name}: {help}");
+            assert!(codes.contains("\n  2 "), "{name}: {help}");
+        }
     }
 }

@@ -10,6 +10,21 @@ use super::Search;
 use super::judging::{parse_allowance, parse_usd};
 use super::simulate::{HarmlessChanges, parse_size};
 
+macro_rules! eval_codes {
+    () => {
+        "\
+Exit codes:
+  0    scored
+  1    output could not be written
+  2    wrong command line
+  4    something cannot be used; what can be used is scored all the same where there are several
+       cases
+  130  interrupted; of suite, petshop, generated and simulated, what was scored by then is printed"
+    };
+}
+
+const EVAL_CODES: &str = eval_codes!();
+
 /// Measurement of investigations of incidents whose causes are known.
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
@@ -36,6 +51,7 @@ pub(crate) enum Evaluated {
     /// The report also shows how far the investigation got with each cause (never reachable, not
     /// fetched, not in context, ignored, not in the frontier, used), and how often the controller
     /// failed, by the categories of MAST.
+    #[command(after_help = EVAL_CODES)]
     Suite {
         /// Folder with bundles and ground truths.
         dir: PathBuf,
@@ -52,6 +68,7 @@ pub(crate) enum Evaluated {
         ablations: bool,
     },
     /// Score the PetShop data set, compared with trivial rankings.
+    #[command(after_help = EVAL_CODES)]
     Petshop {
         /// Folder that contains graph.csv.
         dir: PathBuf,
@@ -68,6 +85,7 @@ pub(crate) enum Evaluated {
     ///
     /// The reasoning is scored by the language model given with --judge. Without it, the reasoning
     /// is not scored.
+    #[command(after_help = EVAL_CODES)]
     Itbench {
         /// Ground truths: a file with a list of them, each with an id, or a folder of scenarios,
         /// each with a ground_truth.yaml.
@@ -82,6 +100,7 @@ pub(crate) enum Evaluated {
         judge: OfJudge,
     },
     /// Simulate incidents from ground truths, investigate them, and score the results.
+    #[command(after_help = EVAL_CODES)]
     Simulated(OfSimulated),
     /// Compare the patterns found in log lines with those assigned by people.
     ///
@@ -89,6 +108,7 @@ pub(crate) enum Evaluated {
     /// NAME_structured.csv for each system, with the columns Content (the message) and EventId (its template).
     /// Prints the grouping accuracy: the share of lines that are in one pattern with exactly the
     /// lines of the same EventId. The last line is the mean of the systems.
+    #[command(after_help = EVAL_CODES)]
     Logs {
         /// Folder with the files, or one file.
         dir: PathBuf,
@@ -156,6 +176,7 @@ pub(crate) enum Evaluated {
     ///
     /// Prints for each mode how often it happened, in how many trajectories, and how many trajectories can
     /// decide it. What no stated rule can decide is not counted. See docs/evaluation.md for the rules.
+    #[command(after_help = EVAL_CODES)]
     Failures {
         /// Ledgers of any controller (the folder of --out, its ledger.jsonl or a journal), or JSON files that say
         /// what another agent did.
@@ -189,13 +210,16 @@ pub(crate) enum GeneratedSystem {
     Gateway,
 }
 
-const GENERATED_HELP: &str = "\
+const GENERATED_HELP: &str = concat!(
+    eval_codes!(),
+    "\n\n\
 Examples:
   eog eval generated services --seeds 60 --knock-out
   eog eval generated chains --seeds 40 --csv chains.csv
   eog eval generated monolith --seeds 40 --without-changes
   eog eval generated gateway --seeds 40
-  eog eval generated batch --seeds 5 --bundles incidents";
+  eog eval generated batch --seeds 5 --bundles incidents"
+);
 
 /// What is simulated from ground truths.
 #[derive(Debug, Args)]
@@ -225,7 +249,9 @@ pub(crate) struct OfSimulated {
     pub(crate) knock_out: bool,
 }
 
-const CONTROLLERS_HELP: &str = "\
+const CONTROLLERS_HELP: &str = concat!(
+    eval_codes!(),
+    "\n\n\
 Examples:
   eog eval controllers
   eog eval controllers --scenarios 200 --csv runs.csv
@@ -234,7 +260,8 @@ Examples:
   eog eval controllers --scenarios 100 --by-errors --by-calls --ablations --charts charts
   eog eval controllers --petshop low_traffic --runs 1 --by-errors --failures
   eog eval controllers --generated chains --first-seed 1 --seeds 20
-  eog eval controllers --simulated truths.json --architecture architecture.json";
+  eog eval controllers --simulated truths.json --architecture architecture.json"
+);
 
 /// What is simulated.
 #[derive(Debug, Args)]

@@ -213,7 +213,23 @@ pub(crate) enum ListFormat {
     Json,
 }
 
-const LIST_HELP: &str = "\
+macro_rules! cluster_codes {
+    () => {
+        "\
+Exit codes:
+  0    done
+  1    the cluster cannot be used, or output could not be written
+  2    wrong command line
+  4    there is no such investigation, access is refused, or a file that an option names cannot be
+       used"
+    };
+}
+
+const CLUSTER_CODES: &str = cluster_codes!();
+
+const LIST_HELP: &str = concat!(
+    cluster_codes!(),
+    "\n\n\
 Status:
   waiting      no worker has it yet, or a worker gave it back; the note says why
   running      a worker has it
@@ -224,7 +240,8 @@ Status:
 
 Examples:
   eog list --nats nats://a:4222
-  eog list --format json | jq '.[] | select(.status == \"finished\") | .origins'";
+  eog list --format json | jq '.[] | select(.status == \"finished\") | .origins'"
+);
 
 #[derive(Debug, Args)]
 #[command(after_help = LIST_HELP)]
@@ -238,6 +255,7 @@ pub(crate) struct List {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = CLUSTER_CODES)]
 pub(crate) struct Cancel {
     /// The investigation, as `eog list` names it.
     pub(crate) id: String,
@@ -246,10 +264,13 @@ pub(crate) struct Cancel {
     pub(crate) nats: NatsArgs,
 }
 
-const TELL_HELP: &str = "\
+const TELL_HELP: &str = concat!(
+    cluster_codes!(),
+    "\n\n\
 Examples:
   eog tell flash-sale-1f2e3d4c --not-cause 'database=its owner looked, it is healthy'
-  eog tell flash-sale-1f2e3d4c --note 'payment=it was restarted by hand at 10:12'";
+  eog tell flash-sale-1f2e3d4c --note 'payment=it was restarted by hand at 10:12'"
+);
 
 #[derive(Debug, Args)]
 #[command(after_help = TELL_HELP)]
@@ -264,11 +285,14 @@ pub(crate) struct Tell {
     pub(crate) nats: NatsArgs,
 }
 
-const FETCH_HELP: &str = "\
+const FETCH_HELP: &str = concat!(
+    cluster_codes!(),
+    "\n\n\
 Examples:
   eog fetch flash-sale-1f2e3d4c --out result
   eog fetch flash-sale-1f2e3d4c --out result --incident
-  eog report result/journal result/incident/flash-sale --html report.html";
+  eog report result/journal result/incident/flash-sale --html report.html"
+);
 
 #[derive(Debug, Args)]
 #[command(after_help = FETCH_HELP)]
@@ -290,10 +314,13 @@ pub(crate) struct Fetch {
     pub(crate) nats: NatsArgs,
 }
 
-const PRUNE_HELP: &str = "\
+const PRUNE_HELP: &str = concat!(
+    cluster_codes!(),
+    "\n\n\
 Examples:
   eog prune flash-sale-1f2e3d4c
-  eog prune --max-age 30 --max-size 20G";
+  eog prune --max-age 30 --max-size 20G"
+);
 
 #[derive(Debug, Args)]
 #[command(after_help = PRUNE_HELP)]

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Judging;
+use super::{Judging, PRINTING_CODES, WRITING_CODES};
 
 /// What to show of the prompts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Prompt {
     /// List the packs, the phases and the templates.
+    #[command(after_help = PRINTING_CODES)]
     List,
     /// Show the templates of a phase, or the form of its answer.
     ///
@@ -23,6 +24,7 @@ pub(crate) enum Prompt {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = PRINTING_CODES)]
 pub(crate) struct Show {
     /// The phase.
     #[arg(value_enum)]
@@ -38,6 +40,7 @@ pub(crate) struct Show {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = WRITING_CODES)]
 pub(crate) struct Export {
     /// The folder. Created if absent; existing files are not replaced.
     pub(crate) folder: PathBuf,
@@ -95,7 +98,15 @@ pub(crate) enum PhaseName {
     Finalize,
 }
 
+const DOCTOR_CODES: &str = "\
+Exit codes:
+  0    nothing is missing
+  1    output could not be written
+  2    wrong command line
+  4    something is missing or cannot be used";
+
 #[derive(Debug, Args)]
+#[command(after_help = DOCTOR_CODES)]
 pub(crate) struct Doctor {
     #[command(flatten)]
     pub(crate) judging: Judging,

@@ -5,8 +5,16 @@ use std::path::PathBuf;
 use clap::Args;
 use eog_simulate::snapshot::Harmless;
 
+const SIMULATE_CODES: &str = "\
+Exit codes:
+  0    written
+  1    output could not be written
+  2    wrong command line, or something is there already
+  4    a ground truth or the architecture cannot be used, or the folder cannot be written";
+
 /// An incident to simulate.
 #[derive(Debug, Args)]
+#[command(after_help = SIMULATE_CODES)]
 pub(crate) struct Simulate {
     /// Ground truth (YAML or JSON), a list of ground truths, or a folder of scenarios.
     pub(crate) truth: PathBuf,

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 use eog::Window;
 
-use super::parse_window;
+use super::{WRITING_CODES, parse_window, printing_codes, writing_codes};
 
 const CAPTURE_HELP: &str = "\
 Exit codes:
@@ -47,16 +47,14 @@ pub(crate) struct Capture {
     pub(crate) quiet: bool,
 }
 
-const INIT_HELP: &str = "\
-Exit codes:
-  0    written
-  1    it cannot be written
-  2    wrong command line, or something is there already
-
+const INIT_HELP: &str = concat!(
+    writing_codes!(),
+    "\n\n\
 Examples:
   eog init source && eog check source.toml
   eog init settings
-  eog init bundle incident-17";
+  eog init bundle incident-17"
+);
 
 #[derive(Debug, Args)]
 #[command(after_help = INIT_HELP)]
@@ -87,6 +85,8 @@ pub(crate) enum Initial {
 const CHECK_HELP: &str = "\
 Exit codes:
   0    all of it can be used
+  1    output could not be written
+  2    wrong command line
   4    something cannot be used; the message names file, place and reason
 
 Examples:
@@ -106,11 +106,14 @@ pub(crate) struct Check {
     pub(crate) offline: bool,
 }
 
-const COMPLETIONS_HELP: &str = "\
+const COMPLETIONS_HELP: &str = concat!(
+    printing_codes!(),
+    "\n\n\
 Examples:
   eog completions bash > /etc/bash_completion.d/eog
   eog completions zsh > ~/.zfunc/_eog
-  eog completions fish > ~/.config/fish/completions/eog.fish";
+  eog completions fish > ~/.config/fish/completions/eog.fish"
+);
 
 #[derive(Debug, Args)]
 #[command(after_help = COMPLETIONS_HELP)]
@@ -121,6 +124,7 @@ pub(crate) struct Completions {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = WRITING_CODES)]
 pub(crate) struct Man {
     /// Folder to write the pages to, one for each command. Created if missing; pages with these names are
     /// replaced.
