@@ -144,6 +144,7 @@ fn where_a_search_ends_for_the_second_time() {
             unexplained: Vec::new(),
             rivals: Vec::new(),
             others: Vec::new(),
+            unlinked: Vec::new(),
         })
     };
     packet.notice = look(NoticeReason::DeadEnd, 1);
@@ -176,6 +177,7 @@ fn news_that_agrees() {
         unexplained: Vec::new(),
         rivals: Vec::new(),
         others: Vec::new(),
+        unlinked: Vec::new(),
     });
     assert_eq!(decided(&packet), ASKED, "a second opinion on what is new since then is one");
 }
@@ -192,6 +194,7 @@ fn a_second_opinion_on_the_same_evidence() {
         unexplained: Vec::new(),
         rivals: Vec::new(),
         others: Vec::new(),
+        unlinked: Vec::new(),
     };
     packet.notice = Some(notice.clone());
     assert_eq!(decided(&packet), by("as before", Label::Origin));

@@ -149,6 +149,7 @@ fn the_ledgers_of_format_1_show_all_that_the_format_has() {
         "\"damping\":\"label_override\"",
         "\"damping\":\"absorbing\"",
         "\"damping\":\"last_word\"",
+        "\"chains_read\":true",
         "\"checks\":\"unknown_entities_only\"",
         "\"order\":\"priority\"",
         "\"order\":{\"permuted\":{\"seed\":7}}",

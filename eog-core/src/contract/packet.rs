@@ -181,9 +181,15 @@ pub struct Notice {
     /// configured (`Widening::others_told`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<NamedOrigin>,
+    /// Origins that explain no anomaly so far although effects can reach from them, over declared directions: at a dead
+    /// end the entity, at a second opinion an anomaly that it explains. Left out are those that surely began after all
+    /// onsets of what is unexplained, or of what the entity explains. By name, the first 16; told if so configured
+    /// (`Widening::unlinked_told`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlinked: Vec<NamedOrigin>,
 }
 
-/// An origin that would be named, and how it was found.
+/// An origin that was found elsewhere, and how.
 ///
 /// ```
 /// use eog_core::EntityId;
@@ -192,8 +198,8 @@ pub struct Notice {
 /// let rule = Some("own failure".to_owned());
 /// let other = NamedOrigin { entity: EntityId::new("certificate")?, rule, since: None };
 /// let reason = NoticeReason::SecondOpinion;
-/// let (unexplained, rivals, others) = (vec![], vec![], vec![other]);
-/// let notice = Notice { reason, count: 1, unexplained, rivals, others };
+/// let (unexplained, rivals, others, unlinked) = (vec![], vec![], vec![other], vec![]);
+/// let notice = Notice { reason, count: 1, unexplained, rivals, others, unlinked };
 /// assert!(notice.others.iter().any(|other| other.rule.as_deref() == Some("own failure")));
 /// # Ok::<(), eog_core::InvalidId>(())
 /// ```

@@ -27,11 +27,13 @@ pub enum Reason {
     /// Something new was observed about it.
     Observation,
     /// A named origin explains it, and its message is unread. *Named* is an origin of the frontier
-    /// that explains an anomaly. Or it is an origin of the frontier that explains none, and has a message unread.
+    /// that explains an anomaly. Or it is an origin of the frontier that explains none, and has a message unread. Or it leads
+    /// to an anomaly that nothing explains, and has not read what its own cause said last.
     Settle,
     /// It is a neighbour of a named origin, and was never visited.
     Check,
-    /// What leads to an unexplained anomaly ends with it, or right before it.
+    /// What leads to an unexplained anomaly ends with it, or right before it; or it has such an anomaly, and effects of an
+    /// origin that explains none can reach it.
     DeadEnd,
     /// Nobody nearer to an unexplained anomaly is left to visit.
     Widen,

@@ -160,7 +160,8 @@ pub enum Wake {
 /// use eog_core::controller::Widening;
 /// // What older ledgers do not name is off, so that they are replayed as they were written.
 /// let before: Widening = serde_json::from_str(r#"{"origins_read": true}"#)?;
-/// assert_eq!(before, Widening { others_told: false, ..Widening::default() });
+/// let newer = [before.others_told, before.unlinked_told, before.chains_read];
+/// assert!(before.origins_read && newer.iter().all(|newer| !newer));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,12 +181,29 @@ pub struct Widening {
     /// Ledgers from before there was this do without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub others_told: bool,
+    /// Whether the same two tell which origins explain no anomaly so far, although their effects can reach the entity or an
+    /// anomaly that it explains ([`Notice::unlinked`](crate::contract::Notice::unlinked)); whether the former also asks who
+    /// is alerting, unexplained and reached so, and the latter asks each origin at least once to which it would tell of one.
+    /// Off by default: where parts that have nothing to do with an alert fail all the time, as pods do, a policy that
+    /// heeds it names them. Ledgers from before there was this do without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unlinked_told: bool,
+    /// Whether [`Reason::Settle`](super::Reason::Settle) also has those read what their own cause said last who lead
+    /// to an anomaly that nothing explains. Ledgers from before there was this do without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chains_read: bool,
 }
 
 impl Default for Widening {
-    /// As far as the adjacency reaches, with origins that read and that hear of others.
+    /// As far as the adjacency reaches, with all that may be read, and others told.
     fn default() -> Self {
-        Self { radius: None, origins_read: true, others_told: true }
+        Self {
+            radius: None,
+            origins_read: true,
+            others_told: true,
+            unlinked_told: false,
+            chains_read: true,
+        }
     }
 }
 

@@ -9,11 +9,13 @@ use super::config::Widening;
 use super::dead_ends::Explanations;
 use super::entry_body::ActivationRecord;
 use super::rings::Rings;
+use super::unlinked;
 use crate::belief::ClaimEdge;
 use crate::contract::packet::{NamedOrigin, Notice, NoticeReason};
 use crate::diagnosis::OriginGroup;
 use crate::diagnosis::conclude::{conclude_from_the_steady, leading_to};
 use crate::ids::EntityId;
+use crate::incident::onset::Onset;
 use crate::state::{Node, State};
 
 /// A chain of explanations may end at an entity for lack of one good answer, so it is asked twice.
@@ -21,8 +23,8 @@ pub(super) const DEAD_END_LOOKS: u32 = 2;
 /// An origin is asked until it says so twice in a row, and three times if it has rivals: at most so
 /// often.
 pub(super) const OPINIONS: u32 = 3;
-/// A notice tells of at most so many other origins: beside more of them one is hardly the cause of all.
-const MAX_OTHERS: usize = 16;
+/// A notice tells of at most so many other origins of a kind: beside more of them one is hardly the cause of all.
+pub(super) const MAX_OTHERS: usize = 16;
 
 /// What the beliefs lead to, as far as it decides where to look again.
 #[derive(Clone, Debug)]
@@ -165,7 +167,8 @@ impl Controller {
     }
 
     /// Visited effects of named origins that have not read what these said last; and, if so configured, origins that
-    /// explain no anomaly and have not read what was said since: who feels what they do may have spoken after them.
+    /// explain no anomaly and have not read what was said since, since who feels what they do may have spoken after them;
+    /// and who leads to what nothing explains, and has not read what its own cause said last.
     fn unsettled(&self, outlook: &Outlook, widening: &Widening) -> BTreeSet<EntityId> {
         let others = outlook.unlinked.iter().filter(|_| widening.origins_read);
         let mut behind: BTreeSet<EntityId> =
@@ -176,6 +179,10 @@ impl Controller {
             message.is_some_and(|message| message.new) && self.can_read(effect)
         };
         let mut told: BTreeSet<ClaimEdge> = BTreeSet::new();
+        // What leads to an anomaly may end where one end of a claim knows less than the other.
+        let leading = outlook.leading.iter().filter(|_| widening.chains_read);
+        let leading = leading.filter(|claim| is_unread(&claim.cause, &claim.effect));
+        behind.extend(leading.map(|claim| claim.effect.clone()));
         for origin in outlook.named() {
             let effects = self.state.adjacent(origin).into_iter();
             let effects = effects.filter(|effect| is_unread(origin, effect));
@@ -201,14 +208,21 @@ impl Controller {
         neighbours.filter(|neighbour| !self.state.is_visited(neighbour)).collect()
     }
 
+    /// Where explanations of what nothing explains end; and who is alerting and unexplained although effects can reach it from an
+    /// origin, if that is told.
     fn dead_ends(&self, outlook: &Outlook, widening: &Widening) -> Looks {
         let unexplained = || outlook.unexplained.iter().map(|&at| &self.state.anomalies[at]);
         let looks = |entity: &EntityId| {
             let node = self.state.get(entity).filter(|node| node.visited);
             node.map(|node| node.dead_ends).filter(|looks| *looks < DEAD_END_LOOKS)
         };
-        let ends = outlook.dead_ends.iter();
-        let ends: Vec<_> = ends.filter_map(|entity| Some((entity, looks(entity)?))).collect();
+        let unlinked = self.unlinked(outlook, widening, &outlook.unexplained);
+        let reaching = |entity: &EntityId| unlinked::reaching(&self.state, &unlinked, [entity]);
+        let alerting: BTreeSet<&EntityId> = unexplained().map(|anomaly| &anomaly.entity).collect();
+        let mut ends: BTreeSet<&EntityId> = outlook.dead_ends.iter().collect();
+        ends.extend(alerting.into_iter().filter(|entity| !reaching(entity).is_empty()));
+        let ends: Vec<_> =
+            ends.into_iter().filter_map(|entity| Some((entity, looks(entity)?))).collect();
         if ends.is_empty() {
             return Looks::new();
         }
@@ -225,6 +239,7 @@ impl Controller {
                 unexplained: left.into_iter().collect(),
                 rivals: Vec::new(),
                 others: self.others(&named, &BTreeSet::from([entity])),
+                unlinked: reaching(entity),
             };
             (entity.clone(), Some(notice))
         };
@@ -249,9 +264,18 @@ impl Controller {
         let named: BTreeSet<&EntityId> = outlook.named().filter(|_| tells_others).collect();
         let mut looks = Looks::new();
         for group in &outlook.groups {
+            let may_be_asked = |origin: &EntityId| {
+                self.state.get(origin).is_some_and(|node| node.opinions < OPINIONS)
+            };
+            if !group.origins.iter().any(may_be_asked) {
+                continue;
+            }
+            let explained = group.covers.iter().map(|&at| &self.state.anomalies[at].entity);
+            let unlinked = self.unlinked(outlook, widening, &group.covers);
+            let unlinked = unlinked::reaching(&self.state, &unlinked, explained);
             let enough = if outlook.has_rivals(group) { 3 } else { 2 };
             let is_unsure = |node: &Node| {
-                let was_asked = !tells_others || node.opinions > 0;
+                let was_asked = !tells_others && unlinked.is_empty() || node.opinions > 0;
                 node.origin_in_row < enough || node.has_unread() || !was_asked
             };
             let wants = |node: &&Node| node.opinions < OPINIONS && is_unsure(node);
@@ -267,7 +291,8 @@ impl Controller {
                 });
                 let (rivals, others) = told.clone();
                 let (reason, unexplained) = (NoticeReason::SecondOpinion, Vec::new());
-                let notice = Notice { reason, count, unexplained, rivals, others };
+                let unlinked = unlinked.clone();
+                let notice = Notice { reason, count, unexplained, rivals, others, unlinked };
                 looks.push((origin.clone(), Some(notice)));
             }
         }
@@ -277,14 +302,34 @@ impl Controller {
 
     /// Who would be named beside some, by name, and how they were found.
     fn others(&self, named: &BTreeSet<&EntityId>, own: &BTreeSet<&EntityId>) -> Vec<NamedOrigin> {
-        let told = named.difference(own).take(MAX_OTHERS).map(|origin| {
+        named.difference(own).take(MAX_OTHERS).map(|origin| found(&self.state, origin)).collect()
+    }
+
+    /// Who explains no anomaly and did not surely begin after the last onset of some of them, if that is told.
+    fn unlinked<'o>(
+        &self,
+        outlook: &'o Outlook,
+        widening: &Widening,
+        anomalies: &[usize],
+    ) -> BTreeSet<&'o EntityId> {
+        let onsets = anomalies.iter().flat_map(|&at| self.state.anomalies[at].onsets());
+        let last = onsets.max().map(Onset::at);
+        let is_late = |origin: &EntityId| {
             let belief = self.state.get(origin).and_then(|node| node.belief.as_ref());
-            NamedOrigin {
-                entity: EntityId::clone(origin),
-                rule: belief.and_then(|belief| belief.rule.clone()),
-                since: belief.and_then(|belief| belief.since),
-            }
-        });
-        told.collect()
+            let since = belief.and_then(|belief| belief.since);
+            matches!((since, last), (Some(since), Some(last)) if !since.can_precede(&last))
+        };
+        let told = outlook.unlinked.iter().filter(|_| widening.unlinked_told);
+        told.filter(|origin| !is_late(origin)).collect()
+    }
+}
+
+/// An origin as notices tell of it.
+pub(super) fn found(state: &State, origin: &EntityId) -> NamedOrigin {
+    let belief = state.get(origin).and_then(|node| node.belief.as_ref());
+    NamedOrigin {
+        entity: origin.clone(),
+        rule: belief.and_then(|belief| belief.rule.clone()),
+        since: belief.and_then(|belief| belief.since),
     }
 }

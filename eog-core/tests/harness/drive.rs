@@ -212,6 +212,10 @@ fn holds(condition: &Condition, packet: &ContextPacket) -> bool {
             .notice
             .as_ref()
             .is_some_and(|notice| notice.others.iter().any(|other| other.entity == *name)),
+        Condition::Unlinked(name) => packet
+            .notice
+            .as_ref()
+            .is_some_and(|notice| notice.unlinked.iter().any(|other| other.entity == *name)),
         Condition::Is(sender, label) => heard(sender).is_some_and(|b| b.label == *label),
         Condition::Claims(sender, cause, effect) => heard(sender).is_some_and(|belief| {
             belief.claims.iter().any(|c| c.cause == *cause && c.effect == *effect)

@@ -329,6 +329,7 @@ impl Reader {
             ("quotes", name) => Condition::Quotes(self.known_id(name)?),
             ("rival", name) => Condition::Rival(entity(name)?),
             ("beside", name) => Condition::Beside(entity(name)?),
+            ("unlinked", name) => Condition::Unlinked(entity(name)?),
             ("asked", reason) => {
                 let reason = match reason {
                     "dead_end" => NoticeReason::DeadEnd,

@@ -74,6 +74,8 @@ pub(crate) enum Condition {
     Rival(EntityId),
     /// The notice tells of another origin.
     Beside(EntityId),
+    /// An origin that explains nothing so far, of whom the notice tells.
+    Unlinked(EntityId),
     Is(EntityId, Label),
     Claims(EntityId, EntityId, EntityId),
 }

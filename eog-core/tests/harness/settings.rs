@@ -45,6 +45,14 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
             let others_told = choice(value, "told", "kept")?;
             config.widening = Some(Widening { others_told, ..Widening::default() });
         }
+        "unlinked" => {
+            let unlinked_told = choice(value, "told", "kept")?;
+            config.widening = Some(Widening { unlinked_told, ..Widening::default() });
+        }
+        "chains" => {
+            let chains_read = choice(value, "read", "wait")?;
+            config.widening = Some(Widening { chains_read, ..Widening::default() });
+        }
         "late_messages" => config.late_messages = choice(value, "on", "off")?,
         "cooldown" => config.cooldown = number(setting, value)?,
         "flips" => config.flip_threshold = number(setting, value)?,

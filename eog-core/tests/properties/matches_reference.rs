@@ -108,6 +108,8 @@ proptest! {
         radius in prop::option::weighted(0.8, prop::option::weighted(0.5, 0..3u32)),
         origins_read in prop::bool::weighted(0.7),
         others_told in prop::bool::weighted(0.7),
+        unlinked_told in prop::bool::weighted(0.7),
+        chains_read in prop::bool::weighted(0.7),
         anomalies_in_packets in any::<bool>(),
         briefing in prop::option::weighted(0.8, briefings()),
     ) {
@@ -123,7 +125,13 @@ proptest! {
             broadcast,
             order,
             wake,
-            widening: radius.map(|radius| Widening { radius, origins_read, others_told }),
+            widening: radius.map(|radius| Widening {
+                radius,
+                origins_read,
+                others_told,
+                unlinked_told,
+                chains_read,
+            }),
             anomalies_in_packets,
             briefing,
             budget: Budget { hops, ..Budget::default() },

@@ -90,6 +90,12 @@ fn cause_since(claim: &Claim, facts: &Facts<'_>) -> Option<Onset> {
     if facts.is_called_by(&claim.cause) && !facts.calls(&claim.cause) {
         return load_since(claim, facts).flatten();
     }
+    // Who passes demand on does so from when it came, whatever befell it later.
+    if let Some(demand) = facts.demand().filter(|demand| claim.evidence.contains(demand.id()))
+        && speaks_of(demand, &claim.cause)
+    {
+        return demand.onset;
+    }
     let said = facts.message(&claim.cause);
     let said = said.filter(|belief| matches!(belief.label, Label::Symptom | Label::Origin));
     let cited = || claim.evidence.iter().filter_map(|id| facts.finding(id));

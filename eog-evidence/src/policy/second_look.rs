@@ -3,13 +3,14 @@
 use eog_core::contract::NoticeReason;
 use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::Onset;
-use eog_core::{Anomaly, Claim, EntityId, EvidenceKind, Finding, Label};
+use eog_core::{Anomaly, Belief, Claim, EntityId, EvidenceKind, Finding, Label};
 
 use super::bearable::fills_up;
 use super::books::own_part;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
-use super::rules::{far_upstream, is_by_itself};
+use super::rule::Nature;
+use super::rules::{far_upstream, nature_of};
 use super::times::{first_of, made, surely_before};
 use super::weigh::Weighed;
 use crate::signs::{MORE, is_surge, role, was_far_from_full};
@@ -29,10 +30,9 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
     }
     let before = Weighed::all(&Facts { notice: None, still_ends: false, ..facts.clone() });
     let mut tried: Vec<Vec<&EntityId>> = Vec::new();
+    let is_heard = |cause: &&EntityId| **cause == *facts.entity || facts.message(cause).is_some();
     if let Some(first) = before.first().filter(|first| leads(first, facts)) {
         let causes = first.explanation.causes(facts.entity);
-        let is_heard =
-            |cause: &&EntityId| **cause == *facts.entity || facts.message(cause).is_some();
         let is_origin = |cause: &&EntityId| facts.label_of(cause) == Some(Label::Origin);
         // It may rest on what was not known at the first look: then nobody was asked yet.
         if causes.iter().any(is_origin) || !causes.iter().any(is_heard) {
@@ -45,10 +45,12 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
         let mut open = all.iter().enumerate().filter(|(_, one)| leads(one, facts));
         let next = open.find(|(_, one)| !tried.contains(&one.explanation.causes(facts.entity)));
         let Some((place, one)) = next else { return 0 };
-        if look == looks {
+        let causes = one.explanation.causes(facts.entity);
+        // Who was never asked was not tried: what stood before it fell to what others said since.
+        if look == looks || !causes.iter().any(is_heard) {
             return place;
         }
-        tried.push(one.explanation.causes(facts.entity));
+        tried.push(causes);
     }
     0
 }
@@ -73,7 +75,7 @@ fn still_leads_far(all: &[Weighed], facts: &Facts<'_>) -> Option<usize> {
     let is_same = |one: &Weighed| {
         one.rule == far_upstream::RULE.name && one.explanation.causes(facts.entity) == claimed
     };
-    all.iter().position(|one| is_same(one) && leads_to_origins(one))
+    all.iter().position(|one| is_same(one) && leads_to_origins(one) && leads(one, facts))
 }
 
 /// Whether a second opinion is asked of what was found where the search ended, and for good reason: what an alert here
@@ -173,17 +175,68 @@ pub(super) fn tells_of_others(facts: &Facts<'_>) -> bool {
 
 /// Another origin, of whom a second look tells, that fails by itself, not surely after what is to be explained here: it needs
 /// no further cause, and one that is seen to fail is simpler than two of which one merely was changed. `since` is
-/// when the harm began, where that was measured; else it did when alerts fired.
+/// when the harm began, where that was measured; else it did when alerts fired. `changed` is when the change was made that is
+/// weighed, if one is.
 pub(super) fn fails_by_itself_elsewhere<'a>(
     since: Option<Onset>,
+    changed: Option<&Onset>,
     facts: &Facts<'a>,
 ) -> Option<&'a EntityId> {
     let others = facts.notice.map_or(&[][..], |notice| notice.others.as_slice());
     let is_late = |begun| begins_late(begun, since, facts);
-    let other = others
-        .iter()
-        .find(|other| is_by_itself(other.rule.as_deref()) && !other.since.is_some_and(is_late));
-    other.map(|other| &other.entity)
+    let mut others = others.iter().filter(|other| {
+        nature_of(other.rule.as_deref()).is_by_itself() && !other.since.is_some_and(is_late)
+    });
+    others.next().map(|other| &other.entity).or_else(|| fails_at_hand(since, changed, facts))
+}
+
+/// An origin that ran out, fell, takes up what others rest on or sends more than ever, not surely after what is to be explained here: one that
+/// explains no alert so far although it can, or a neighbour that says itself that it explains the entity. Whom the entity's own
+/// effects can reach may fail by what was `changed` here, unless it did so before.
+fn fails_at_hand<'a>(
+    since: Option<Onset>,
+    changed: Option<&Onset>,
+    facts: &Facts<'a>,
+) -> Option<&'a EntityId> {
+    let is_effect = |sender: &EntityId, began: Option<Onset>| {
+        let is_before = |made| began.is_some_and(|began| surely_before(&began, made));
+        changed.is_some_and(|made| facts.affects(sender) && !is_before(made))
+    };
+    let claims_me = |sender: &EntityId, belief: &Belief| {
+        belief.label == Label::Origin
+            && nature_of(belief.rule.as_deref()).fails_or_takes()
+            && facts.says(sender, sender, facts.entity)
+            && !belief.since.is_some_and(|began| begins_late(began, since, facts))
+            && !is_effect(sender, belief.since)
+    };
+    let mut messages = facts.packet.inbox.iter();
+    let claimant = messages.find(|message| claims_me(&message.sender, &message.belief));
+    let claimant = claimant.map(|message| &message.sender);
+    let mut others = unlinked(Nature::fails_or_takes, since, facts);
+    claimant
+        .or_else(|| others.find(|(other, began)| !is_effect(other, *began)).map(|(other, _)| other))
+}
+
+/// Origins of some natures that explain no alert so far although they can, not surely after what is to be explained here,
+/// each with when it began.
+pub(super) fn unlinked<'a>(
+    is_wanted: impl Fn(Nature) -> bool,
+    since: Option<Onset>,
+    facts: &Facts<'a>,
+) -> impl Iterator<Item = (&'a EntityId, Option<Onset>)> {
+    let unlinked = facts.notice.map_or(&[][..], |notice| notice.unlinked.as_slice());
+    unlinked.iter().filter_map(move |other| {
+        let is_late = other.since.is_some_and(|begun| begins_late(begun, since, facts));
+        (is_wanted(nature_of(other.rule.as_deref())) && !is_late)
+            .then_some((&other.entity, other.since))
+    })
+}
+
+/// Who is seen to fail, where the entity is an origin only since nobody else is known, or by what its callers feel.
+pub(super) fn found_instead<'a>(nature: Nature, facts: &Facts<'a>) -> Option<&'a EntityId> {
+    let is_inferred = matches!(nature, Nature::Inferred | Nature::Felt);
+    let is_known = facts.is_stated() || facts.is_injected();
+    if is_inferred && !is_known { fails_at_hand(facts.harm_since(), None, facts) } else { None }
 }
 
 /// Whether something surely began after what is to be explained here: after the harm, where `since` tells when that was

@@ -7,6 +7,7 @@ use super::accounts::{accounts_for_the_alert, complete};
 use super::books::{MAJORITY, has_lesser_part, is_minor};
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
+use super::rule::Nature;
 use super::rules::RULES;
 use super::second_look;
 use crate::text::shorten;
@@ -60,7 +61,7 @@ impl Weighed {
         for rule in &RULES {
             for mut explanation in (rule.propose)(facts) {
                 complete(&mut explanation, facts);
-                heed(&mut explanation, facts);
+                heed(&mut explanation, rule.nature, facts);
                 explanation.decision.rule = Some(rule.name.to_owned());
                 let merit = Merit {
                     standing: explanation.standing,
@@ -117,7 +118,7 @@ impl Weighed {
 
 /// What people say of the entity counts for what it says, and who has no part in the trouble is not its
 /// origin.
-fn heed(explanation: &mut Explanation, facts: &Facts<'_>) {
+fn heed(explanation: &mut Explanation, nature: Nature, facts: &Facts<'_>) {
     if explanation.decision.label != Label::Origin {
         return;
     }
@@ -127,6 +128,9 @@ fn heed(explanation: &mut Explanation, facts: &Facts<'_>) {
         explanation.lower(Standing::Refuted, TOO_LITTLE);
     } else if second_look::tells_of_others(facts) && has_lesser_part(facts) {
         explanation.lower(Standing::Refuted, LESSER_PART);
+    } else if let Some(other) = second_look::found_instead(nature, facts) {
+        let doubt = format!("{other} failed, or takes what others need, and can be the cause");
+        explanation.lower(Standing::Refuted, doubt);
     } else if facts.is_stated() && explanation.standing > Standing::Unexplained {
         explanation.standing = Standing::Stated;
     }

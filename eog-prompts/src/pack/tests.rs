@@ -183,6 +183,7 @@ fn real_data() -> Vec<(&'static str, Value)> {
         unexplained: vec![(name("web"), "another".to_owned())],
         rivals: vec![name("db")],
         others: Vec::new(),
+        unlinked: Vec::new(),
     });
     packet.context.coverage = Some(eog_core::contract::Coverage {
         own: vec![eog_core::EvidenceKind::Metric],

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use eog_core::Timestamp;
 use eog_core::belief::ClaimEdge;
 use eog_core::contract::Hint;
-use eog_core::incident::{Direction, Neighbour};
+use eog_core::incident::{Direction, Edge, Neighbour};
 use eog_core::{
     Belief, Case, Claim, ContextRequest, EntityId, EvidenceId, Finding, LocalContext, Message,
 };
@@ -153,6 +154,16 @@ impl History {
     pub(crate) fn last_succeeded(&self, entity: &EntityId) -> bool {
         let last = self.evaluated.iter().rfind(|e| e.is_visit(entity));
         last.is_some_and(|last| last.ended == Ended::Judged)
+    }
+
+    /// The last onset of an anomaly.
+    pub(crate) fn last_onset(&self, at: usize) -> Option<Timestamp> {
+        self.case.anomalies[at].onsets().max()
+    }
+
+    /// The declared edges.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = &Edge> {
+        self.case.topology.edges()
     }
 
     /// The entity of each anomaly.

@@ -6,9 +6,7 @@ use eog_core::{Belief, EntityId, EvidenceKind, Finding, Label, Timestamp};
 use jiff::SignedDuration;
 
 use super::Facts;
-use crate::policy::rules::{
-    accounted_for_by_nobody, does_not_answer, first_in_trouble, no_longer_available, own_failure,
-};
+use crate::policy::rules::nature_of;
 use crate::policy::times::{first_of, surely_before};
 use crate::signs::{is_more_load, role};
 
@@ -48,9 +46,15 @@ impl<'a> Facts<'a> {
         self.crowding(PeerRole::NextDownstream)
     }
 
-    /// Notes on callers whose requests wait in front of what calls to this entity fill up.
+    /// Notes on callers whose requests wait in front of what calls to this entity fill up. Who runs out by itself sees every
+    /// call take longer, and is not among them.
     pub(in crate::policy) fn holds_up(&self) -> impl Iterator<Item = &'a Finding> {
-        self.crowding(PeerRole::Caller)
+        let runs_out = |caller: &EntityId| {
+            let said = self.message(caller).filter(|said| said.label == Label::Origin);
+            said.is_some_and(|said| nature_of(said.rule.as_deref()).fails_or_takes())
+        };
+        let held_up = self.crowding(PeerRole::Caller);
+        held_up.filter(move |note| !note.peer.as_ref().is_some_and(|peer| runs_out(&peer.entity)))
     }
 
     pub(super) fn crowding(&self, at: PeerRole) -> impl Iterator<Item = &'a Finding> {
@@ -112,13 +116,6 @@ impl<'a> Facts<'a> {
         else {
             return Vec::new();
         };
-        let by_itself = [
-            own_failure::RULE.name,
-            no_longer_available::RULE.name,
-            first_in_trouble::RULE.name,
-            does_not_answer::RULE.name,
-            accounted_for_by_nobody::RULE.name,
-        ];
         let failed_before = |belief: &Belief| {
             matches!((belief.since, surge), (Some(failed), Some(surge))
                 if surely_before(&failed, &surge))
@@ -126,7 +123,10 @@ impl<'a> Facts<'a> {
         let exhausted = |sender: &EntityId, belief: &Belief| {
             let failed_unchanged = belief.label == Label::Origin
                 && belief.cited().iter().all(|id| id.kind() != EvidenceKind::Change)
-                && belief.rule.as_deref().is_none_or(|rule| by_itself.contains(&rule))
+                && belief
+                    .rule
+                    .as_deref()
+                    .is_none_or(|rule| nature_of(Some(rule)).may_be_overloaded())
                 && self.calls(sender)
                 && !failed_before(belief)
                 && !self.says(sender, sender, self.entity);

@@ -1,6 +1,6 @@
 //! Whom the entity calls and rests on, who calls it, and what they say and account for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::evidence::{PeerRole, Signal, Trend};
 use eog_core::incident::{CLAIM_RELATION, Direction};
@@ -13,6 +13,9 @@ use crate::signs::{is_word, role};
 
 /// The relation of a fault experiment to what it makes fail.
 const INJECTS: &str = "injects";
+
+/// The relations of a whole to its parts, and of what serves a service to that.
+const PARTS: [(&str, bool); 2] = [("runs_as", true), ("backs", false)];
 
 /// The relation of a node to what runs on it, and the other way round.
 const HOSTS: [(&str, bool); 2] = [("hosts", false), ("runs_on", true)];
@@ -210,6 +213,38 @@ impl<'a> Facts<'a> {
             .retain(|other| self.label_of(other) == Some(Label::Origin) || !is_mere_caller(other));
         degraded.sort_by_key(|other| self.standing(other));
         degraded
+    }
+
+    /// The other cause that most parts of the entity name, such as its instances or pods.
+    pub(in crate::policy) fn named_by_most_parts(&self) -> Option<&'a EntityId> {
+        let parts: BTreeSet<&EntityId> = self.parts_of_it().collect();
+        let mut named: BTreeMap<&EntityId, BTreeSet<&EntityId>> = BTreeMap::new();
+        for part in &parts {
+            let claims = self.message(part).map_or(&[][..], |belief| belief.claims.as_slice());
+            for claim in claims.iter().filter(|claim| claim.effect == **part) {
+                named.entry(&claim.cause).or_default().insert(*part);
+            }
+        }
+        named.remove(self.entity);
+        let most = |by: &BTreeSet<&EntityId>| 2 * by.len() > parts.len();
+        named.into_iter().find(|(_, by)| most(by)).map(|(cause, _)| cause)
+    }
+
+    /// What the entity acts through, such as instances or pods.
+    fn parts_of_it(&self) -> impl Iterator<Item = &'a EntityId> {
+        let edges = self.packet.neighbours.iter();
+        let parts = edges.filter(|edge| PARTS.contains(&(edge.relation.as_str(), edge.outgoing)));
+        parts.map(|edge| &edge.entity)
+    }
+
+    /// Whether effects of the entity can reach a neighbour, as declared, or that is a part of it.
+    pub(in crate::policy) fn affects(&self, other: &EntityId) -> bool {
+        let onward = |to: Direction| matches!(to, Direction::Downstream | Direction::Both);
+        let mut edges = self.packet.neighbours.iter();
+        let is_affected = edges.any(|edge| {
+            edge.entity == *other && edge.relation != CLAIM_RELATION && onward(edge.direction)
+        });
+        is_affected || self.parts_of_it().any(|part| part == other)
     }
 
     /// Whether it is known how much of what the entity shows, of a kind, a neighbour accounts for.

@@ -6,12 +6,13 @@ use eog_core::{Decision, Label};
 use crate::policy::answer::{decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "a person's word",
     when: "a person says that it is the cause; or that it is not, and nothing here contradicts that",
     decides: "`origin` without a change; `healthy`",
+    nature: Nature::Stated,
     propose: |facts| Explanation::stated(propose(facts)),
 };
 

@@ -5,19 +5,25 @@ use eog_core::{Decision, Label};
 
 use crate::policy::answer::{decide, propose as propose_neighbours, quote, rate};
 use crate::policy::books::{MINOR, harms_of, own_part, score};
-use crate::policy::explanation::Explanation;
+use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::Facts;
 use crate::policy::facts::share_of;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "accounted for by nobody",
-    when: "a remainder of at least a tenth",
+    when: "a remainder of at least a tenth; doubtful while most parts of the entity, such as its pods, name one other cause",
     decides: "`origin` without a change; proposes at most two neighbours with a share",
+    nature: Nature::Inferred,
     propose: |facts| {
         let rest = facts.remainders.first().map(|rest| share_of(rest));
         let share = rest.map(|rest| own_part(facts).map_or(rest, |part| part.min(rest)));
-        Explanation::sharing(propose(facts), share)
+        let mut explanations = Explanation::sharing(propose(facts), share);
+        if let Some(cause) = facts.named_by_most_parts() {
+            let doubt = format!("most of its parts name {cause}, and it acts only through them");
+            explanations.iter_mut().for_each(|one| one.lower(Standing::Doubtful, doubt.clone()));
+        }
+        explanations
     },
 };
 

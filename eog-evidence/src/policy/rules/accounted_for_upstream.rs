@@ -8,12 +8,13 @@ use crate::policy::books::{explained, harms_of, score};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::load::claim_exhausted_callees;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "accounted for upstream",
     when: "shares of at least half together, of at most two neighbours; or, where nothing adds up, neighbours that deviated no later",
     decides: "`symptom`; those neighbours → itself, at most two; three where nothing adds up",
+    nature: Nature::Other,
     propose: |facts| {
         let share = explained(facts).map(|(_, explaining)| {
             explaining.iter().map(|(_, share, _)| share).sum::<f64>().min(1.0)

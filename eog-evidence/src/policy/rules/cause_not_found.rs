@@ -6,12 +6,13 @@ use eog_core::{Decision, EntityId, Label};
 use crate::policy::answer::{decide, propose as propose_neighbours, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "cause not found",
     when: "harm, or falling traffic",
     decides: "`symptom`; proposes two upstream neighbours, or callers",
+    nature: Nature::Other,
     propose: |facts| Explanation::unexplained(propose(facts)),
 };
 

@@ -5,13 +5,14 @@ use eog_core::{Belief, Claim, Decision, EntityId, EvidenceId, EvidenceKind, Labe
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::policy::times::{Delay, surely_before};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "changed next door",
     when: "harm of measured onset, and an upstream neighbour tells of a change of its own that explains nothing it knows, made before the harm and not long before",
     decides: "`symptom`; that neighbour → itself, the nearest before the harm",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -9,13 +9,14 @@ use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::{Facts, begun_by, lasts_beyond};
 use crate::policy::link::link;
 use crate::policy::load::claim_exhausted_callees;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::policy::times::{Delay, made};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "changed upstream",
     when: "harm, and a route",
     decides: "`symptom`; next hop → itself",
+    nature: Nature::Other,
     propose,
 };
 

@@ -6,12 +6,13 @@ use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::felt::claim_those_who_feel_it;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "crowded",
     when: "a resource that others share is busy (0.6), and one of those that rest on it takes most of what is used more",
     decides: "`symptom`; that one → itself; itself → others that rest on it and do worse without naming it, at most three",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -6,12 +6,13 @@ use eog_core::{Decision, Label};
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "crowds out",
     when: "it takes most of what is used more of a resource that it shares with others, that is busy (0.6), and no more requests explain it",
     decides: "`origin` without a change; itself → what it takes up",
+    nature: Nature::Takes,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

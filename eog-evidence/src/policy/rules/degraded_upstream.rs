@@ -6,7 +6,7 @@ use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::load::claim_exhausted_callees;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 /// At most this many degraded neighbours are claimed.
 const MAX_CLAIMED: usize = 2;
@@ -15,6 +15,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
     name: "degraded upstream",
     when: "harm, and an upstream neighbour whose share is not known, and whose answers are not measured to be as fast and as good as ever, says `symptom` or `origin` without accusing this entity",
     decides: "`symptom`; that neighbour → itself, at most two, origins first",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -8,12 +8,13 @@ use crate::policy::answer::{decide, propose as propose_neighbours, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::load::claim_exhausted_callees;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "demand enters here",
     when: "a surge, no caller known to send it, and not all of them heard; no route that precedes it, no degraded upstream neighbour; the entity is harmed or accused",
     decides: "`defer`, at a dead end `origin`; itself → each exhausted callee; proposes callers",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

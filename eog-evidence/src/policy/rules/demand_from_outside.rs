@@ -6,13 +6,14 @@ use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::load::claim_exhausted_callees;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::policy::times::surely_before;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "demand from outside",
     when: "somebody whom nothing on record causes to do so sends at least half more requests than usual, they reach the entity, and it does worse, not surely before that",
     decides: "`symptom`; who passes them on → itself",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

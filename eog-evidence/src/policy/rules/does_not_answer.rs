@@ -6,7 +6,7 @@ use eog_core::{Decision, EvidenceKind, Finding, Label};
 use crate::policy::answer::{decide, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::policy::second_look::fails_by_itself_elsewhere;
 use crate::signs::role;
 
@@ -14,6 +14,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
     name: "does not answer",
     when: "accused by a caller, no evidence but what callers see of it, and nobody is upstream of it, or the search ends here; not beside an origin that fails by itself",
     decides: "`origin` without a change if there is anything to cite, else `defer`",
+    nature: Nature::Inferred,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 
@@ -28,7 +29,7 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let is_last = facts.upstream().is_empty() || facts.at_dead_end();
     let accusers = || facts.accusations.iter().filter(|(sender, _)| facts.is_called_by(sender));
     let (sender, claim) = accusers().next()?;
-    let is_found = fails_by_itself_elsewhere(facts.harm_since(), facts).is_some();
+    let is_found = fails_by_itself_elsewhere(facts.harm_since(), None, facts).is_some();
     if !is_silent || !is_last || !facts.routes.is_empty() || is_found {
         return None;
     }

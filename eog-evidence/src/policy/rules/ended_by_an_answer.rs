@@ -6,13 +6,14 @@ use eog_core::{Decision, EntityId, Finding, Label};
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::signs::role;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "ended by an answer",
     when: "requests end once a callee has answered, and did not before, here and at another of its callers, or for several operations; no call that is made fails or is slow, and no time is its own",
     decides: "`symptom`; that callee → itself",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

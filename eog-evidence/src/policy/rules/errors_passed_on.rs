@@ -5,12 +5,13 @@ use eog_core::{Decision, Label};
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "errors passed on",
     when: "of requests with error lines here and elsewhere, more than usual have an earlier one at an upstream neighbour",
     decides: "`symptom`; that neighbour → itself",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -7,13 +7,14 @@ use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::load::claim_exhausted_callees;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::signs::role;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "failing callee",
     when: "errors or latency of calls to another entity",
     decides: "`symptom`; callee → itself, at most two",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

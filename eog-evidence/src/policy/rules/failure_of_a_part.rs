@@ -5,12 +5,13 @@ use eog_core::{Decision, Finding, Label};
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "failure of a part",
     when: "as *own failure* or *no longer available*, but what failed first, and alone, is one part of the entity, such as a pod of a workload",
     decides: "`symptom`; the part → itself",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -8,13 +8,14 @@ use crate::policy::books::own_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::felt::claim_those_who_feel_it;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::signs::{is_nearly_full, is_slight, role};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "first in trouble",
     when: "somebody asks about it, or rests on it and does worse while it rests on nobody; own harm of measured onset that more than an alert and more than a full resource tells of, and all upstream neighbours have said what they know; or such harm where the search ends",
     decides: "`origin` without a change; of what nobody calls, such as a host, itself → neighbours that rest on it and do worse without naming it, at most three",
+    nature: Nature::Inferred,
     propose: |facts| Explanation::sharing(propose(facts), own_part(facts)),
 };
 

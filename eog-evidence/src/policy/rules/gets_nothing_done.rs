@@ -7,7 +7,7 @@ use crate::policy::answer::{decide, quote, rate};
 use crate::policy::books::own_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::signs::{MORE, in_requests, is_nearly_full, is_worse, role};
 
 /// Less than this share of the usual traffic is less than half.
@@ -20,6 +20,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
     name: "gets nothing done",
     when: "it gets less than half of the usual done, since less comes or most of it fails, while nearly all of a resource of it is used, and no callee became slower in the same measure (half slower where requests fail), fails or does worse",
     decides: "`origin` without a change",
+    nature: Nature::Stuck,
     propose: |facts| Explanation::sharing(propose(facts), own_part(facts)),
 };
 

@@ -6,15 +6,16 @@ use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::books::own_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 /// Half is the majority: what others account for is not its own.
 const MAJORITY: f64 = 0.5;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "holds up callers",
-    when: "calls to it hold each request of a caller so much longer that they fill up what holds these requests, and no callee of it accounts for that",
+    when: "calls to it hold each request of a caller so much longer that they fill up what holds these requests, and no callee of it accounts for that; not of callers that ran out, fell, take up what others rest on, or send more than ever",
     decides: "`origin` without a change; itself → these callers",
+    nature: Nature::Felt,
     propose: |facts| Explanation::sharing(propose(facts), own_part(facts)),
 };
 

@@ -6,13 +6,14 @@ use eog_core::{Decision, Finding, Label};
 use crate::policy::answer::{decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::signs::role;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "its answers end requests",
     when: "requests of at least two others, or for several operations of one, or of one while an alert speaks of it, end once it has answered, and did not before; no call that it makes fails or is slow",
     decides: "`origin` without a change",
+    nature: Nature::Traced,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

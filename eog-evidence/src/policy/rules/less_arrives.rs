@@ -6,7 +6,7 @@ use eog_core::{Decision, Label};
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::signs::role;
 
 /// At most this many neighbours are claimed.
@@ -16,6 +16,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
     name: "less arrives",
     when: "falling traffic, no harm but what callers see of it, and something that it rests on, or a caller, does worse",
     decides: "`symptom`; that → itself, at most two",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -36,21 +36,12 @@ mod stops_short;
 pub(super) mod traffic_amplification;
 mod turned_away;
 
-use super::rule::Rule;
+use super::rule::{Nature, Rule};
 
-/// Rules that find what an entity does by itself, whatever happens elsewhere: it ran out or fell, takes up what others
-/// rest on, has work that hangs, or sends more than ever.
-const BY_ITSELF: [&str; 5] = [
-    crowds_out::RULE.name,
-    gets_nothing_done::RULE.name,
-    no_longer_available::RULE.name,
-    own_failure::RULE.name,
-    source_of_demand::RULE.name,
-];
-
-/// Whether a belief or a named origin is of a rule that finds what an entity does by itself.
-pub(super) fn is_by_itself(rule: Option<&str>) -> bool {
-    rule.is_some_and(|rule| BY_ITSELF.contains(&rule))
+/// What an origin rests on that a rule of this name found.
+pub(super) fn nature_of(rule: Option<&str>) -> Nature {
+    let found = RULES.iter().find(|one| Some(one.name) == rule);
+    found.map_or(Nature::Other, |rule| rule.nature)
 }
 
 /// All rules, the more specific first. The order decides only between explanations that are equal

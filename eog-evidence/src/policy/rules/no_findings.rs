@@ -6,12 +6,13 @@ use eog_core::{Decision, EvidenceKind, Label};
 use crate::policy::answer::{decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "no findings",
     when: "no findings at all",
     decides: "`defer`",
+    nature: Nature::Other,
     propose: |facts| Explanation::unexplained(propose(facts)),
 };
 

@@ -6,12 +6,13 @@ use crate::policy::answer::{decide, quote, rate};
 use crate::policy::books::has_no_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "no part in it",
     when: "no alert here, and less than a tenth of what any alert that it reaches shows can have come from here or passed through here",
     decides: "`healthy`",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

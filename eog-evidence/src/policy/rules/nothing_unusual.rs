@@ -6,7 +6,7 @@ use eog_core::{Decision, EvidenceKind, Finding, Label};
 use crate::policy::answer::{decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::signs::role;
 
 /// Below what is put off, which may have to do with it.
@@ -16,6 +16,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
     name: "nothing unusual",
     when: "findings, all as usual; or an own change that explains nothing known where the work is not measured to be as usual, a surge that nobody asks about, or findings of signal `other` that rose or fell",
     decides: "`healthy`; `defer` in the other cases",
+    nature: Nature::Other,
     propose: |facts| Explanation::unexplained(propose(facts)),
 };
 

@@ -6,12 +6,13 @@ use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::link::link;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "on the path",
     when: "accused, no harm, and a route that precedes any surge",
     decides: "`defer`; next hop → itself",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

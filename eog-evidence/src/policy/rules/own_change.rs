@@ -11,8 +11,8 @@ use crate::policy::delay::{LONG_BEFORE, shows_a_delay};
 use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::{Facts, begins_after};
 use crate::policy::load::claim_exhausted_callees;
-use crate::policy::rule::Rule;
-use crate::policy::rules::{first_in_trouble, is_by_itself};
+use crate::policy::rule::{Nature, Rule};
+use crate::policy::rules::{first_in_trouble, nature_of};
 use crate::policy::second_look::{begins_late, fails_by_itself_elsewhere};
 use crate::policy::times::{Delay, first_of, made, surely_before};
 use crate::signs::is_executed_experiment;
@@ -30,6 +30,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
     name: "own change",
     when: "an own change that is no restart, with what it can explain: an impact; without a route an accusation; or harm that begins after it and that no route fits better",
     decides: "`origin`; itself → next hop of the first impact, else → the accuser",
+    nature: Nature::Other,
     propose,
 };
 
@@ -117,7 +118,7 @@ impl<'a> Backed<'a> {
             let next = impact.peer.as_ref().and_then(|peer| facts.message(&peer.entity));
             // What it does by itself is not owed to somebody else's change.
             let by_itself = next.is_some_and(|belief| {
-                belief.label == Label::Origin && is_by_itself(belief.rule.as_deref())
+                belief.label == Label::Origin && nature_of(belief.rule.as_deref()).is_by_itself()
             });
             if by_itself {
                 return true;
@@ -165,7 +166,7 @@ impl<'a> Backed<'a> {
             (Standing::Refuted, "what is measured of its work is all as usual".to_owned())
         } else if self.witness.is_none()
             && !facts.is_stated()
-            && let Some(other) = fails_by_itself_elsewhere(since, facts)
+            && let Some(other) = fails_by_itself_elsewhere(since, Some(&self.made), facts)
         {
             let doubt = format!("{other} fails by itself, whatever was changed here");
             (Standing::Refuted, doubt)

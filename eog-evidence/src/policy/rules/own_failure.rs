@@ -8,12 +8,13 @@ use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::felt::claim_those_who_feel_it;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "own failure",
     when: "it ran out, was killed or was made to fail; more than an alert tells of that, and no earlier surge, no earlier change upstream and no part of it that failed first, and alone (both unless the search ends here), explains it",
     decides: "`origin` without a change; itself → a caller that wrongly claims to have overloaded it, and → neighbours that rest on it and do worse without naming it, at most three each",
+    nature: Nature::Fails,
     propose: |facts| {
         // What its only failed part explains comes first, unless that was tried.
         let is_open = facts.at_dead_end() || first_of_a_part(facts).is_none();

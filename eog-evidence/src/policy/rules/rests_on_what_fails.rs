@@ -5,12 +5,13 @@ use eog_core::{Decision, Finding, Label};
 use crate::policy::answer::{claim, decide, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "rests on what fails",
     when: "accused by a caller, no harm, and an upstream neighbour that it does not call, such as its pod, does worse",
     decides: "`symptom`; that neighbour → itself",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

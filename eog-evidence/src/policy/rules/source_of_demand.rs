@@ -5,12 +5,13 @@ use eog_core::{Decision, Finding, Label};
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "source of demand",
     when: "named as a cause, sends more traffic than usual, and nobody is upstream of it",
     decides: "`origin` without a change; itself → those that name it",
+    nature: Nature::Takes,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

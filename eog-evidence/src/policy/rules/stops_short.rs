@@ -6,13 +6,14 @@ use eog_core::{Decision, Finding, Label};
 use crate::policy::answer::{decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::signs::role;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "stops short",
     when: "others are called at least a third less often for each request than usual, and no call that is made fails or is slow",
     decides: "`origin` without a change",
+    nature: Nature::Traced,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -7,12 +7,13 @@ use crate::policy::answer::{decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::load::{claim_exhausted_callees, senders};
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "traffic amplification",
     when: "the entity suffers from load, or is accused of overloading, or exhausted a callee; and somebody is known to send more",
     decides: "`symptom`; each sender → itself, itself → each exhausted callee",
+    nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

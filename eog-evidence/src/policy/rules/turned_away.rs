@@ -8,7 +8,7 @@ use eog_core::{Claim, Decision, EntityId, Label};
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
-use crate::policy::rule::Rule;
+use crate::policy::rule::{Nature, Rule};
 use crate::signs::role;
 
 /// Less than half arrives: most of what is sent does not.
@@ -24,6 +24,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
     name: "turned away",
     when: "less than half of the usual traffic arrives, at least two callers say that calls to it fail, it measures no failure, and nothing that it rests on does worse",
     decides: "`origin` without a change; itself → these callers",
+    nature: Nature::Felt,
     propose: |facts| Explanation::possible(propose(facts)),
 };
 

@@ -7,29 +7,6 @@ use eog_core::incident::Onset;
 
 use super::*;
 
-/// A finding whose beginning is measured to within some seconds.
-fn dated(mut content: FindingContent, second: i64, width: i64) -> FindingContent {
-    content.onset = Some(Onset::between(second_of(second), second_of(second + width)));
-    content.time = EvidenceTime::At(second_of(second));
-    content.excerpt = format!("{} from {second}", content.excerpt);
-    content
-}
-
-fn second_of(second: i64) -> Timestamp {
-    Timestamp::from_second(second).unwrap()
-}
-
-/// A deploy at a second.
-fn deploy(second: i64) -> FindingContent {
-    let mut content = dated(change(Configuration, 0), second, 0);
-    content.change = Some(at_second(second));
-    content
-}
-
-fn at_second(second: i64) -> ChangeDetail {
-    ChangeDetail { path: format!("image{second}"), old: None, new: None }
-}
-
 /// The deploy at a second reaches an alert on the caller at another.
 fn reaches(deployed: i64, alert: i64) -> FindingContent {
     let mut content = impact(0, 0, "caller");
@@ -44,31 +21,10 @@ fn since(mut message: Message, from: i64, to: i64) -> Message {
     message
 }
 
-/// An alert on `me`.
-fn anomaly(name: &str, signal: Signal, minute: i64) -> Anomaly {
-    Anomaly::new(name, id("me"), signal, at(minute))
-}
-
+/// What a person says of `me`.
 fn word(trend: Trend) -> FindingContent {
     let note = finding(EvidenceKind::Note, Signal::Other, trend, 0);
     FindingContent { source: "person".into(), ..note }
-}
-
-fn judged(
-    findings: Vec<FindingContent>,
-    inbox: Vec<Message>,
-    change: impl FnOnce(&mut ContextPacket),
-) -> Decision {
-    let (mut packet, _) = decide(findings, inbox);
-    change(&mut packet);
-    let decision = EvidencePolicy::default().judge(&packet);
-    assert!(decision.alternatives.len() <= 5);
-    assert_eq!(EvidencePolicy::default().judge(&packet), decision, "equal packets");
-    decision
-}
-
-fn rule(decision: &Decision) -> String {
-    format!("{}, {}", decision.label, decision.rule.as_deref().unwrap_or("-"))
 }
 
 /// Beginnings of the harm, in seconds.
@@ -285,9 +241,8 @@ fn a_dead_end_brings_the_next_explanation_forward() {
     let findings = || vec![calling("callee", 9), errors(9), route(5, "other")];
     let notice = |count| {
         move |packet: &mut ContextPacket| {
-            let (unexplained, rivals) = (vec![], vec![]);
             let reason = NoticeReason::DeadEnd;
-            packet.notice = Some(Notice { reason, count, unexplained, rivals, others: vec![] });
+            packet.notice = Some(second_look(reason, count));
         }
     };
     let first = judged(findings(), vec![], |_| {});
@@ -319,8 +274,7 @@ fn a_dead_end_brings_the_next_explanation_forward() {
 fn where_the_search_ends_what_names_nobody_is_passed_over() {
     let notice = |reason| {
         move |packet: &mut ContextPacket| {
-            let (unexplained, rivals) = (vec![], vec![]);
-            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others: vec![] });
+            packet.notice = Some(second_look(reason, 1));
         }
     };
     // More is asked than its failures account for, and nobody is known to send it.
@@ -356,15 +310,8 @@ fn an_origin_far_upstream_is_kept_beside_callees_that_explain_less() {
             let belief = Belief { rule: Some(former.to_owned()), ..belief };
             packet.former = Some(FormerBelief { belief, heard: vec![] });
             // Another alert here is not explained by it.
-            let (unexplained, rivals) = (vec![], vec![]);
             let reason = NoticeReason::DeadEnd;
-            packet.notice = (count > 0).then_some(Notice {
-                reason,
-                count,
-                unexplained,
-                rivals,
-                others: vec![],
-            });
+            packet.notice = (count > 0).then_some(second_look(reason, count));
         });
         in_short(&decision)
     };
@@ -386,9 +333,8 @@ fn a_second_opinion_keeps_what_was_found_where_the_search_ended() {
     };
     let again = |findings: Vec<FindingContent>, former: Label, kind: Signal| {
         let decision = judged(findings, vec![], |packet| {
-            let (unexplained, rivals) = (vec![], vec![]);
             let reason = NoticeReason::SecondOpinion;
-            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others: vec![] });
+            packet.notice = Some(second_look(reason, 1));
             let belief = says("me", former, &[], &[Log]).belief;
             packet.former = Some(FormerBelief { belief, heard: vec![] });
             packet.anomalies = vec![anomaly("Alert", kind, 62)];
@@ -424,10 +370,8 @@ fn a_second_opinion_keeps_a_resource_that_ran_full_where_the_search_ended() {
             findings,
             vec![says("caller", Symptom, &["me > caller"], &[Metric])],
             |packet| {
-                let (unexplained, rivals) = (vec![], vec![]);
                 let reason = NoticeReason::SecondOpinion;
-                packet.notice =
-                    Some(Notice { reason, count: 1, unexplained, rivals, others: vec![] });
+                packet.notice = Some(second_look(reason, 1));
                 let belief = says("me", Origin, &[], &[Metric]).belief;
                 packet.former = Some(FormerBelief { belief, heard: vec![] });
             },
@@ -486,9 +430,9 @@ fn events_are_recorded_up_to_five_minutes_after_what_they_tell_of() {
 #[test]
 fn at_a_second_opinion_a_rival_with_a_change_comes_first() {
     let notice = |packet: &mut ContextPacket| {
-        let (unexplained, rivals) = (vec![], vec![id("callee")]);
+        let rivals = vec![id("callee")];
         let reason = NoticeReason::SecondOpinion;
-        packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others: vec![] });
+        packet.notice = Some(Notice { rivals, ..second_look(reason, 1) });
     };
     let findings = || vec![exhaustion(9), errors(9)];
     let rival = |cites| vec![says("callee", Origin, &[], &[cites])];
@@ -502,9 +446,8 @@ fn beside(rule: &'static str, second: i64) -> impl Fn(&mut ContextPacket) {
     move |packet: &mut ContextPacket| {
         let (rule, since) = (Some(rule.to_owned()), Some(Onset::at(second_of(second))));
         let others = vec![NamedOrigin { entity: id("elsewhere"), rule, since }];
-        let (unexplained, rivals) = (vec![], vec![]);
         let reason = NoticeReason::SecondOpinion;
-        packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others });
+        packet.notice = Some(Notice { others, ..second_look(reason, 1) });
     }
 }
 
@@ -595,8 +538,9 @@ fn an_own_change_gives_way_to_its_host_that_is_in_trouble_first() {
 fn at_a_second_opinion_an_own_change_yields_to_what_came_first() {
     let notice = |rivals: Vec<EntityId>| {
         move |packet: &mut ContextPacket| {
-            let (unexplained, reason) = (vec![], NoticeReason::SecondOpinion);
-            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals, others: vec![] });
+            let reason = NoticeReason::SecondOpinion;
+            let rivals = rivals.clone();
+            packet.notice = Some(Notice { rivals, ..second_look(reason, 1) });
         }
     };
     let findings = || vec![deploy(3_600), dated(errors(0), 3_700, 30)];

@@ -191,7 +191,7 @@ struct UnexplainedLine {
 impl NoticeLines {
     fn of(notice: &Notice) -> Self {
         // How the others were found is a matter of rules, which a model does not know by their names.
-        let Notice { reason, count, unexplained, rivals, others: _ } = notice;
+        let Notice { reason, count, unexplained, rivals, others: _, unlinked: _ } = notice;
         let unexplained_line = |(entity, name): &(EntityId, String)| UnexplainedLine {
             entity: entity.to_string(),
             name: name.clone(),

@@ -6,7 +6,7 @@ use eog_core::belief::ClaimEdge;
 use eog_core::contract::{NamedOrigin, Notice, NoticeReason};
 use eog_core::controller::{Reason, Wake};
 use eog_core::incident::Direction;
-use eog_core::{Belief, EntityId, Label};
+use eog_core::{Belief, EntityId, Label, Timestamp};
 
 use super::Model;
 use crate::frontier::by_definition;
@@ -108,6 +108,14 @@ impl Model<'_> {
                 }
             }
         }
+        let back = |from: &EntityId| closure(from, &claims, true);
+        let leading: BTreeSet<EntityId> = unexplained.iter().flat_map(back).collect();
+        for ClaimEdge { cause, effect } in claims.iter().filter(|_| widening.chains_read) {
+            let unread = self.history.unread(effect).contains(cause);
+            if leading.contains(effect) && unread && self.history.last_succeeded(effect) {
+                looks.insert(effect.clone(), None);
+            }
+        }
         if let Some(found) = self.all_of(Reason::Settle, looks) {
             return found;
         }
@@ -125,14 +133,25 @@ impl Model<'_> {
         }
         // 3. DeadEnd.
         let forth = |from: &EntityId| closure(from, &claims, false);
-        let back = |from: &EntityId| closure(from, &claims, true);
-        let leading: BTreeSet<EntityId> = unexplained.iter().flat_map(back).collect();
         let ends: BTreeSet<EntityId> =
             leading.iter().filter(|end| back(end).is_subset(&forth(end))).cloned().collect();
         let mut asked = ends.clone();
         for ClaimEdge { cause, effect } in &claims {
             if ends.contains(cause) && leading.contains(effect) {
                 asked.insert(effect.clone());
+            }
+        }
+        let unlinked: BTreeSet<EntityId> = expected
+            .groups
+            .iter()
+            .zip(&expected.covers)
+            .filter(|(_, covers)| covers.is_empty() && widening.unlinked_told)
+            .flat_map(|(group, _)| group.iter().cloned())
+            .collect();
+        for entity in &unexplained {
+            let alone = BTreeSet::from([entity.clone()]);
+            if !self.unlinked_reaching(&unlinked, &alone, &expected.unexplained).is_empty() {
+                asked.insert(entity.clone());
             }
         }
         let all_named: BTreeSet<EntityId> =
@@ -156,6 +175,11 @@ impl Model<'_> {
                         .take(16)
                         .map(|other| self.named_origin(other))
                         .collect(),
+                    unlinked: self.unlinked_reaching(
+                        &unlinked,
+                        &BTreeSet::from([entity.clone()]),
+                        &expected.unexplained,
+                    ),
                 };
                 looks.insert(entity, Some(notice));
             }
@@ -191,10 +215,20 @@ impl Model<'_> {
             }
             others.sort_by(|a, b| a.entity.cmp(&b.entity));
             others.truncate(16);
+            let explained: BTreeSet<EntityId> = covering
+                .iter()
+                .filter(|(group, _)| group.contains(&origin))
+                .flat_map(|(_, covers)| covers.iter().map(|&at| alerting[at].clone()))
+                .collect();
+            let covers = covering.iter().filter(|(group, _)| group.contains(&origin));
+            let covers: Vec<usize> =
+                covers.flat_map(|(_, covers)| covers.iter().copied()).collect();
+            let unlinked = self.unlinked_reaching(&unlinked, &explained, &covers);
             let Some(node) = self.nodes.get(&origin) else { continue };
             let sure = node.origin_in_row >= if rivals.is_empty() { 2 } else { 3 };
             let unread = !self.history.unread(&origin).is_empty();
-            let uninformed = !others.is_empty() && node.opinions == 0;
+            let told = !others.is_empty() || !unlinked.is_empty();
+            let uninformed = told && node.opinions == 0;
             if node.opinions < 3 && (!sure || unread || uninformed) {
                 let notice = Notice {
                     reason: NoticeReason::SecondOpinion,
@@ -202,6 +236,7 @@ impl Model<'_> {
                     unexplained: Vec::new(),
                     rivals: rivals.into_iter().collect(),
                     others,
+                    unlinked,
                 };
                 looks.insert(origin, Some(notice));
             }
@@ -213,6 +248,48 @@ impl Model<'_> {
         let belief = self.nodes.get(origin).and_then(|node| node.belief.clone());
         let (rule, since) = belief.map_or((None, None), |belief| (belief.rule, belief.since));
         NamedOrigin { entity: origin.clone(), rule, since }
+    }
+
+    /// The first 16 of some origins, by name, from which somebody else of these is reached over declared directions.
+    fn unlinked_reaching(
+        &self,
+        origins: &BTreeSet<EntityId>,
+        entities: &BTreeSet<EntityId>,
+        anomalies: &[usize],
+    ) -> Vec<NamedOrigin> {
+        let mut last: Option<Timestamp> = None;
+        for &at in anomalies {
+            last = last.max(self.history.last_onset(at));
+        }
+        let in_time = |origin: &&EntityId| {
+            let since = self.nodes.get(*origin).and_then(|node| node.belief.clone()?.since);
+            match (since, last) {
+                (Some(since), Some(last)) => since.earliest() <= last,
+                _ => true,
+            }
+        };
+        let reach = |origin: &&EntityId| {
+            let mut reached = BTreeSet::new();
+            let mut before = usize::MAX;
+            while before != reached.len() {
+                before = reached.len();
+                for edge in self.history.edges() {
+                    for (from, to) in [(&edge.source, &edge.target), (&edge.target, &edge.source)] {
+                        if edge.carries(from, to) && (from == *origin || reached.contains(from)) {
+                            reached.insert(to.clone());
+                        }
+                    }
+                }
+            }
+            entities.iter().any(|entity| entity != *origin && reached.contains(entity))
+        };
+        origins
+            .iter()
+            .filter(in_time)
+            .filter(reach)
+            .take(16)
+            .map(|origin| self.named_origin(origin))
+            .collect()
     }
 
     /// Activates those that may be; nothing when nobody may.
