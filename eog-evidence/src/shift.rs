@@ -23,6 +23,12 @@ const MANY_TIMES: f64 = 200.0;
 /// Beyond how many times the usual the number itself says nothing any more: the usual is next to nothing.
 const MOST_TIMES: f64 = 10_000.0;
 
+/// Fewest points at a limit.
+const MIN_AT_A_LIMIT: usize = 3;
+
+/// At a limit, the use of a resource varies so many times less than before, or even less.
+const LESS_VARIED: f64 = 10.0;
+
 /// Fewest deviating points in a row that make a shift.
 pub(crate) const MIN_RUN: usize = 2;
 
@@ -79,7 +85,44 @@ pub(crate) fn told_shift(
     query: &str,
 ) -> Finding {
     let (time, levels) = ((shift.onset(), shift.last()), (shift.observed, shift.baseline));
-    finding(series, shift.trend(), time, levels, onset, source, query)
+    let finding = finding(series, shift.trend(), time, levels, onset, source, query);
+    if !is_at_a_limit(series, shift) {
+        return finding;
+    }
+    let mut content = finding.content().clone();
+    let usual = Some(shift.baseline / shift.observed);
+    content.quantity = Some(Quantity { observed: 1.0, baseline: usual, unit: "ratio".into() });
+    content.excerpt.push_str(", where it stays: all there is seems to be in use");
+    Finding::new(content)
+}
+
+/// Whether the use of a processor has come to a limit that is not declared: it varied before, and is the same since. Nothing
+/// is beyond a limit. Points that repeat one measurement tell nothing of how it varies.
+pub(crate) fn is_at_a_limit(series: &Series, shift: &Shift) -> bool {
+    let is_open = series.signal == Signal::Saturation
+        && is_unit_of_processors(&series.unit)
+        && shift.trend() == Trend::Rising
+        && shift.baseline > 0.0
+        && shift.run.len() >= MIN_AT_A_LIMIT;
+    let before = series.points.iter().filter(|(at, _)| *at < shift.onset());
+    let before: Vec<f64> = before.map(|(_, value)| *value).collect();
+    let is_repeated = || before.windows(MIN_AT_A_LIMIT).any(all_equal);
+    let values = || shift.run.iter().map(|(_, value)| *value);
+    let range = || values().fold(f64::MIN, f64::max) - values().fold(f64::MAX, f64::min);
+    is_open
+        && LESS_VARIED * range() / shift.observed < shift.spread / shift.baseline
+        && !is_repeated()
+}
+
+fn all_equal(values: &[f64]) -> bool {
+    values.windows(2).all(|pair| pair.first() == pair.last())
+}
+
+/// Whether a unit counts processors, whole or in thousandths.
+fn is_unit_of_processors(unit: &str) -> bool {
+    let unit = unit.to_ascii_lowercase();
+    matches!(unit.as_str(), "core" | "cores" | "cpu" | "cpus" | "vcpu" | "vcpus")
+        || matches!(unit.as_str(), "millicore" | "millicores" | "mcores" | "mcpu")
 }
 
 /// How a series shifted: what [`shift_finding`] tells, in numbers.
@@ -398,6 +441,40 @@ mod tests {
         }
         assert_eq!(relative(1.0, 0.0), "");
         assert_eq!(relative(-20_000.0, -100.0), " (200 times as much)");
+    }
+
+    #[test]
+    fn a_resource_that_varies_no_more_is_at_its_limit() {
+        let before = [1.05, 1.1, 1.15, 1.08, 1.12, 1.06, 1.14, 1.09, 1.11, 1.07, 1.13, 1.1];
+        let told = |unit: &str, after: &[f64]| {
+            let mut series = series(unit, &[&before[..], after].concat());
+            series.signal = Signal::Saturation;
+            let periods = Periods::new(Window::new(at(12), at(20)).unwrap());
+            shift_finding(&series, &periods, "metrics.csv", "m").map(|finding| {
+                let used = finding.quantity.clone().unwrap();
+                (used.unit, rounded(used.observed), rounded(used.baseline.unwrap()))
+            })
+        };
+        let all = Some(("ratio".to_owned(), "1".to_owned(), "0.55".to_owned()));
+        let of_what_it_was = |unit: &str| Some((unit.to_owned(), "2".to_owned(), "1.1".to_owned()));
+        assert_eq!(told("cores", &[2.0; 4]), all);
+        assert_eq!(told("cores", &[2.0; 2]), of_what_it_was("cores"), "too short to tell");
+        assert_eq!(
+            told("cores", &[2.1, 1.9, 2.2, 1.95, 2.0]),
+            of_what_it_was("cores"),
+            "it varies"
+        );
+        assert_eq!(told("cores", &[2.0, 2.0, 5.0]), of_what_it_was("cores"), "more was used");
+        // Memory, threads and open files that were taken stay taken.
+        assert_eq!(told("GiB", &[2.0; 4]), of_what_it_was("GiB"));
+        assert_eq!(told("", &[2.0; 4]), of_what_it_was(""));
+        // Points that repeat one measurement.
+        let repeated = before.map(|value| [value; 3]).concat();
+        let mut series = series("cores", &[&repeated[..], &[2.0; 4]].concat());
+        series.signal = Signal::Saturation;
+        let periods = Periods::new(Window::new(at(36), at(44)).unwrap());
+        let shift = shift_of(&series, &periods).unwrap();
+        assert!(!is_at_a_limit(&series, &shift));
     }
 
     fn series(unit: &str, values: &[f64]) -> Series {

@@ -99,6 +99,9 @@ pub(crate) fn is_more_load(finding: &Finding) -> bool {
         && !matches!(finding.kind, EvidenceKind::Change | EvidenceKind::Note)
 }
 
+/// Half is the majority: who accounts for less of something is not behind it.
+pub(crate) const MAJORITY: f64 = 0.5;
+
 /// Rates that are at least half higher count as more.
 pub(crate) const MORE: f64 = 1.5;
 

@@ -11,6 +11,7 @@ use crate::incident::case::Anomaly;
 use crate::incident::onset::Onset;
 use crate::incident::topology::{Direction, Neighbour};
 use crate::incident::window::Window;
+use jiff::Timestamp;
 
 /// Bounded local evidence on one entity, as a context contract returns it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -196,7 +197,7 @@ pub struct Notice {
 /// use eog_core::contract::{NamedOrigin, Notice, NoticeReason};
 ///
 /// let rule = Some("own failure".to_owned());
-/// let other = NamedOrigin { entity: EntityId::new("certificate")?, rule, since: None };
+/// let other = NamedOrigin { entity: EntityId::new("certificate")?, rule, since: None, until: None };
 /// let reason = NoticeReason::SecondOpinion;
 /// let (unexplained, rivals, others, unlinked) = (vec![], vec![], vec![other], vec![]);
 /// let notice = Notice { reason, count: 1, unexplained, rivals, others, unlinked };
@@ -215,6 +216,9 @@ pub struct NamedOrigin {
     /// Since when it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Onset>,
+    /// Until when it was seen: the end of the latest local evidence that it cites. Only in [`Notice::unlinked`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
 }
 
 /// What a second look is for.

@@ -182,10 +182,10 @@ pub struct Widening {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub others_told: bool,
     /// Whether the same two tell which origins explain no anomaly so far, although their effects can reach the entity or an
-    /// anomaly that it explains ([`Notice::unlinked`](crate::contract::Notice::unlinked)); whether the former also asks who
-    /// is alerting, unexplained and reached so, and the latter asks each origin at least once to which it would tell of one.
-    /// Off by default: where parts that have nothing to do with an alert fail all the time, as pods do, a policy that
-    /// heeds it names them. Ledgers from before there was this do without.
+    /// anomaly that it explains ([`Notice::unlinked`](crate::contract::Notice::unlinked)); whether the former also asks the
+    /// alerting entities that are reached so (those with a claim on them when no other is left to ask), and the latter asks each origin at least once to
+    /// which it would tell of one. What joins such an origin with an anomaly is for policies to judge: parts that have
+    /// nothing to do with an alert fail all the time, as pods do. Ledgers from before there was this do without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unlinked_told: bool,
     /// Whether [`Reason::Settle`](super::Reason::Settle) also has those read what their own cause said last who lead
@@ -195,13 +195,13 @@ pub struct Widening {
 }
 
 impl Default for Widening {
-    /// As far as the adjacency reaches, with all that may be read, and others told.
+    /// As far as the adjacency reaches, with all that may be read and told.
     fn default() -> Self {
         Self {
             radius: None,
             origins_read: true,
             others_told: true,
-            unlinked_told: false,
+            unlinked_told: true,
             chains_read: true,
         }
     }

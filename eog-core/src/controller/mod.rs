@@ -16,6 +16,7 @@ mod observe;
 mod packets;
 mod restore;
 mod rings;
+mod told_origins;
 mod unlinked;
 mod upcoming;
 mod widening;

@@ -9,6 +9,7 @@ use super::config::Widening;
 use super::dead_ends::Explanations;
 use super::entry_body::ActivationRecord;
 use super::rings::Rings;
+use super::told_origins::{MAX_TOLD, told};
 use super::unlinked;
 use crate::belief::ClaimEdge;
 use crate::contract::packet::{NamedOrigin, Notice, NoticeReason};
@@ -23,8 +24,6 @@ pub(super) const DEAD_END_LOOKS: u32 = 2;
 /// An origin is asked until it says so twice in a row, and three times if it has rivals: at most so
 /// often.
 pub(super) const OPINIONS: u32 = 3;
-/// A notice tells of at most so many other origins of a kind: beside more of them one is hardly the cause of all.
-pub(super) const MAX_OTHERS: usize = 16;
 
 /// What the beliefs lead to, as far as it decides where to look again.
 #[derive(Clone, Debug)]
@@ -208,27 +207,32 @@ impl Controller {
         neighbours.filter(|neighbour| !self.state.is_visited(neighbour)).collect()
     }
 
-    /// Where explanations of what nothing explains end; and who is alerting and unexplained although effects can reach it from an
-    /// origin, if that is told.
+    /// Where explanations of what nothing explains end; and, if that is told, the alerting entities that effects can reach from
+    /// an origin: at once if no claim is on them, else when no such end is left to ask.
     fn dead_ends(&self, outlook: &Outlook, widening: &Widening) -> Looks {
         let unexplained = || outlook.unexplained.iter().map(|&at| &self.state.anomalies[at]);
         let looks = |entity: &EntityId| {
-            let node = self.state.get(entity).filter(|node| node.visited);
-            node.map(|node| node.dead_ends).filter(|looks| *looks < DEAD_END_LOOKS)
+            let node = self.state.get(entity).filter(|node| node.visited)?;
+            let may_be_asked = node.dead_ends < DEAD_END_LOOKS && self.refusal(entity).is_none();
+            may_be_asked.then_some(node.dead_ends)
         };
-        let unlinked = self.unlinked(outlook, widening, &outlook.unexplained);
-        let reaching = |entity: &EntityId| unlinked::reaching(&self.state, &unlinked, [entity]);
+        let told = self.unlinked(outlook, widening, &outlook.unexplained);
+        let of = |entity| Some((entity, (looks(entity)?, self.reaching(&told, entity))));
+        let mut ends: BTreeMap<&EntityId, (u32, Vec<NamedOrigin>)> =
+            outlook.dead_ends.iter().filter_map(of).collect();
+        // What a claim leads to is asked first.
+        let is_over = ends.is_empty();
+        let is_claimed =
+            |entity: &EntityId| outlook.leading.iter().any(|claim| claim.effect == *entity);
         let alerting: BTreeSet<&EntityId> = unexplained().map(|anomaly| &anomaly.entity).collect();
-        let mut ends: BTreeSet<&EntityId> = outlook.dead_ends.iter().collect();
-        ends.extend(alerting.into_iter().filter(|entity| !reaching(entity).is_empty()));
-        let ends: Vec<_> =
-            ends.into_iter().filter_map(|entity| Some((entity, looks(entity)?))).collect();
+        let alerting = alerting.into_iter().filter(|entity| is_over || !is_claimed(entity));
+        ends.extend(alerting.filter_map(of).filter(|(_, (_, unlinked))| !unlinked.is_empty()));
         if ends.is_empty() {
             return Looks::new();
         }
         let explanations = Explanations::new(&outlook.leading);
         let named: BTreeSet<&EntityId> = outlook.named().filter(|_| widening.others_told).collect();
-        let notice = |(entity, looks): (&EntityId, u32)| {
+        let notice = |(entity, (looks, unlinked)): (&EntityId, (u32, Vec<NamedOrigin>))| {
             let reached = explanations.leads_to(entity);
             let left = unexplained().filter(|anomaly| reached.contains(&anomaly.entity));
             let left: BTreeSet<(EntityId, String)> =
@@ -239,7 +243,7 @@ impl Controller {
                 unexplained: left.into_iter().collect(),
                 rivals: Vec::new(),
                 others: self.others(&named, &BTreeSet::from([entity])),
-                unlinked: reaching(entity),
+                unlinked,
             };
             (entity.clone(), Some(notice))
         };
@@ -302,7 +306,11 @@ impl Controller {
 
     /// Who would be named beside some, by name, and how they were found.
     fn others(&self, named: &BTreeSet<&EntityId>, own: &BTreeSet<&EntityId>) -> Vec<NamedOrigin> {
-        named.difference(own).take(MAX_OTHERS).map(|origin| found(&self.state, origin)).collect()
+        named.difference(own).take(MAX_TOLD).map(|origin| told(&self.state, origin)).collect()
+    }
+
+    fn reaching(&self, origins: &BTreeSet<&EntityId>, entity: &EntityId) -> Vec<NamedOrigin> {
+        unlinked::reaching(&self.state, origins, [entity])
     }
 
     /// Who explains no anomaly and did not surely begin after the last onset of some of them, if that is told.
@@ -321,15 +329,5 @@ impl Controller {
         };
         let told = outlook.unlinked.iter().filter(|_| widening.unlinked_told);
         told.filter(|origin| !is_late(origin)).collect()
-    }
-}
-
-/// An origin as notices tell of it.
-pub(super) fn found(state: &State, origin: &EntityId) -> NamedOrigin {
-    let belief = state.get(origin).and_then(|node| node.belief.as_ref());
-    NamedOrigin {
-        entity: origin.clone(),
-        rule: belief.and_then(|belief| belief.rule.clone()),
-        since: belief.and_then(|belief| belief.since),
     }
 }

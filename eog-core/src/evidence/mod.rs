@@ -84,6 +84,14 @@ impl EvidenceTime {
             Self::During(window) => window.start(),
         }
     }
+
+    /// The instant, or the end of the window.
+    pub fn end(&self) -> Timestamp {
+        match self {
+            Self::At(at) => *at,
+            Self::During(window) => window.end(),
+        }
+    }
 }
 
 /// A measured value with its baseline.

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use super::{Kind, Measured};
 use crate::series::{MIN_BASELINE, Periods, Series};
 use crate::shift::{MIN_RELATIVE, MIN_RUN};
-use crate::stats::{USUAL_PERCENT, median, percentile, quantile, scale};
+use crate::stats::{USUAL_PERCENT, mean, median, percentile, quantile, scale};
 
 /// A limit is 4 σ of noise: what exceeds it by 2 σ more is seen, whatever the noise does.
 const SURELY: f64 = 1.5;
@@ -305,6 +305,23 @@ impl Counts {
 pub(super) fn longest<'a>(series: impl Iterator<Item = &'a Series>) -> Option<&'a Series> {
     let key = |series: &&Series| (std::cmp::Reverse(series.points.len()), series.metric.clone());
     series.min_by_key(key)
+}
+
+/// How many requests commonly come to an entity.
+pub(super) struct Rate {
+    /// In a second of the baseline, in `unit`.
+    pub(super) each_second: f64,
+    pub(super) unit: String,
+}
+
+/// The rate of the requests of an entity in the baseline, if they are counted.
+pub(super) fn usual_rate(measured: &Measured<'_>, periods: &Periods) -> Option<Rate> {
+    let own = measured.series.iter().filter(|series| series.peer.is_none());
+    let traffic = longest(own.copied().filter(|series| series.signal == Signal::Traffic))?;
+    let parts = periods.cut(&traffic.points)?;
+    let counts: Vec<f64> = parts.baseline.iter().map(|(_, requests)| *requests).collect();
+    let each_second = mean(&counts) / step_of(traffic).as_secs_f64();
+    Some(Rate { each_second, unit: traffic.unit.clone() })
 }
 
 fn is_idle(traffic: &Series, periods: &Periods) -> bool {

@@ -14,12 +14,9 @@ use crate::onsets::level_onset;
 use crate::paths::Travel;
 use crate::series::Series;
 use crate::shift::{Shift, during, find_shift};
-use crate::signs::{BUSY, NEARLY_FULL, share_in_use};
+use crate::signs::{BUSY, MAJORITY, NEARLY_FULL, share_in_use};
 use crate::stats::median;
 use crate::ways::Number;
-
-/// Who takes at least this much of what all together take more is the one: the majority.
-const MAJORITY: f64 = 0.5;
 
 /// How the use of a resource rose, as shares of the whole.
 #[derive(Clone, Debug)]

@@ -25,7 +25,8 @@ struct Part<'a> {
 impl Attribution<'_> {
     /// A note for each kind of alert that the entity can reach: the greatest part of what one alerting
     /// entity has too much of that this entity has too. Nothing where it reaches an alert that no account
-    /// tells of, or where one of them is not measured.
+    /// tells of, or where one of them is not measured; nor where one is about trouble that is not measured there, and the
+    /// entity surely has it.
     ///
     /// Failures come of failures and of lost time, since callers give up; time is lost to lost time
     /// alone.
@@ -52,14 +53,21 @@ impl Attribution<'_> {
                 })
                 .or_insert(part);
         }
-        let window = self.periods.window;
-        let time = EvidenceTime::During(window);
-        let known = greatest.into_iter().filter_map(|(signal, part)| Some((signal, part?)));
-        known
-            .map(|(signal, part)| {
-                notes::of_part(entity, signal, part.alerting, part.share, part.together, time)
-            })
-            .collect()
+        // Of what is not known at the alert, what is far more than by chance here may be any part.
+        let is_open = |signal: &Signal, part: &Option<Part<'_>>| {
+            let mut kinds = self.asked.kinds.iter().filter(|kind| kind.signal() == *signal);
+            let is_hit = |kind| self.spot_of_account(entity, kind).is_some_and(|spot| spot.is_sure);
+            part.is_none() && kinds.any(|kind| is_hit(*kind))
+        };
+        if greatest.iter().any(|(signal, part)| is_open(signal, part)) {
+            return Vec::new();
+        }
+        let time = EvidenceTime::During(self.periods.window);
+        let note = |(signal, part): (Signal, Option<Part<'_>>)| {
+            let Part { alerting, share, together } = part?;
+            Some(notes::of_part(entity, signal, alerting, share, together, time))
+        };
+        greatest.into_iter().filter_map(note).collect()
     }
 
     /// Whether next to nothing of what alerts show can have come from an entity, or passed through it, and it takes nothing

@@ -280,6 +280,21 @@ fn who_has_little_of_what_an_alert_shows_has_no_part_in_it() {
     assert_eq!(silent.of("log"), "");
     let unmeasured = shop().calls("web>hidden");
     assert_eq!(unmeasured.of("hidden"), "");
+    // Of the time that `web` loses nothing is known: who takes far longer may be all of it.
+    let unknown = |after: f64| {
+        World::default()
+            .calls("web>db")
+            .alert("web", Signal::Errors, 15)
+            .alert("web", Signal::Latency, 15)
+            .measured("web", Signal::Errors, 0.0, shifted(0.0, 20.0))
+            .latency("web", 100.0, 100.0)
+            .requests("web", 50.0)
+            .measured("db", Signal::Errors, 0.0, [0.0; 10])
+            .latency("db", 10.0, after)
+            .requests("db", 50.0)
+    };
+    assert!(unknown(12.0).of("db").ends_with("part 0"), "{}", unknown(12.0).of("db"));
+    assert!(!unknown(40.0).of("db").contains("part"), "{}", unknown(40.0).of("db"));
     // An alert elsewhere says nothing of whom its effects do not come from.
     let beside = shop().calls("other>side").latency("side", 1.0, 9.0).requests("side", 50.0);
     assert_eq!(beside.of("side"), "own, rest 100");
@@ -502,6 +517,48 @@ fn whoever_is_hit_hardest_upstream_is_looked_at_first() {
     assert_eq!(hints[0], hints[1], "once for itself, once for who is on the way");
     assert_eq!(hints[2], "db: latency 30 ms, usually 10; it reaches here by db > web");
     assert_eq!(hints.len(), 3);
+}
+
+fn is_sure(hint: &Finding) -> bool {
+    hint.trend == Trend::Rising
+}
+
+#[test]
+fn what_alone_can_be_behind_all_that_is_slow_is_looked_at_first() {
+    // `app` is hit harder, by what it waits for; `web` shows nothing, since it does much else.
+    let world = |calls: &str| {
+        World::default()
+            .calls(calls)
+            .alert("web", Signal::Latency, 15)
+            .latency("web", 100.0, 100.0)
+            .latency("app", 10.0, 100.0)
+            .latency("db", 5.0, 20.0)
+    };
+    let hints = |calls: &str| {
+        let findings = world(calls).findings("web");
+        let hints = findings.iter().filter(|note| note.quantity.is_none() && note.peer.is_some());
+        let hints = hints.map(|note| {
+            let sure = if is_sure(note) { "surely " } else { "" };
+            format!("{sure}{}", note.excerpt.split(':').next().unwrap())
+        });
+        hints.collect::<Vec<_>>()
+    };
+    // Each with the one that is on the way.
+    assert_eq!(hints("web>app, app>db"), ["surely db", "surely db", "app"]);
+    // Two that have nothing to do with each other: among many, one is always slower than ever.
+    assert_eq!(hints("web>app, web>db"), ["app", "db"]);
+    assert_eq!(hints("web>app, app>db, db>app"), ["app", "db", "db"], "not told from each other");
+    // One alone that hardly any request meets is not what was noticed, nor one that was as ever until then.
+    let alone = |requests: f64, after: [f64; 10]| {
+        let world = World::default().calls("web>db").alert("web", Signal::Latency, 15);
+        let world = world.latency("web", 100.0, 100.0).requests("web", 1_000.0);
+        let world = world.measured("db", Signal::Latency, 5.0, after).requests("db", requests);
+        world.findings("web").iter().any(|note| note.quantity.is_none() && is_sure(note))
+    };
+    let late = [5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 20.0, 20.0, 20.0];
+    assert!(alone(50.0, shifted(5.0, 20.0)));
+    assert!(!alone(49.0, shifted(5.0, 20.0)));
+    assert!(!alone(50.0, late));
 }
 
 /// `pump` and `valve` influence `tank`, which raises the alarm; `tank` influences `pump` too.

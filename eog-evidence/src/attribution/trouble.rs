@@ -10,17 +10,17 @@ use std::sync::Arc;
 use eog_core::evidence::{EvidenceTime, Signal, Trend};
 use eog_core::{EntityId, Finding};
 
-use super::burden::{Account, Weight};
+use super::burden::{self, Account, Weight};
 use super::{Attribution, Kind, notes};
 use crate::alarms::Alarms;
-use crate::paths::MAX_PATH_HOPS;
-use crate::shift::{MIN_RELATIVE, find_shift};
-use crate::signs::{MORE, NEARLY_FULL, share_in_use};
+use crate::paths::{MAX_PATH_HOPS, Travel};
+use crate::shift::{MIN_RELATIVE, find_shift, is_at_a_limit};
+use crate::signs::{MAJORITY, MORE, NEARLY_FULL, share_in_use};
 use crate::text::{arrows, rounded, shorten};
 use crate::ways::Number;
 
-/// Half is the majority.
-const MAJORITY: f64 = 0.5;
+/// Who serves less than this share of the requests of another is seldom met.
+const SELDOM: f64 = 0.05;
 
 /// At most this many are named.
 const MAX_SPOTS: usize = 3;
@@ -39,7 +39,8 @@ pub(super) struct Spot {
 }
 
 impl Attribution<'_> {
-    /// A note for each of the three entities upstream that are hit hardest, with the way there.
+    /// A note for each of the three entities upstream that are hit hardest, with the way there. Before them comes the one that is
+    /// far more so than by chance and whose effects can reach all others of which that is true.
     pub(super) fn worst_upstream(&self, entity: &EntityId) -> Vec<Finding> {
         let spots = self.spots();
         let Some(start) = self.ways.number(entity).filter(|_| !spots.is_empty()) else {
@@ -61,12 +62,23 @@ impl Attribution<'_> {
         }
         found.sort_by(|a, b| b.2.times.total_cmp(&a.2.times).then_with(|| a.1.cmp(b.1)));
         let time = EvidenceTime::During(self.periods.window);
-        // What makes requests here hardly longer, if it is in their way at all, is not what was noticed.
         let usual = self.traced_books(Kind::Time);
         let usual = usual.as_ref().and_then(|books| books.get(entity)).map(|book| book.usual);
+        // What makes requests here hardly longer, if it is in their way at all, is not what was noticed.
         let is_felt = |spot: &Spot| match (spot.longer, usual) {
             (Some(longer), Some(usual)) => longer >= MIN_RELATIVE * usual,
             _ => true,
+        };
+        let sure = found.iter().filter(|(_, _, spot)| spot.is_sure && is_felt(spot));
+        let root = self.root_of(&sure.map(|(number, ..)| *number).collect());
+        // What explains all the others is looked at before what is hit harder by it.
+        found.sort_by_key(|(number, ..)| Some(*number) != root);
+        // Among many entities one is always slower than ever: it counts if it alone can be behind all that is, and few
+        // requests never meet it.
+        let is_told = |number: Number, name: &EntityId, spot: &Spot| {
+            let by_series = spot.longer.is_none() && spot.signal == Signal::Latency;
+            is_felt(spot)
+                && (!by_series || Some(number) == root && !self.is_seldom_met(name, entity))
         };
         let note = |(number, name, spot): &(Number, &EntityId, &Spot)| {
             let way = std::iter::successors(Some(*number), |at| {
@@ -74,13 +86,55 @@ impl Attribution<'_> {
             });
             let path = self.ways.named(&way.collect::<Vec<Number>>());
             let excerpt = format!("{name}: {}; it reaches here by {}", spot.text, arrows(&path));
-            let spot = Spot { is_sure: spot.is_sure && is_felt(spot), ..(*spot).clone() };
+            let spot =
+                Spot { is_sure: spot.is_sure && is_told(*number, name, spot), ..(*spot).clone() };
             let note = |peer| notes::of_trouble(entity, peer, name, &spot, &excerpt, time);
             // Whoever is on the way says how it comes here.
             let hop = path.iter().rev().nth(1).filter(|hop| hop != name);
             std::iter::once(note(name)).chain(hop.map(note)).collect::<Vec<_>>()
         };
         found.iter().take(MAX_SPOTS).flat_map(note).collect()
+    }
+
+    /// The one of some entities whose effects can reach all the others; none where there are several such, which are not told
+    /// apart.
+    fn root_of(&self, entities: &BTreeSet<Number>) -> Option<Number> {
+        let mut top = *entities.first()?;
+        let mut passed = BTreeSet::new();
+        // Up to one that none of the others is above of.
+        while let Some(above) = self.furthest_above(top, entities) {
+            if !passed.insert(top) {
+                return None;
+            }
+            top = above;
+        }
+        let (mut reached, mut open) = (BTreeSet::from([top]), vec![top]);
+        while let Some(last) = open.pop() {
+            let onward = self.ways.lanes(Travel::Effects).onward.of(last);
+            open.extend(onward.filter(|number| reached.insert(*number)));
+        }
+        entities.is_subset(&reached).then_some(top)
+    }
+
+    /// The one of some entities that is furthest upstream of another.
+    fn furthest_above(&self, of: Number, entities: &BTreeSet<Number>) -> Option<Number> {
+        let (mut seen, mut queue) = (BTreeSet::from([of]), VecDeque::from([of]));
+        let mut furthest = None;
+        while let Some(last) = queue.pop_front() {
+            for number in self.upstream(last).filter(|number| seen.insert(*number)) {
+                furthest = Some(number).filter(|number| entities.contains(number)).or(furthest);
+                queue.push_back(number);
+            }
+        }
+        furthest
+    }
+
+    /// Whether an entity is known to serve less than one request for twenty of another: the percentiles that people commonly
+    /// watch, 95 % and less, do not move by that.
+    fn is_seldom_met(&self, entity: &EntityId, of: &EntityId) -> bool {
+        let rate = |name: &EntityId| burden::usual_rate(&(self.measured)(name)?, &self.periods);
+        let rates = rate(entity).zip(rate(of)).filter(|(own, theirs)| own.unit == theirs.unit);
+        rates.is_some_and(|(own, theirs)| own.each_second < SELDOM * theirs.each_second)
     }
 
     fn spots(&self) -> Arc<BTreeMap<EntityId, Spot>> {
@@ -115,7 +169,7 @@ impl Attribution<'_> {
         spots.max_by(|a, b| a.times.total_cmp(&b.times).then_with(|| b.text.cmp(&a.text)))
     }
 
-    fn spot_of_account(&self, entity: &EntityId, kind: Kind) -> Option<Spot> {
+    pub(super) fn spot_of_account(&self, entity: &EntityId, kind: Kind) -> Option<Spot> {
         let signal = kind.signal();
         let books = self.traced_books(kind);
         if let Some(book) = books.as_ref().and_then(|books| books.get(entity)) {
@@ -143,7 +197,10 @@ impl Attribution<'_> {
             rounded(burden.usual)
         );
         let times = burden.observed / usual;
-        let is_sure = kind == Kind::Failures && times >= MORE;
+        // What fails now and then may stand out only after somebody complained of it.
+        let last = self.anomalies.iter().map(|alert| alert.onset).max();
+        let is_late = matches!((burden.onset(), last), (Some(began), Some(last)) if began > last);
+        let is_sure = times >= MORE && !(kind == Kind::Time && is_late);
         burden.stands_out().then_some(Spot { times, signal, is_sure, longer: None, text })
     }
 
@@ -172,8 +229,11 @@ impl Attribution<'_> {
                 return None;
             }
             let shift = find_shift(&series.points, &series.unit, &self.periods)?;
-            let used = share_in_use(series.signal, &series.unit, shift.observed)?;
-            let is_full = shift.trend() == Trend::Rising && used >= NEARLY_FULL;
+            let is_near = match share_in_use(series.signal, &series.unit, shift.observed) {
+                Some(used) => used >= NEARLY_FULL,
+                None => is_at_a_limit(series, &shift),
+            };
+            let is_full = shift.trend() == Trend::Rising && is_near;
             let text = format!(
                 "{} {} {}, usually {}",
                 shorten(&series.metric, 120),

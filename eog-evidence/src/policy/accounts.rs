@@ -50,12 +50,11 @@ pub(super) fn complete(explanation: &mut Explanation, facts: &Facts<'_>) {
         decision.explains = explained(&facts.packet.anomalies, since, &kinds);
     }
     leave_out_untimely_claims(explanation, facts);
-    cite_what_dates_the_harm(&mut explanation.decision, facts);
 }
 
 /// An onset counts for others only with the finding that measured it: a conclusion asks for harm of
 /// the kind that an alert speaks of, which may not be what the explanation rests on.
-fn cite_what_dates_the_harm(decision: &mut Decision, facts: &Facts<'_>) {
+pub(super) fn cite_what_dates_the_harm(decision: &mut Decision, facts: &Facts<'_>) {
     if matches!(decision.label, Label::Healthy) {
         return;
     }

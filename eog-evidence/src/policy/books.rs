@@ -4,9 +4,7 @@ use eog_core::evidence::Signal;
 use eog_core::{EntityId, Finding};
 
 use super::facts::{Facts, share_of};
-
-/// Whoever accounts for more than is left explains an entity.
-pub(super) const MAJORITY: f64 = 0.5;
+use crate::signs::MAJORITY;
 
 /// Who has less than a tenth of what an alert shows cannot have made it: a level is no shift below a
 /// tenth either.

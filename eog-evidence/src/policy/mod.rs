@@ -6,6 +6,7 @@ mod bearable;
 mod books;
 mod bound_by_verdicts;
 mod delay;
+mod elsewhere;
 mod explanation;
 mod facts;
 mod felt;

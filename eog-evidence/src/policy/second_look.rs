@@ -3,15 +3,14 @@
 use eog_core::contract::NoticeReason;
 use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::Onset;
-use eog_core::{Anomaly, Belief, Claim, EntityId, EvidenceKind, Finding, Label};
+use eog_core::{Anomaly, Claim, EntityId, EvidenceKind, Finding, Label};
 
 use super::bearable::fills_up;
 use super::books::own_part;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
-use super::rule::Nature;
-use super::rules::{far_upstream, nature_of};
-use super::times::{first_of, made, surely_before};
+use super::rules::far_upstream;
+use super::times::{made, surely_before};
 use super::weigh::Weighed;
 use crate::signs::{MORE, is_surge, role, was_far_from_full};
 
@@ -166,85 +165,6 @@ pub(super) fn yields_to_a_rival(explanation: &Explanation, facts: &Facts<'_>) ->
         let behind = behind.filter_map(|claim| claim.cause_since);
         by_itself.into_iter().chain(behind).any(|since| no_account || came_first(since))
     })
-}
-
-/// Whether a second look tells of other origins.
-pub(super) fn tells_of_others(facts: &Facts<'_>) -> bool {
-    facts.notice.is_some_and(|notice| !notice.others.is_empty())
-}
-
-/// Another origin, of whom a second look tells, that fails by itself, not surely after what is to be explained here: it needs
-/// no further cause, and one that is seen to fail is simpler than two of which one merely was changed. `since` is
-/// when the harm began, where that was measured; else it did when alerts fired. `changed` is when the change was made that is
-/// weighed, if one is.
-pub(super) fn fails_by_itself_elsewhere<'a>(
-    since: Option<Onset>,
-    changed: Option<&Onset>,
-    facts: &Facts<'a>,
-) -> Option<&'a EntityId> {
-    let others = facts.notice.map_or(&[][..], |notice| notice.others.as_slice());
-    let is_late = |begun| begins_late(begun, since, facts);
-    let mut others = others.iter().filter(|other| {
-        nature_of(other.rule.as_deref()).is_by_itself() && !other.since.is_some_and(is_late)
-    });
-    others.next().map(|other| &other.entity).or_else(|| fails_at_hand(since, changed, facts))
-}
-
-/// An origin that ran out, fell, takes up what others rest on or sends more than ever, not surely after what is to be explained here: one that
-/// explains no alert so far although it can, or a neighbour that says itself that it explains the entity. Whom the entity's own
-/// effects can reach may fail by what was `changed` here, unless it did so before.
-fn fails_at_hand<'a>(
-    since: Option<Onset>,
-    changed: Option<&Onset>,
-    facts: &Facts<'a>,
-) -> Option<&'a EntityId> {
-    let is_effect = |sender: &EntityId, began: Option<Onset>| {
-        let is_before = |made| began.is_some_and(|began| surely_before(&began, made));
-        changed.is_some_and(|made| facts.affects(sender) && !is_before(made))
-    };
-    let claims_me = |sender: &EntityId, belief: &Belief| {
-        belief.label == Label::Origin
-            && nature_of(belief.rule.as_deref()).fails_or_takes()
-            && facts.says(sender, sender, facts.entity)
-            && !belief.since.is_some_and(|began| begins_late(began, since, facts))
-            && !is_effect(sender, belief.since)
-    };
-    let mut messages = facts.packet.inbox.iter();
-    let claimant = messages.find(|message| claims_me(&message.sender, &message.belief));
-    let claimant = claimant.map(|message| &message.sender);
-    let mut others = unlinked(Nature::fails_or_takes, since, facts);
-    claimant
-        .or_else(|| others.find(|(other, began)| !is_effect(other, *began)).map(|(other, _)| other))
-}
-
-/// Origins of some natures that explain no alert so far although they can, not surely after what is to be explained here,
-/// each with when it began.
-pub(super) fn unlinked<'a>(
-    is_wanted: impl Fn(Nature) -> bool,
-    since: Option<Onset>,
-    facts: &Facts<'a>,
-) -> impl Iterator<Item = (&'a EntityId, Option<Onset>)> {
-    let unlinked = facts.notice.map_or(&[][..], |notice| notice.unlinked.as_slice());
-    unlinked.iter().filter_map(move |other| {
-        let is_late = other.since.is_some_and(|begun| begins_late(begun, since, facts));
-        (is_wanted(nature_of(other.rule.as_deref())) && !is_late)
-            .then_some((&other.entity, other.since))
-    })
-}
-
-/// Who is seen to fail, where the entity is an origin only since nobody else is known, or by what its callers feel.
-pub(super) fn found_instead<'a>(nature: Nature, facts: &Facts<'a>) -> Option<&'a EntityId> {
-    let is_inferred = matches!(nature, Nature::Inferred | Nature::Felt);
-    let is_known = facts.is_stated() || facts.is_injected();
-    if is_inferred && !is_known { fails_at_hand(facts.harm_since(), None, facts) } else { None }
-}
-
-/// Whether something surely began after what is to be explained here: after the harm, where `since` tells when that was
-/// measured to begin, else after the first alert here.
-pub(super) fn begins_late(begun: Onset, since: Option<Onset>, facts: &Facts<'_>) -> bool {
-    let alerted = || facts.packet.anomalies.iter().map(|anomaly| Onset::at(anomaly.onset));
-    let harm = since.or_else(|| first_of(alerted()));
-    harm.is_some_and(|harm| surely_before(&harm, &begun))
 }
 
 /// What a neighbour says that its own trouble comes from.

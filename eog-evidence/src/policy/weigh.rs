@@ -3,13 +3,15 @@
 use eog_core::contract::Alternative;
 use eog_core::{Decision, Label};
 
-use super::accounts::{accounts_for_the_alert, complete};
-use super::books::{MAJORITY, has_lesser_part, is_minor};
+use super::accounts::{accounts_for_the_alert, cite_what_dates_the_harm, complete};
+use super::books::{has_lesser_part, is_minor};
+use super::elsewhere;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::rule::Nature;
 use super::rules::RULES;
 use super::second_look;
+use crate::signs::MAJORITY;
 use crate::text::shorten;
 
 /// At most this many explanations are told beside the one taken.
@@ -61,11 +63,14 @@ impl Weighed {
         for rule in &RULES {
             for mut explanation in (rule.propose)(facts) {
                 complete(&mut explanation, facts);
+                // By what it rests on alone, not by what dates the harm.
+                let accounts_for_the_alert = accounts_for_the_alert(&explanation, facts);
+                cite_what_dates_the_harm(&mut explanation.decision, facts);
                 heed(&mut explanation, rule.nature, facts);
                 explanation.decision.rule = Some(rule.name.to_owned());
                 let merit = Merit {
                     standing: explanation.standing,
-                    accounts_for_the_alert: accounts_for_the_alert(&explanation, facts),
+                    accounts_for_the_alert,
                     accounts_for_most: explanation.share.is_none_or(|share| share >= MAJORITY),
                     yields_to_a_rival: second_look::yields_to_a_rival(&explanation, facts),
                 };
@@ -126,9 +131,9 @@ fn heed(explanation: &mut Explanation, nature: Nature, facts: &Facts<'_>) {
         explanation.lower(Standing::Refuted, "a person says that it is not the cause");
     } else if is_minor(facts) {
         explanation.lower(Standing::Refuted, TOO_LITTLE);
-    } else if second_look::tells_of_others(facts) && has_lesser_part(facts) {
+    } else if elsewhere::tells_of_others(facts) && has_lesser_part(facts) {
         explanation.lower(Standing::Refuted, LESSER_PART);
-    } else if let Some(other) = second_look::found_instead(nature, facts) {
+    } else if let Some(other) = elsewhere::found_instead(nature, facts) {
         let doubt = format!("{other} failed, or takes what others need, and can be the cause");
         explanation.lower(Standing::Refuted, doubt);
     } else if facts.is_stated() && explanation.standing > Standing::Unexplained {

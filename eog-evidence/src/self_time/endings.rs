@@ -11,13 +11,11 @@ use super::excess::{MIN_CALLS, Measured};
 use super::requests::{End, Request};
 use super::split::became_more;
 use crate::shift::MIN_RELATIVE;
+use crate::signs::MAJORITY;
 use crate::stats::{Fourfold, LIKELY, shares_apart, strata_apart};
 
 /// Rates count as much higher when they are half higher, here as elsewhere.
 const MUCH_MORE: f64 = 1.5;
-
-/// Half is the majority: where requests end after the answers of several, one of them must stand for most.
-const MAJORITY: f64 = 0.5;
 
 /// Requests of one entity that ask a callee, and end once that has answered.
 #[derive(Clone, Debug, PartialEq)]

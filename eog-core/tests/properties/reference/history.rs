@@ -210,6 +210,14 @@ impl History {
         findings.find(|finding| finding.id() == id).cloned()
     }
 
+    /// The latest time of which findings of an entity tell that are among some.
+    pub(crate) fn last_told(&self, entity: &EntityId, ids: &[EvidenceId]) -> Option<Timestamp> {
+        let own = self.contexts.iter().filter(|(owner, _)| owner == entity);
+        let findings = own.flat_map(|(_, context)| &context.findings);
+        let ends = findings.filter(|finding| ids.contains(finding.id()));
+        ends.map(|finding| finding.time.end()).max()
+    }
+
     /// What packets quote of what messages rest on.
     pub(crate) fn quoted(
         &self,

@@ -207,6 +207,18 @@ impl<'a> Facts<'a> {
             [Signal::Latency, Signal::Errors].iter().all(|kind| self.exonerates(other, *kind))
         };
         degraded.retain(|other| !is_as_ever(other));
+        // Nor is what a neighbour merely writes, while calls to it do not fail, and are not slow if that is what is felt.
+        let merely_writes = |other: &&EntityId| {
+            let said = self.message(other).filter(|said| said.label == Label::Symptom);
+            let said = said.map_or(&[][..], |said| said.evidence.as_slice());
+            !said.is_empty()
+                && said.iter().all(|id| id.kind() == EvidenceKind::Log)
+                && suffered
+                    .iter()
+                    .chain([&Signal::Errors])
+                    .all(|kind| self.exonerates(other, *kind))
+        };
+        degraded.retain(|other| !merely_writes(other));
         // That a mere caller does worse comes from here, if at all; only its load may be felt.
         let is_mere_caller = |other| self.is_called_by(other) && !self.calls(other);
         degraded

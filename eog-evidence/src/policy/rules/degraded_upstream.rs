@@ -13,7 +13,7 @@ const MAX_CLAIMED: usize = 2;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "degraded upstream",
-    when: "harm, and an upstream neighbour whose share is not known, and whose answers are not measured to be as fast and as good as ever, says `symptom` or `origin` without accusing this entity",
+    when: "harm, and an upstream neighbour whose share is not known, and whose answers are not measured to be as fast and as good as ever (one that only writes log lines: to fail no more), says `symptom` or `origin` without accusing this entity",
     decides: "`symptom`; that neighbour → itself, at most two, origins first",
     nature: Nature::Other,
     propose: |facts| Explanation::possible(propose(facts)),

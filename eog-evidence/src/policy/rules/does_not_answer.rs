@@ -4,10 +4,10 @@ use eog_core::evidence::PeerRole;
 use eog_core::{Decision, EvidenceKind, Finding, Label};
 
 use crate::policy::answer::{decide, rate};
+use crate::policy::elsewhere::fails_by_itself_elsewhere;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::{Nature, Rule};
-use crate::policy::second_look::fails_by_itself_elsewhere;
 use crate::signs::role;
 
 pub(in crate::policy) const RULE: Rule = Rule {

@@ -5,15 +5,15 @@ use eog_core::incident::Onset;
 use eog_core::{Decision, EntityId, Finding, Label};
 
 use crate::policy::answer::{claim, decide, quote, rate};
+use crate::policy::elsewhere::unlinked;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::{Nature, Rule};
-use crate::policy::second_look::unlinked;
 use crate::text::shorten;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "far upstream",
-    when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not, whose answers end requests, or who leaves calls out; where the search ends also one that traces tell to be slower, or of whose requests far more fail than by chance, as long as it is an origin, and an origin of which a notice tells that it explains no alert (unless it is one by a change, by what callers feel, or since nobody else is known)",
+    when: "an alert here that nothing else explains, and somebody upstream, however far, of whose resource nearly all is used and was not, whose answers end requests, or who leaves calls out; where the search ends also one that traces tell to be slower, or series if it alone can be behind all that is surely hit, or of whose requests far more fail than by chance, as long as it is an origin or names no cause itself, and an origin of which a notice tells that it explains no alert (unless it is one by a change, by what callers feel, or since nobody else is known)",
     decides: "`symptom`; that one → itself, at a dead end the next",
     nature: Nature::Other,
     propose,
@@ -22,9 +22,10 @@ pub(in crate::policy) const RULE: Rule = Rule {
 /// **Far upstream.** The entity has an alert, and no neighbour explains it: what comes through a neighbour that passes it on may
 /// not show there, since it is diluted by what else is done. Of all upstream those that are full, those whose answers
 /// end requests, and those that leave calls out are named, one after the other; whether they are origins is for them to say. So are,
-/// where the search ends and as long as they are origins, those whose requests fail and those that traces tell to be slower by what
-/// would be felt here. Others that are hit hard are looked at alone: of many entities one is always slower than ever.
-/// Before all of these come origins that nothing joins with an alert, of which a notice tells: those that a person names, those that ran
+/// where the search ends, those whose requests fail, those that traces tell to be slower by what would be felt here, and the one
+/// slower by its series that alone can be behind all that is surely hit; as long as they are origins, or do worse and name no
+/// cause, so that they are asked whether the search ends there. Others that are hit hard are looked at alone: of many entities one is always slower than ever.
+/// Before all of these come origins that no claim joins with an alert, of which a notice tells: those that a person names, those that ran
 /// out, fell, take up what others rest on or send more than ever, then those whose work hangs or where requests begin to fail.
 fn propose(facts: &Facts<'_>) -> Vec<Explanation> {
     if facts.alerted().next().is_none() {
@@ -32,10 +33,15 @@ fn propose(facts: &Facts<'_>) -> Vec<Explanation> {
     }
     let mut hit: Vec<(&EntityId, &Finding)> = facts.hit_upstream().collect();
     let is_sure = |note: &Finding| note.trend == Trend::Rising;
+    let names_nobody =
+        |other: &EntityId| facts.message(other).is_some_and(|said| said.claims.is_empty());
     hit.retain(|(other, note)| match facts.label_of(other) {
         Some(Label::Healthy) => false,
         _ if matches!(note.signal, Signal::Saturation | Signal::Output) => true,
-        Some(label) => label == Label::Origin && is_sure(note),
+        Some(Label::Origin) => is_sure(note),
+        // It does worse and names nobody: it is yet to be asked whether the search ends there.
+        Some(Label::Symptom) => facts.at_dead_end() && is_sure(note) && names_nobody(other),
+        Some(Label::Defer) => false,
         None => facts.at_dead_end() && is_sure(note),
     });
     let of = |(other, note): (&EntityId, &Finding)| Explanation::possible(one(facts, other, note));

@@ -8,13 +8,10 @@ use crate::policy::books::own_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::{Nature, Rule};
-use crate::signs::{MORE, in_requests, is_nearly_full, is_worse, role};
+use crate::signs::{MAJORITY, MORE, in_requests, is_nearly_full, is_worse, role};
 
 /// Less than this share of the usual traffic is less than half.
 const LESS: f64 = 0.5;
-
-/// Half is the majority: who makes less of what is held longer does not explain it.
-const MAJORITY: f64 = 0.5;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "gets nothing done",

@@ -7,9 +7,7 @@ use crate::policy::books::own_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::{Nature, Rule};
-
-/// Half is the majority: what others account for is not its own.
-const MAJORITY: f64 = 0.5;
+use crate::signs::MAJORITY;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "holds up callers",

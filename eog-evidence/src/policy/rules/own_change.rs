@@ -8,12 +8,12 @@ use crate::effect_map::ABOUT_AS_NEAR;
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::books::own_part;
 use crate::policy::delay::{LONG_BEFORE, shows_a_delay};
+use crate::policy::elsewhere::{begins_late, fails_by_itself_elsewhere};
 use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::{Facts, begins_after};
 use crate::policy::load::claim_exhausted_callees;
 use crate::policy::rule::{Nature, Rule};
 use crate::policy::rules::{first_in_trouble, nature_of};
-use crate::policy::second_look::{begins_late, fails_by_itself_elsewhere};
 use crate::policy::times::{Delay, first_of, made, surely_before};
 use crate::signs::is_executed_experiment;
 

@@ -319,6 +319,59 @@ fn joined(first: Option<&str>, trend: Trend) -> FindingContent {
 }
 
 #[test]
+fn what_dates_the_harm_is_not_what_an_explanation_rests_on() {
+    let slow = || dated(finding(Metric, Signal::Latency, Trend::Rising, 9), 480, 60);
+    let of = |signal| {
+        let all = vec![alert(9), joined(None, Trend::Rising), slow(), rest(Signal::Latency, 100)];
+        judged(all, vec![], |packet| packet.anomalies = vec![anomaly("Complaints", signal, 9)])
+    };
+    assert_eq!(rule(&of(Signal::Errors)), "origin, errors begin here");
+    let latency = vec![slow(), rest(Signal::Latency, 100), joined(None, Trend::Rising)];
+    let latency = judged(latency, vec![], |packet| {
+        packet.anomalies = vec![anomaly("Complaints", Signal::Latency, 9)];
+    });
+    // Errors do not lead to latency, even though the latency is cited for its time.
+    assert_eq!(rule(&latency), "origin, accounted for by nobody");
+}
+
+#[test]
+fn what_a_neighbour_merely_writes_is_not_felt_here() {
+    let full = || {
+        let mut full = finding(Metric, Signal::Saturation, Trend::Rising, 9);
+        full.quantity = Some(Quantity { observed: 1.0, baseline: Some(0.3), unit: "ratio".into() });
+        full
+    };
+    let none_fail = || with_peer(steady(Signal::Errors), "callee", PeerRole::Callee);
+    let degraded = "symptom, degraded upstream callee>me";
+    check(vec![
+        (
+            "lines",
+            vec![full(), none_fail()],
+            vec![says("callee", Symptom, &[], &[Log])],
+            "symptom, cause not found ?callee",
+        ),
+        (
+            "calls are not measured",
+            vec![full()],
+            vec![says("callee", Symptom, &[], &[Log])],
+            degraded,
+        ),
+        (
+            "slowness is felt, and is not measured",
+            vec![full(), none_fail(), finding(Metric, Signal::Latency, Trend::Rising, 9)],
+            vec![says("callee", Symptom, &[], &[Log])],
+            degraded,
+        ),
+        (
+            "measured there as well",
+            vec![full(), none_fail()],
+            vec![says("callee", Symptom, &[], &[Log, Metric])],
+            degraded,
+        ),
+    ]);
+}
+
+#[test]
 fn errors_begin_with_the_first_line_of_a_request() {
     let more = |first| joined(first, Trend::Rising);
     let counted = |trend| {

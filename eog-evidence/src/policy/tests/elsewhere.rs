@@ -7,7 +7,7 @@ use super::*;
 /// A notice that tells of an origin that explains no alert, found by a rule, since a second.
 fn unlinked(reason: NoticeReason, by: &str, second: i64) -> Notice {
     let (rule, since) = (Some(by.to_owned()), Some(Onset::at(second_of(second))));
-    let unlinked = vec![NamedOrigin { entity: id("store"), rule, since }];
+    let unlinked = vec![NamedOrigin { entity: id("store"), rule, since, until: None }];
     Notice { unlinked, ..second_look(reason, 1) }
 }
 
@@ -45,6 +45,54 @@ fn where_the_search_ends_who_fails_by_itself_is_named_however_far() {
         assert_eq!(at_the_end(vec![alert(62)], by, 3_500), unknown, "{by}");
     }
     assert_eq!(at_the_end(harm(), "own failure", 3_700), ends_here);
+}
+
+#[test]
+fn a_failure_is_joined_with_what_began_soon_and_while_it_lasted() {
+    let at_the_end = |since: Option<i64>, until: Option<i64>, findings: Vec<FindingContent>| {
+        let decision = judged(findings, vec![], |packet| {
+            packet.anomalies = vec![anomaly("Errors", Signal::Errors, 62)];
+            let mut notice = unlinked(NoticeReason::DeadEnd, "no longer available", 0);
+            notice.unlinked[0].since = since.map(|since| Onset::at(second_of(since)));
+            notice.unlinked[0].until = until.map(second_of);
+            packet.notice = Some(notice);
+        });
+        rule(&decision).to_owned()
+    };
+    let measured = || vec![dated(errors(0), 3_600, 30), alert(62)];
+    let (named, ends_here) = ("symptom, far upstream", "origin, first in trouble");
+    assert_eq!(at_the_end(Some(3_500), Some(3_700), measured()), named);
+    assert_eq!(at_the_end(Some(3_500), None, measured()), named, "nothing tells until when");
+    assert_eq!(at_the_end(Some(3_250), Some(3_300), measured()), named, "within five minutes");
+    assert_eq!(at_the_end(Some(3_250), Some(3_299), measured()), ends_here, "over before");
+    assert_eq!(at_the_end(Some(2_000), Some(3_700), measured()), ends_here, "long before");
+    assert_eq!(at_the_end(None, Some(3_700), measured()), ends_here, "as ever");
+    // Where nothing is measured, the alert counts.
+    let unknown = "symptom, cause not found";
+    assert_eq!(at_the_end(Some(3_400), Some(3_420), vec![alert(62)]), named);
+    assert_eq!(at_the_end(Some(3_400), Some(3_419), vec![alert(62)]), unknown, "over before");
+}
+
+#[test]
+fn who_does_worse_and_names_nobody_is_named_where_the_search_ends() {
+    let at = |label, claims: &[&str], reason| {
+        let mut note = finding(EvidenceKind::Note, Signal::Latency, Trend::Rising, 9);
+        note.excerpt = "store is slow".to_owned();
+        let note = with_peer(note, "store", PeerRole::NextUpstream);
+        let store = says("store", label, claims, &[Metric]);
+        let decision = judged(vec![alert(62), note], vec![store], |packet| {
+            packet.anomalies = vec![anomaly("Errors", Signal::Errors, 62)];
+            packet.notice = Some(second_look(reason, 1));
+        });
+        in_short(&decision)
+    };
+    let named = "symptom, far upstream store>me";
+    assert_eq!(at(Symptom, &[], NoticeReason::DeadEnd), named);
+    assert_eq!(at(Origin, &[], NoticeReason::SecondOpinion), named);
+    let unknown = "symptom, cause not found ?store ?callee";
+    assert_eq!(at(Symptom, &[], NoticeReason::SecondOpinion), unknown);
+    assert_eq!(at(Symptom, &["disk > store"], NoticeReason::DeadEnd), unknown);
+    assert_eq!(at(Healthy, &[], NoticeReason::DeadEnd), "symptom, cause not found ?callee");
 }
 
 #[test]

@@ -148,8 +148,16 @@ impl Model<'_> {
             .filter(|(_, covers)| covers.is_empty() && widening.unlinked_told)
             .flat_map(|(group, _)| group.iter().cloned())
             .collect();
+        let left_to_ask = |entity: &EntityId| {
+            let looks = self.nodes.get(entity).map_or(0, |node| node.dead_end_looks);
+            self.history.visits(entity) > 0 && looks < 2 && !self.may_not(entity)
+        };
+        let any_left = asked.iter().any(left_to_ask);
         for entity in &unexplained {
             let alone = BTreeSet::from([entity.clone()]);
+            if any_left && claims.iter().any(|claim| claim.effect == *entity) {
+                continue;
+            }
             if !self.unlinked_reaching(&unlinked, &alone, &expected.unexplained).is_empty() {
                 asked.insert(entity.clone());
             }
@@ -247,7 +255,7 @@ impl Model<'_> {
     fn named_origin(&self, origin: &EntityId) -> NamedOrigin {
         let belief = self.nodes.get(origin).and_then(|node| node.belief.clone());
         let (rule, since) = belief.map_or((None, None), |belief| (belief.rule, belief.since));
-        NamedOrigin { entity: origin.clone(), rule, since }
+        NamedOrigin { entity: origin.clone(), rule, since, until: None }
     }
 
     /// The first 16 of some origins, by name, from which somebody else of these is reached over declared directions.
@@ -288,7 +296,12 @@ impl Model<'_> {
             .filter(in_time)
             .filter(reach)
             .take(16)
-            .map(|origin| self.named_origin(origin))
+            .map(|origin| {
+                let belief = self.nodes.get(origin).and_then(|node| node.belief.clone());
+                let cited = belief.map(|belief| belief.evidence).unwrap_or_default();
+                let until = self.history.last_told(origin, &cited);
+                NamedOrigin { until, ..self.named_origin(origin) }
+            })
             .collect()
     }
 
