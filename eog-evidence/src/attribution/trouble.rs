@@ -73,8 +73,8 @@ impl Attribution<'_> {
         let root = self.root_of(&sure.map(|(number, ..)| *number).collect());
         // What explains all the others is looked at before what is hit harder by it.
         found.sort_by_key(|(number, ..)| Some(*number) != root);
-        // Among many entities one is always slower than ever: it counts if it alone can be behind all that is, and few
-        // requests never meet it.
+        // Among many entities one is always slower than ever: it counts if it alone can be behind all that is, and is not
+        // met by a few requests only.
         let is_told = |number: Number, name: &EntityId, spot: &Spot| {
             let by_series = spot.longer.is_none() && spot.signal == Signal::Latency;
             is_felt(spot)
