@@ -39,7 +39,9 @@ pub(crate) const MIN_RUN: usize = 2;
 /// 0.01, for `percent` or `%` 1. Of a long baseline `t` is 4; of a short one, which tells its spread badly, it is the
 /// quantile of Student's t that is as rare. A shift is the longest run of at least 2 deviating points in one
 /// direction (of equal runs the first). The finding's time is the run; its quantity is the median
-/// of the run against `m`; its trend the direction. A baseline has at least 5 points; [`Periods`]
+/// of the run against `m`; its trend the direction. The use of a processor in cores that has come to a limit is told as a
+/// ratio instead, 1 against `m` over the median: it varied before, and over 3 points or more its range is less than a
+/// tenth of `s`, both relative to their level. A baseline has at least 5 points; [`Periods`]
 /// says where it is taken from. The finding's onset is when the series left its usual level, as an
 /// interval: a ramp left it before its run begins.
 ///
@@ -228,12 +230,15 @@ pub(crate) fn is_unit_of_shares(unit: &str) -> bool {
     matches!(unit, "ratio" | "percent" | "%")
 }
 
+/// Whether what is measured in a unit is a rate over time.
+pub(crate) fn is_unit_of_rates(unit: &str) -> bool {
+    unit.contains('/') || matches!(unit, "rps" | "rpm" | "qps" | "Hz")
+}
+
 /// Whether a series holds counts of requests or failures, one for each step.
 fn is_counted(series: &Series) -> bool {
-    let unit = series.unit.as_str();
-    let is_rate = unit.contains('/') || matches!(unit, "rps" | "rpm" | "qps" | "Hz");
-    let is_share = is_unit_of_shares(unit);
-    let counts = matches!(series.signal, Signal::Errors | Signal::Traffic) && !is_rate && !is_share;
+    let is_count = !is_unit_of_rates(&series.unit) && !is_unit_of_shares(&series.unit);
+    let counts = matches!(series.signal, Signal::Errors | Signal::Traffic) && is_count;
     let mut finite = series.points.iter().filter(|(_, value)| value.is_finite());
     counts && finite.all(|(_, value)| *value >= 0.0 && value.fract() == 0.0)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::belief::{Belief, Claim, Explained, Label, Message};
@@ -11,7 +12,6 @@ use crate::incident::case::Anomaly;
 use crate::incident::onset::Onset;
 use crate::incident::topology::{Direction, Neighbour};
 use crate::incident::window::Window;
-use jiff::Timestamp;
 
 /// Bounded local evidence on one entity, as a context contract returns it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -183,8 +183,8 @@ pub struct Widening {
     pub others_told: bool,
     /// Whether the same two tell which origins explain no anomaly so far, although their effects can reach the entity or an
     /// anomaly that it explains ([`Notice::unlinked`](crate::contract::Notice::unlinked)); whether the former also asks the
-    /// alerting entities that are reached so (those with a claim on them when no other is left to ask), and the latter asks each origin at least once to
-    /// which it would tell of one. What joins such an origin with an anomaly is for policies to judge: parts that have
+    /// alerting entities that are reached so (those with a claim on them when no other is left to ask), and the latter asks
+    /// each origin at least once to which it would tell of one. What joins such an origin with an anomaly is for policies to judge: parts that have
     /// nothing to do with an alert fail all the time, as pods do. Ledgers from before there was this do without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unlinked_told: bool,

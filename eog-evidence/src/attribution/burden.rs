@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::{Kind, Measured};
 use crate::series::{MIN_BASELINE, Periods, Series};
-use crate::shift::{MIN_RELATIVE, MIN_RUN};
+use crate::shift::{MIN_RELATIVE, MIN_RUN, is_unit_of_rates};
 use crate::stats::{USUAL_PERCENT, mean, median, percentile, quantile, scale};
 
 /// A limit is 4 σ of noise: what exceeds it by 2 σ more is seen, whatever the noise does.
@@ -307,10 +307,10 @@ pub(super) fn longest<'a>(series: impl Iterator<Item = &'a Series>) -> Option<&'
     series.min_by_key(key)
 }
 
-/// How many requests commonly come to an entity.
+/// How many requests commonly come to an entity, to compare with others of the same unit.
 pub(super) struct Rate {
-    /// In a second of the baseline, in `unit`.
-    pub(super) each_second: f64,
+    /// What a rate says in its unit, or how many are counted in a second.
+    pub(super) value: f64,
     pub(super) unit: String,
 }
 
@@ -320,8 +320,9 @@ pub(super) fn usual_rate(measured: &Measured<'_>, periods: &Periods) -> Option<R
     let traffic = longest(own.copied().filter(|series| series.signal == Signal::Traffic))?;
     let parts = periods.cut(&traffic.points)?;
     let counts: Vec<f64> = parts.baseline.iter().map(|(_, requests)| *requests).collect();
-    let each_second = mean(&counts) / step_of(traffic).as_secs_f64();
-    Some(Rate { each_second, unit: traffic.unit.clone() })
+    let unit = traffic.unit.clone();
+    let time = if is_unit_of_rates(&unit) { 1.0 } else { step_of(traffic).as_secs_f64() };
+    Some(Rate { value: mean(&counts) / time, unit })
 }
 
 fn is_idle(traffic: &Series, periods: &Periods) -> bool {
@@ -337,4 +338,36 @@ fn step_of(series: &Series) -> SignedDuration {
         _ => None,
     });
     SignedDuration::from_secs(median(gaps).unwrap_or(60.0).max(1.0) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use eog_core::{EntityId, EvidenceKind, Window};
+
+    use super::*;
+
+    #[test]
+    fn rates_are_compared_as_they_are_and_counts_by_their_steps() {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let periods = Periods::new(Window::new(at(3_600), at(7_200)).unwrap());
+        let rate = |unit: &str, step: i64, value: f64| {
+            let series = Series {
+                entity: EntityId::new("shop").unwrap(),
+                kind: EvidenceKind::Metric,
+                metric: "requests".into(),
+                signal: Signal::Traffic,
+                unit: unit.into(),
+                peer: None,
+                points: (0..7_200 / step).map(|number| (at(number * step), value)).collect(),
+            };
+            let measured = Measured { series: vec![&series], events: &[] };
+            usual_rate(&measured, &periods).map(|rate| (rate.value, rate.unit))
+        };
+        for unit in ["1/s", "rps"] {
+            assert_eq!(rate(unit, 15, 20.0), Some((20.0, unit.to_owned())));
+            assert_eq!(rate(unit, 60, 20.0), Some((20.0, unit.to_owned())));
+        }
+        assert_eq!(rate("requests", 15, 300.0), Some((20.0, "requests".to_owned())));
+        assert_eq!(rate("requests", 60, 1_200.0), Some((20.0, "requests".to_owned())));
+    }
 }

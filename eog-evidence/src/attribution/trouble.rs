@@ -134,7 +134,7 @@ impl Attribution<'_> {
     fn is_seldom_met(&self, entity: &EntityId, of: &EntityId) -> bool {
         let rate = |name: &EntityId| burden::usual_rate(&(self.measured)(name)?, &self.periods);
         let rates = rate(entity).zip(rate(of)).filter(|(own, theirs)| own.unit == theirs.unit);
-        rates.is_some_and(|(own, theirs)| own.each_second < SELDOM * theirs.each_second)
+        rates.is_some_and(|(own, theirs)| own.value < SELDOM * theirs.value)
     }
 
     fn spots(&self) -> Arc<BTreeMap<EntityId, Spot>> {
