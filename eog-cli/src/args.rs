@@ -32,12 +32,16 @@ pub(crate) use judging::{By, Judging};
 pub(crate) use live::LiveArgs;
 #[cfg(feature = "nats")]
 pub(crate) use mcp::acts_on_cluster;
-pub(crate) use mcp::{Mcp, McpCommand, SERVED_AT, Serve, Toolset as ListedTools};
+pub(crate) use mcp::{Mcp, McpCommand, Serve};
+#[cfg(feature = "serve")]
+pub(crate) use mcp::{SERVED_AT, Toolset as ListedTools};
 #[cfg(feature = "nats")]
 pub(crate) use nats::{
     Cancel, Fetch, List, ListFormat, NatsArgs, NatsMaking, Prune, Submit, Tell, Worker,
 };
-pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
+pub(crate) use prompt::{Doctor, Prompt};
+#[cfg(feature = "models")]
+pub(crate) use prompt::{Export, PhaseName, Show};
 pub(crate) use reading::Reading;
 pub(crate) use said::Said;
 pub(crate) use simulate::Simulate;
@@ -208,6 +212,15 @@ pub(crate) enum Command {
     /// What waits or runs is never removed. Ledger, side file, incident and report go.
     #[cfg(feature = "nats")]
     Prune(Prune),
+    // Said what they are, and refused.
+    #[cfg(not(feature = "nats"))]
+    #[command(
+        name = "submit",
+        aliases = ["worker", "list", "tell", "cancel", "fetch", "prune"],
+        hide = true,
+        disable_help_flag = true
+    )]
+    OnCluster(OnCluster),
     /// Print the JSON Schema of what a command policy reads or writes, or of what webhooks are told.
     ///
     /// The program of a policy is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means
@@ -217,6 +230,14 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Write manual pages.
     Man(Man),
+}
+
+/// Whatever is given to a command that this build does not have.
+#[cfg(not(feature = "nats"))]
+#[derive(Debug, Args)]
+pub(crate) struct OnCluster {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _rest: Vec<std::ffi::OsString>,
 }
 
 impl Command {

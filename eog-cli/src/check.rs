@@ -5,11 +5,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use eog::Timestamp;
-use eog_mcp_client::McpConfig;
 use eog_report::clean::clean;
 use eog_report::words;
 use eog_session::judge::{Options, Settings};
-use eog_session::source::{Kind, OpenError, Opened, ReadOptions, open_folder};
+use eog_session::source::{Kind, OfServers, Opened, ReadOptions, open_folder};
 use eog_sources::{CaptureError, SourceConfig};
 
 use crate::args::Check;
@@ -32,14 +31,19 @@ pub(crate) fn run(arguments: &Check) -> Result<Exit, CliError> {
     if file.is_file() && is_settings(file) {
         return settings(file);
     }
+    #[cfg(feature = "serve")]
     if std::fs::read_to_string(file).is_ok_and(|text| eog_oncall::Config::is_one(&text)) {
         let config = eog_oncall::Config::read(file)?;
         return good(file, &config.in_words());
     }
+    #[cfg(not(feature = "serve"))]
+    if std::fs::read_to_string(file).is_ok_and(|text| is_on_call(&text)) {
+        return Err(CliError::not_built("the service on call", "serve"));
+    }
     match Kind::of(file)? {
         Kind::Live => live(file, arguments.offline),
         Kind::Servers => {
-            McpConfig::read(file).map_err(OpenError::from)?;
+            OfServers::check(file)?;
             good(file, "a configuration of MCP servers; none of them was started")
         }
         kind @ (Kind::Bundle | Kind::Snapshot) => folder(file, kind),
@@ -59,6 +63,16 @@ fn is_settings(file: &Path) -> bool {
         })
     };
     is_named || !SourceConfig::is_one(&text) && text.lines().any(begins)
+}
+
+/// Whether a file is one of a service on call, which names its sources.
+#[cfg(not(feature = "serve"))]
+fn is_on_call(text: &str) -> bool {
+    let names = |line: &str| {
+        let rest = line.trim_start().strip_prefix("source");
+        rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    text.lines().any(names)
 }
 
 fn settings(file: &Path) -> Result<Exit, CliError> {

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+#[cfg(feature = "models")]
 use eog_llm::{Check, CheckStatus};
 use eog_report::clean::clean;
-use eog_session::judge::{self, By, PolicyChoice, Settings, variables};
+use eog_session::judge::{self, By, PolicyChoice, Settings};
 
 use crate::args::Doctor;
 use crate::error::{CliError, Exit, told_idle};
@@ -22,8 +23,8 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
     let who = |by| if by == By::Model { "the model" } else { "the built-in rules" };
     let policy = match &settings.policy {
         PolicyChoice::Evidence => "evidence: the built-in rules, no model".to_owned(),
-        PolicyChoice::Llm if settings.llm.model.is_none() => "llm".to_owned(),
-        PolicyChoice::Llm => settings.llm_name(),
+        // Without a model, the name ends after the colon.
+        PolicyChoice::Llm => settings.llm_name().trim_end_matches(':').to_owned(),
         PolicyChoice::Command(program) => format!("command:{}", program.display()),
     };
     match &settings.policy {
@@ -36,24 +37,7 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
     lines.good("bootstrap", who(settings.bootstrap));
     lines.good("roles", who(settings.roles));
     lines.good("finalize", who(settings.finalize));
-    match judge::pack(settings.prompts.as_deref()) {
-        Ok(pack) => lines.good("prompts", pack.name()),
-        Err(error) => lines.add(Mark::Wrong, "prompts", &CliError::from(error).to_string()),
-    }
-    if let Some(idle) = settings.idle_options(&arguments.judging.options()) {
-        lines.add(Mark::Wrong, "options", &told_idle(&idle));
-    } else if settings.asks_models() {
-        lines.checks(settings.llm.check(&variables));
-    } else {
-        let models = match settings.llm.model {
-            Some(_) => {
-                "one is set but not used: set --policy llm, or policy = \"llm\", to let it judge"
-            }
-            None => "none is set and none is needed; --model sets one",
-        };
-        lines.good("models", models);
-        lines.checks(settings.llm.check_idle_names());
-    }
+    lines.of_models(&settings, arguments);
     files::print(&lines.text)?;
     Ok(if lines.is_wrong { Exit::BadInput } else { Exit::Diagnosed })
 }
@@ -76,6 +60,41 @@ impl Lines {
         self.add(Mark::Good, what, detail);
     }
 
+    /// Prompts and models.
+    #[cfg(feature = "models")]
+    fn of_models(&mut self, settings: &Settings, arguments: &Doctor) {
+        match judge::pack(settings.prompts.as_deref()) {
+            Ok(pack) => self.good("prompts", pack.name()),
+            Err(error) => self.add(Mark::Wrong, "prompts", &CliError::from(error).to_string()),
+        }
+        if let Some(idle) = settings.idle_options(&arguments.judging.options()) {
+            self.add(Mark::Wrong, "options", &told_idle(&idle));
+        } else if settings.asks_models() {
+            self.checks(settings.llm.check(&judge::variables));
+        } else {
+            let models = match settings.llm.model {
+                Some(_) => {
+                    "one is set but not used: set --policy llm, or policy = \"llm\", to let it judge"
+                }
+                None => "none is set and none is needed; --model sets one",
+            };
+            self.good("models", models);
+            self.checks(settings.llm.check_idle_names());
+        }
+    }
+
+    /// That there are none, which is wrong only where they are asked.
+    #[cfg(not(feature = "models"))]
+    fn of_models(&mut self, settings: &Settings, arguments: &Doctor) {
+        if let Some(idle) = settings.idle_options(&arguments.judging.options()) {
+            self.add(Mark::Wrong, "options", &told_idle(&idle));
+        }
+        let lacks = CliError::not_built("language models", "models").to_string();
+        let mark = if settings.asks_models() { Mark::Wrong } else { Mark::Doubtful };
+        self.add(mark, "models", &lacks);
+    }
+
+    #[cfg(feature = "models")]
     fn checks(&mut self, checks: Vec<Check>) {
         for check in checks {
             let mark = match check.status {

@@ -68,6 +68,7 @@ pub(crate) enum CliError {
     Memory(#[from] MemoryError),
     #[error("{0}")]
     Tool(#[from] ToolError),
+    #[cfg(feature = "serve")]
     #[error("{0}; {hint}", hint = about_on_call(.0))]
     OnCall(#[from] eog_oncall::ConfigError),
     #[error("{0}")]
@@ -85,6 +86,7 @@ pub(crate) enum CliError {
 pub(crate) const NOTHING_YET: &str = "it holds no entry yet, so there is nothing to go on with; \
                                       remove it and investigate anew";
 
+#[cfg(feature = "serve")]
 /// What to do about a configuration of a service on call: it names a file with the sources, which may be what is wrong.
 fn about_on_call(error: &eog_oncall::ConfigError) -> &'static str {
     match error.to_string().starts_with("source: ") {
@@ -170,6 +172,7 @@ fn as_option(field: &str) -> String {
 
 /// Why there is nobody who judges, in the words of the command line.
 fn about_judges(error: &JudgeError) -> String {
+    #[cfg(feature = "models")]
     use eog_prompts::PackError;
     match error {
         JudgeError::Option { option: "policy", reason } => {
@@ -177,15 +180,19 @@ fn about_judges(error: &JudgeError) -> String {
         }
         JudgeError::Option { option, reason } => format!("{}: {reason}", as_option(option)),
         JudgeError::Idle(idle) => told_idle(idle),
+        #[cfg(feature = "models")]
         JudgeError::Prompts(PackError::UnknownPack { name, known }) => format!(
             "--prompts {name}: there is neither a folder nor a pack of that name; the packs are \
              {known}, and `eog prompt export {name}` creates such a folder"
         ),
+        #[cfg(feature = "models")]
         JudgeError::Prompts(PackError::Unreadable { path, .. }) if !path.exists() => format!(
             "--prompts {}: there is no such folder; `eog prompt export FOLDER` creates one",
             path.display()
         ),
+        #[cfg(feature = "models")]
         JudgeError::Prompts(error) => format!("--prompts: {error}"),
+        #[cfg(feature = "models")]
         JudgeError::Models(error) => format!("{error}; `eog doctor` checks the configuration"),
         error => error.to_string(),
     }
@@ -254,6 +261,12 @@ impl From<ReadError> for CliError {
 }
 
 impl CliError {
+    /// That this build lacks a part, and how to get it.
+    #[cfg(not(all(feature = "models", feature = "serve", feature = "nats")))]
+    pub(crate) fn not_built(what: &'static str, feature: &'static str) -> Self {
+        Self::from(JudgeError::NotBuilt { what, feature })
+    }
+
     /// The error that there is nothing to start from.
     pub(crate) fn start(from: &Opened, source: StartError) -> Self {
         let (path, warnings) = (from.path().to_owned(), from.incident().warnings.clone());
@@ -344,7 +357,6 @@ impl CliError {
             Self::Input { .. }
             | Self::Capture(_)
             | Self::Open(_)
-            | Self::OnCall(_)
             | Self::Ledger(_)
             | Self::Records(_)
             | Self::Journal(_)
@@ -353,6 +365,8 @@ impl CliError {
             | Self::Unrecorded(_)
             | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,
+            #[cfg(feature = "serve")]
+            Self::OnCall(_) => Exit::BadInput,
             Self::NotBegun { exit, .. } => *exit,
             Self::Usage(_) | Self::Tool(_) => Exit::BadUsage,
             #[cfg(feature = "nats")]

@@ -131,7 +131,7 @@ fn limits(running: &Running, judge: &Chosen, used_up: Option<BudgetKind>) -> Str
     let mut limits = String::new();
     let calls = match used_up {
         Some(BudgetKind::ModelCalls) => {
-            judge.settings.llm.budget.calls.map(|calls| calls.saturating_mul(2).max(1))
+            judge.settings.max_model_calls().map(|calls| calls.saturating_mul(2).max(1))
         }
         _ => judging.max_model_calls,
     };

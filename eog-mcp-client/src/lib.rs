@@ -43,4 +43,4 @@ pub use context::McpContext;
 pub use error::SourceError;
 pub use servers::{Protocol, ServerConfig, ToolConfig, pasted_servers};
 pub use source::McpSource;
-pub use tools::{McpTools, ToolsConfig};
+pub use tools::{McpTools, ToolsConfig, fits};

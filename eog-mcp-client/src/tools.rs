@@ -226,7 +226,7 @@ fn spec(server: &str, name: &str, tool: &Tool) -> Result<ToolSpec, String> {
         "" => format!("The tool {name} of the server {server}."),
         given => given.to_owned(),
     };
-    Ok(ToolSpec::new(full, description).with_schema(schema))
+    Ok(ToolSpec::new(full, description).with_schema(schema, fits))
 }
 
 /// An answer in words: what the server wrote for readers, and its structured content row by row where
@@ -243,4 +243,61 @@ fn words(answer: &connection::ToolAnswer) -> String {
         (None, text) => text.to_owned(),
     };
     bounded_lines(lines_of_text(&mask_text(&text)))
+}
+
+/// Whether arguments fit a JSON Schema.
+///
+/// # Errors
+/// Where they do not, and why; that the schema cannot be read.
+pub fn fits(schema: &Value, given: &Value) -> Result<(), String> {
+    // Schemas of others have patterns of theirs: only those are allowed whose time is bounded.
+    let validator = jsonschema::options()
+        .with_pattern_options(jsonschema::PatternOptions::regex())
+        .build(schema)
+        .map_err(|error| format!("what it takes cannot be read: {}", shortened(&error)))?;
+    match validator.iter_errors(given).next() {
+        None => Ok(()),
+        Some(error) => {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "the arguments".to_owned() } else { place };
+            Err(format!("{place}: {}", shortened(&error)))
+        }
+    }
+}
+
+/// A message quotes the value, which can be all of the arguments.
+fn shortened(error: &impl std::fmt::Display) -> String {
+    eog_evidence::shorten(&error.to_string(), 200)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_checked_against_a_schema() {
+        let schema = json!({
+            "type": "object",
+            "properties": { "name": { "enum": ["red", "use"] }, "limit": { "type": "integer" } },
+            "required": ["name"],
+            "additionalProperties": false,
+        });
+        let tool = ToolSpec::new("load_skill", "Loads a skill.").with_schema(schema.clone(), fits);
+        assert_eq!(tool.schema(), schema);
+        assert_eq!(tool.check(r#"{"name":"red"}"#).unwrap().text("name"), Some("red"));
+        for (arguments, why) in [
+            ("{", "no JSON object"),
+            ("{}", "\"name\" is a required property"),
+            (r#"{"name":"sed"}"#, "/name: \"sed\" is not one of"),
+            (r#"{"name":"red","limit":"2"}"#, "/limit: \"2\" is not of type \"integer\""),
+            (r#"{"name":"red","shell":"rm"}"#, "Additional properties are not allowed"),
+        ] {
+            let error = tool.check(arguments).unwrap_err();
+            assert!(error.contains(why) && error.starts_with("load_skill: "), "{error}");
+        }
+        let unusable = ToolSpec::new("odd", "").with_schema(json!({ "type": 7 }), fits);
+        assert!(unusable.check("{}").unwrap_err().contains("cannot be read"));
+    }
 }

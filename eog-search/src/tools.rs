@@ -14,7 +14,7 @@ use crate::lane::{Specialist, ToolAnswer};
 pub use answer::{bounded_lines, lines_of_json, lines_of_text};
 pub use contract::ContractTools;
 pub use skills::{LOAD_SKILL, Skill, Skills};
-pub use spec::{Arguments, Parameter, ParameterKind, ToolSpec};
+pub use spec::{Arguments, Given, Parameter, ParameterKind, SchemaCheck, ToolSpec};
 
 /// Tools that specialists may call. They only read: after a crash, calls are repeated.
 pub trait Toolset: Send + Sync {

@@ -7,8 +7,15 @@
 mod chosen;
 mod error;
 mod masked;
+#[cfg(feature = "models")]
+mod models;
+#[cfg(not(feature = "models"))]
+#[path = "judge/no_models.rs"]
+mod models;
 mod settings;
+#[cfg(feature = "models")]
 mod traced;
+#[cfg(feature = "models")]
 mod watch;
 
 use std::sync::Arc;
@@ -21,8 +28,10 @@ use eog_search::{Roles, Toolset};
 use crate::controllers::AnyFinished;
 use crate::listener::Listener;
 
-pub use chosen::{Chosen, Unarmed, no_program, one_model, pack, variables};
+pub use chosen::{Chosen, no_program, variables};
 pub use error::{IdleOptions, JudgeError, OpeningError};
+#[cfg(feature = "models")]
+pub use models::{Unarmed, one_model, pack};
 pub use settings::{By, Options, PolicyChoice, Settings, parse_policy};
 
 /// Who judges the runs of a session: makes one [`Judge`] for each run.

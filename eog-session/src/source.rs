@@ -11,6 +11,10 @@ mod later;
 mod library;
 mod live;
 mod notes;
+#[cfg(feature = "mcp")]
+mod servers;
+#[cfg(not(feature = "mcp"))]
+#[path = "source/no_servers.rs"]
 mod servers;
 mod snapshot;
 

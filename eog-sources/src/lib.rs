@@ -27,6 +27,11 @@ mod otlp;
 mod period;
 mod piece;
 mod prometheus;
+mod received;
+#[cfg(feature = "otlp")]
+mod receiver;
+#[cfg(not(feature = "otlp"))]
+#[path = "receiver/absent.rs"]
 mod receiver;
 mod report;
 mod resolve;
@@ -38,5 +43,6 @@ pub use alertmanager::SentAlert;
 pub use capture::{Heard, Offer, capture, capture_for, offers};
 pub use config::{SourceConfig, expand};
 pub use error::{CaptureError, ConfigError};
-pub use receiver::{Received, ReceivedFigures, Receiver};
+pub use received::ReceivedFigures;
+pub use receiver::{Received, Receiver};
 pub use report::{CaptureReport, SourceReport};

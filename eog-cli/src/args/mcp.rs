@@ -2,13 +2,16 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+#[cfg(feature = "serve")]
+use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::reading::parse_size;
 use super::{Calls, Judging, Reading, parse_address, parse_seconds};
+#[cfg(feature = "serve")]
 use crate::error::CliError;
 
 #[derive(Debug, Args)]
@@ -40,6 +43,7 @@ pub(crate) enum Toolset {
 }
 
 /// Where `eog serve` serves unless told otherwise.
+#[cfg(feature = "serve")]
 pub(crate) const SERVED_AT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8765);
 
@@ -172,6 +176,7 @@ pub(crate) struct Serve {
     pub(crate) grace: Duration,
 }
 
+#[cfg(feature = "serve")]
 impl Serve {
     /// The folder of --state.
     ///

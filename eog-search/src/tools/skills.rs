@@ -1,7 +1,7 @@
 //! Skills: advice on method, which a specialist loads when it needs it.
 
 use eog_core::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{ToolFailure, ToolSpec, Toolset, checked};
 use crate::ask::CallAsk;
@@ -65,6 +65,17 @@ impl Skills {
     }
 }
 
+/// Whether arguments name one of the skills, and say nothing else.
+fn names_one(schema: &Value, given: &Value) -> Result<(), String> {
+    let names = &schema["properties"]["name"]["enum"];
+    let is_one = |name| names.as_array().is_some_and(|names| names.contains(name));
+    let is_alone = given.as_object().is_some_and(|given| given.len() == 1);
+    match given.get("name").is_some_and(is_one) && is_alone {
+        true => Ok(()),
+        false => Err(format!("it takes name, one of {names}, and nothing else")),
+    }
+}
+
 impl Toolset for Skills {
     fn tools(&self, agent: Specialist) -> Vec<ToolSpec> {
         let names: Vec<&str> = self.of(agent).map(|skill| skill.name.as_str()).collect();
@@ -80,7 +91,7 @@ impl Toolset for Skills {
             "required": ["name"],
             "additionalProperties": false,
         });
-        vec![ToolSpec::new(LOAD_SKILL, description).with_schema(schema)]
+        vec![ToolSpec::new(LOAD_SKILL, description).with_schema(schema, names_one)]
     }
 
     fn call<'a>(&'a self, ask: &'a CallAsk) -> BoxFuture<'a, Result<ToolAnswer, ToolFailure>> {

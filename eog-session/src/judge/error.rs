@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use eog::memory::MemoryError;
 use eog_evidence::StartError;
-use eog_llm::ConfigError;
-use eog_prompts::PackError;
+#[cfg(feature = "models")]
+use {eog_llm::ConfigError, eog_prompts::PackError};
 
 /// Why there is nobody who judges, or what was said cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,10 +25,20 @@ pub enum JudgeError {
     /// Options for language models are given, and none is used.
     #[error(transparent)]
     Idle(#[from] IdleOptions),
+    /// This build lacks what was asked for.
+    #[error("this eog was built without {what}; build it with --features {feature}, or full")]
+    NotBuilt {
+        /// What it lacks.
+        what: &'static str,
+        /// The feature of `eog-cli` that has it.
+        feature: &'static str,
+    },
     /// The templates of prompts cannot be used.
+    #[cfg(feature = "models")]
     #[error("prompts: {0}")]
     Prompts(#[from] PackError),
     /// The settings of language models cannot be used.
+    #[cfg(feature = "models")]
     #[error(transparent)]
     Models(#[from] ConfigError),
     /// A file with settings cannot be used.

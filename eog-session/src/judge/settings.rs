@@ -3,15 +3,16 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use eog_llm::{LlmConfig, LlmRole};
 use serde::Deserialize;
 
+use super::models::{self, LlmConfig};
 use super::{IdleOptions, JudgeError};
 
-/// Maximum number of requests to models in one investigation, if no limit is set.
-const DEFAULT_MODEL_CALLS: u64 = 500;
 /// Maximum size of a settings file.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// How variables are read.
+pub(super) type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// What is asked for, before settings and variables: each choice is theirs where it is absent.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +137,7 @@ impl Settings {
         Self::with(options, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
-    fn with(options: &Options, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, JudgeError> {
+    fn with(options: &Options, env: Env<'_>) -> Result<Self, JudgeError> {
         let path = find(options, env)?;
         let file = path.as_deref().map(read).transpose()?.unwrap_or_default();
         let named = |policy: String, place: &str| {
@@ -153,7 +154,7 @@ impl Settings {
                 _ => None,
             },
         };
-        let llm = models(options, env, file.llm);
+        let llm = models::overridden(options, env, file.llm);
         let tells = llm.finalize_model.is_some().then_some(By::Model);
         let judged_by_model = policy == Some(PolicyChoice::Llm);
         let by_default = if judged_by_model { By::Model } else { By::Rules };
@@ -173,19 +174,12 @@ impl Settings {
 
     /// The name of the models that judge, in a ledger.
     pub fn llm_name(&self) -> String {
-        let chain = self.llm.explore_chain().unwrap_or_default();
-        format!("llm:{}", chain.join(","))
+        models::name(&self.llm)
     }
 
-    /// The models that are configured for single roles of a tree search, as they follow the name of whoever
-    /// judges; empty where there are none, or rules play the roles.
-    pub fn models_of_roles(&self) -> String {
-        let own = LlmRole::ALL.into_iter().filter(|role| self.llm.role(*role).is_some());
-        let told = own.filter(|_| self.roles == By::Model).map(|role| {
-            let chain = self.llm.role_chain(role).unwrap_or_default();
-            format!(", {} {}", role.name(), chain.join(","))
-        });
-        told.collect()
+    /// The most requests to models in one investigation.
+    pub fn max_model_calls(&self) -> Option<u64> {
+        models::most_calls(&self.llm)
     }
 
     /// Who plays the roles of a tree search, unless it is who would do so by default.
@@ -228,38 +222,8 @@ impl Settings {
     }
 }
 
-/// The section `[llm]`, overridden by options and variables.
-fn models(
-    options: &Options,
-    env: &dyn Fn(&str) -> Option<String>,
-    mut llm: LlmConfig,
-) -> LlmConfig {
-    if let Some(model) = options.model.clone().or_else(|| env("EOG_MODEL")) {
-        llm.model = Some(model);
-    }
-    if let Some(model) = &options.finalize_model {
-        llm.finalize_model = Some(model.clone());
-    }
-    let url = options.base_url.clone().or_else(|| env("EOG_BASE_URL"));
-    if let (Some(url), Some(model)) = (url, llm.model.clone()) {
-        llm.models.entry(model).or_default().base_url = Some(url);
-    }
-    let budget = &mut llm.budget;
-    budget.calls = options.max_model_calls.or(budget.calls).or(Some(DEFAULT_MODEL_CALLS));
-    budget.tokens = options.max_tokens.or(budget.tokens);
-    budget.usd = options.max_usd.or(budget.usd);
-    if let Some(path) = &options.cassette {
-        let mode = llm.cassette.map_or(eog_llm::CassetteMode::Auto, |cassette| cassette.mode);
-        llm.cassette = Some(eog_llm::CassetteConfig { path: path.clone(), mode });
-    }
-    llm
-}
-
 /// The file to read, if there is one. A file that is named must exist.
-fn find(
-    options: &Options,
-    env: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<PathBuf>, JudgeError> {
+fn find(options: &Options, env: Env<'_>) -> Result<Option<PathBuf>, JudgeError> {
     if let Some(path) = options.config.clone().or_else(|| env("EOG_CONFIG").map(PathBuf::from)) {
         return Ok(Some(path));
     }
@@ -384,6 +348,6 @@ mod tests {
         assert_eq!(settings.finalize, By::Model);
         assert_eq!(settings.policy, PolicyChoice::Evidence);
         assert!(settings.asks_models());
-        assert_eq!(settings.llm.budget.calls, Some(DEFAULT_MODEL_CALLS));
+        assert_eq!(settings.llm.budget.calls, Some(models::DEFAULT_CALLS));
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use eog::incident::Unusable;
 use eog_evidence::BundleError;
+#[cfg(feature = "mcp")]
 use eog_mcp_client::SourceError;
 use eog_sre::SnapshotError;
 use eog_sre::tools::ToolError;
@@ -105,7 +106,16 @@ pub enum OpenError {
         /// Why.
         reason: String,
     },
+    /// Servers are named, and this build cannot ask any.
+    #[cfg(not(feature = "mcp"))]
+    #[error("{}: MCP servers: this eog was built without MCP; build it with --features mcp, or full",
+            path.display())]
+    NoMcp {
+        /// The file that names them.
+        path: PathBuf,
+    },
     /// Servers that cannot be used.
+    #[cfg(feature = "mcp")]
     #[error(transparent)]
     Servers(#[from] SourceError),
 }

@@ -15,6 +15,15 @@ pub struct OfServers {
 }
 
 impl OfServers {
+    /// Reads the file that names servers, and starts none.
+    ///
+    /// # Errors
+    /// [`OpenError`] when the file cannot be used.
+    pub fn check(path: &Path) -> Result<(), OpenError> {
+        McpConfig::read(path)?;
+        Ok(())
+    }
+
     /// Starts the servers that a file names, and asks them for the incident.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! The tools of a snapshot, each for one specialist.
 
 use eog::{BoxFuture, Failure};
+#[cfg(feature = "mcp")]
+use eog_mcp_client::fits;
 use eog_search::ask::CallAsk;
 use eog_search::tools::{bounded_lines, checked, lines_of_json};
 use eog_search::{Specialist, ToolAnswer, ToolFailure, ToolSpec, Toolset};
@@ -43,10 +45,16 @@ fn names(agent: Specialist) -> &'static [&'static str] {
     }
 }
 
+/// Only models, which such a build does not have, call tools with arguments of their own; the tools check them, too.
+#[cfg(not(feature = "mcp"))]
+fn fits(_schema: &serde_json::Value, _given: &serde_json::Value) -> Result<(), String> {
+    Ok(())
+}
+
 fn spec(info: &ToolInfo) -> ToolSpec {
     let examples = info.examples.iter().take(2).map(|example| format!("\nsuch as {example}"));
     let description = format!("{}{}", info.summary, examples.collect::<String>());
-    ToolSpec::new(info.name, description).with_schema(info.args_schema())
+    ToolSpec::new(info.name, description).with_schema(info.args_schema(), fits)
 }
 
 impl Toolset for SreTools {

@@ -6,6 +6,10 @@
 //! ```
 
 mod changes;
+#[cfg(feature = "kube")]
+mod client;
+#[cfg(not(feature = "kube"))]
+#[path = "absent.rs"]
 mod client;
 mod cluster;
 mod fields;
