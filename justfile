@@ -5,7 +5,7 @@ default:
 
 # All tests, as README says.
 test:
-    cargo test
+    cargo test --locked
 
 # Everything CI checks.
 check:
@@ -37,8 +37,8 @@ simulate *ARGS:
 
 # Everything of which `cargo test` runs a sample, whole: kills, orders of answers, simulated faults.
 full:
-    EOG_KILL_POINTS=200 cargo test -p eog-cli --test resume killed -- --nocapture
-    EOG_SEEDS=1000 cargo test --release -p eog --test concurrency -- --nocapture
+    EOG_KILL_POINTS=200 cargo test -p eog-cli --test all resume::killed -- --nocapture
+    EOG_SEEDS=1000 cargo test --release -p eog --test all concurrency -- --nocapture
     cargo run --release -p eog-testkit --example simulate -- --seeds 1000
 
 # Fuzz a reader until it breaks, such as `just fuzz table -max_total_time=60`. The targets are in fuzz/fuzz_targets.

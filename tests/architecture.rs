@@ -103,3 +103,39 @@ fn reports_come_without_a_tokenizer() {
     let crates = crates_of("eog-report");
     assert!(crates.contains("eog-report") && !crates.contains("tiktoken"), "{crates:?}");
 }
+
+/// A clone begins with `cargo run`, and nobody waits for libraries that are not used.
+#[test]
+fn the_command_is_light_unless_features_are_asked_for() {
+    let crates = crates_of("eog-cli");
+    let heavy =
+        ["async-nats", "genai", "jsonschema", "kube", "proptest", "rmcp", "tiktoken", "tonic"];
+    let found: Vec<&str> = heavy.into_iter().filter(|name| crates.contains(*name)).collect();
+    assert!(crates.contains("eog-cli") && found.is_empty(), "{found:?}");
+}
+
+/// Where all tests of a crate are one binary, a file that no module names would silently not be run.
+#[test]
+fn every_file_of_tests_is_run() {
+    let folders = std::fs::read_dir(root()).expect("it is there");
+    let folders = folders.map(|entry| entry.expect("it is there").path().join("tests"));
+    let mut seen = 0;
+    for folder in folders.chain([root().join("tests")]) {
+        let Ok(all) = std::fs::read_to_string(folder.join("all.rs")) else { continue };
+        let manifest = std::fs::read_to_string(folder.with_file_name("Cargo.toml"));
+        let manifest = manifest.expect("it is there");
+        for entry in std::fs::read_dir(&folder).expect("it is there") {
+            let path = entry.expect("it is there").path();
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let is_target = path.join("main.rs").exists();
+            if name == "all" || !(is_target || path.extension().is_some_and(|it| it == "rs")) {
+                continue;
+            }
+            let is_module = all.lines().any(|line| line == format!("mod {name};"));
+            let is_alone = manifest.contains(&format!("[[test]]\nname = \"{name}\""));
+            assert!(is_module || is_alone, "no target has {}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "{seen}");
+}

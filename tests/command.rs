@@ -1,5 +1,4 @@
 //! The command policy, against real child processes.
-#![cfg(unix)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

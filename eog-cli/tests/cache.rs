@@ -1,7 +1,5 @@
 //! Reading options of the command line: a cache that changes nothing, and a bound on memory.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its input must stop")]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

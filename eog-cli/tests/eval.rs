@@ -1,7 +1,5 @@
 //! `eog eval` through the real binary.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::path::Path;
 use std::process::Command;
 

@@ -1,8 +1,6 @@
 //! The shipped incident through the real binary: what README and docs/evidence-policy.md promise.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

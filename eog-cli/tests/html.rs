@@ -1,8 +1,6 @@
 //! `eog report` and `report.html` of `--out`, of the real binary. What a browser makes of them is
 //! tested by `.ci/browser`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

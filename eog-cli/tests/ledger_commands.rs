@@ -1,8 +1,6 @@
 //! `replay`, `explain` and `diff` of the real binary.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod common;
+use crate::common;
 
 use std::io::ErrorKind;
 use std::net::TcpListener;

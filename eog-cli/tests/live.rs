@@ -1,9 +1,6 @@
 //! `--live`: the real binary and real sockets. What browsers do with it is tested in Chromium
 //! (`.ci/browser`).
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;

@@ -1,10 +1,7 @@
 //! The API of Kubernetes from the command line. The server is simulated: it gives recorded answers in the form of
 //! the API, and alerts in that of Alertmanager.
 
-#![expect(clippy::unwrap_used, reason = "the helpers of all tests: one that cannot go on fails")]
-
-#[expect(dead_code, reason = "of the helpers only some are needed here")]
-mod common;
+use crate::common;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -1,12 +1,7 @@
 //! Live sources from the command line: capture equals live, resuming, checks, and what `eog init` writes.
 
-#![expect(clippy::unwrap_used, reason = "the helpers of all tests: one that cannot go on fails")]
-
-#[expect(dead_code, reason = "of the helpers only some are needed here")]
-mod common;
-#[path = "../../eog-sources/tests/real/mod.rs"]
-#[expect(dead_code, reason = "of the helpers only some are needed here")]
-mod real;
+use crate::common;
+use crate::real;
 
 use std::path::Path;
 use std::process::Output;

@@ -1,11 +1,7 @@
 //! Jaeger, Tempo, Alertmanager and files of OpenTelemetry from the command line: live equals the capture, and a
 //! capture that was killed goes on. The servers are scripted: no package of Debian has those of traces.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "the helpers of all tests: one that cannot go on fails")]
-
-#[expect(dead_code, reason = "of the helpers only some are needed here")]
-mod common;
+use crate::common;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -1,9 +1,6 @@
 //! `--memory` of the real binary: with a program that notes each call.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod common;
+use crate::common;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -1,10 +1,6 @@
 //! `eog serve --on-call`: the real binary, real sockets, no server of others.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[expect(dead_code, reason = "of the helpers only some are needed here")]
-mod on_call_lab;
+use crate::on_call_lab;
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

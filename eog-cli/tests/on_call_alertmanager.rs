@@ -1,13 +1,7 @@
 //! A storm of alerts that comes by a real Alertmanager, with the service killed amid it.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[expect(dead_code, reason = "of the helpers only some are needed here")]
-mod on_call_lab;
-#[path = "../../eog-sources/tests/real/mod.rs"]
-#[expect(dead_code, reason = "of the helpers only some are needed here")]
-mod real;
+use crate::on_call_lab;
+use crate::real;
 
 use std::collections::BTreeSet;
 use std::time::Instant;

@@ -1,14 +1,8 @@
 //! What bounds `eog serve --on-call`: retention, calls that are not repeated, many alerts at once, and a Prometheus
 //! that is away, slow or too much.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[expect(dead_code, reason = "of the helpers only some are needed here")]
-mod on_call_lab;
-#[path = "../../eog-sources/tests/real/mod.rs"]
-#[expect(dead_code, reason = "of the helpers only some are needed here")]
-mod real;
+use crate::on_call_lab;
+use crate::real;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,10 +1,6 @@
 //! OTLP into `eog serve --on-call`: by OpenTelemetry's own SDK for Python, by eog itself, and by a flood.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[expect(dead_code, reason = "of the helpers only some are needed here")]
-mod on_call_lab;
+use crate::on_call_lab;
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

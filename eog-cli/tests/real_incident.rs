@@ -1,9 +1,7 @@
 //! The real binary on a real, noisy, partial recording, and on mutants of it. The recording lies
 //! beside the checkout; the tests skip, and say so, where it is absent.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 

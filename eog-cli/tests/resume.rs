@@ -1,12 +1,9 @@
 //! A killed investigation goes on where its journal ends: real processes, real files, `kill -9`.
 //!
-//! `EOG_KILL_POINTS=200 cargo test -p eog-cli --test resume killed -- --nocapture` kills at 200
+//! `EOG_KILL_POINTS=200 cargo test -p eog-cli --test all resume::killed -- --nocapture` kills at 200
 //! moments; by default it is a sample.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod common;
+use crate::common;
 
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;

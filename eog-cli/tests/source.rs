@@ -1,9 +1,6 @@
 //! Evidence over MCP through the real binary: `eog investigate` asks `eog mcp serve`, which is a
 //! process of its own.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,8 +1,6 @@
 //! `eog stress` of the real binary.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! `eog tool` as a person or a script calls it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its input must stop")]
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! How answers and failures of providers are read.
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Recording and replaying traffic.
 
-mod support;
+use crate::support;
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -1,6 +1,6 @@
 //! Models from the section `[llm]`, and what `eog doctor` says of it.
 
-mod support;
+use crate::support;
 
 use std::fs;
 use std::path::Path;

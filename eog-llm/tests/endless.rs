@@ -1,7 +1,7 @@
 //! Servers of models that never stop sending: the connection is cut, and little is kept.
 #![allow(clippy::unwrap_used)]
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

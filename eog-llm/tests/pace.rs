@@ -1,6 +1,6 @@
 //! How often a model is asked, and for how long, inside an engine that nobody has configured.
 
-mod support;
+use crate::support;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Calls through the recorder of the engine.
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

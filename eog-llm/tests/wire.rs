@@ -1,6 +1,6 @@
 //! What goes over the wire, for each protocol: `genai` leaves out silently what it does not know.
 
-mod support;
+use crate::support;
 
 use eog_llm::{CapabilityChanges, ReasoningEffort, StructuredOutput};
 use eog_prompts::{ChatMessage, ChatModel, ChatRequest, ChatResponse, Finish};

@@ -2,7 +2,7 @@
 //! explores twice as much wastes its rounds (lapisrocks/LanguageAgentTreeSearch asks for rewards in half
 //! the range that its bound is made for).
 
-mod common;
+use crate::common;
 
 use common::{ENTITIES, World};
 use eog_core::{Digest, Input, Machine, Output, Usage};

@@ -1,6 +1,6 @@
 //! Hypotheses against a naive recursive model in floats; gates, scores that fall, bounds.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 

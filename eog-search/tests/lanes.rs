@@ -1,7 +1,7 @@
 //! Specialists: what they are offered and shown, how long they may go on, what they can record; gates of
 //! hypotheses at the very number.
 
-mod common;
+use crate::common;
 
 use std::sync::{Arc, Mutex};
 

@@ -1,6 +1,6 @@
 //! Rounds of selection by bounds, against a naive recursive model that works in floats.
 
-mod common;
+use crate::common;
 
 use common::{ENTITIES, Row, World, rows, seeds, wide};
 use eog_core::EntityId;

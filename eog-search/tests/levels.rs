@@ -1,6 +1,6 @@
 //! Levels that a planner expands, against a naive model, and plans that are applied all or none.
 
-mod common;
+use crate::common;
 
 use std::cmp::Reverse;
 use std::sync::Arc;

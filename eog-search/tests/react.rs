@@ -1,6 +1,6 @@
 //! A chain: equal to a model in a few lines, bounded, and what it concludes is what counts.
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -329,7 +329,7 @@ fn without_an_origin_it_goes_through_its_plan_and_names_nobody() {
 }
 
 /// A ledger that an earlier program wrote is read, derived again, and concludes the same. Written by
-/// `EOG_UPDATE_GOLDEN=1 cargo test -p eog-search --test react golden`, where it is missing.
+/// `EOG_UPDATE_GOLDEN=1 cargo test -p eog-search --test all react`, where it is missing.
 #[test]
 fn golden_ledgers_are_derived_again() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1");

@@ -1,6 +1,6 @@
 //! Every prefix of every ledger leads back to the search that wrote it.
 
-mod common;
+use crate::common;
 
 use common::{World, rows, seeds, wide};
 use eog_core::ledger::{ForkChanges, fork, restore};

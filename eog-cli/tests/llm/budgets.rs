@@ -1,8 +1,8 @@
 //! Limits of calls, tokens and money: what was found is told, and a larger limit goes on from there.
 
-use crate::lab::{Lab, causes, flash_sale};
-use crate::reader::{SUMMARY, Start, read};
-use crate::server::Server;
+use super::lab::{Lab, causes, flash_sale};
+use super::reader::{SUMMARY, Start, read};
+use super::server::Server;
 
 fn server() -> Server {
     Server::start(|asked| read(asked, Start::Alerts))

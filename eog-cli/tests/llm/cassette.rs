@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::lab::{KEY, Lab, Run, flash_sale};
-use crate::reader::{Start, read};
-use crate::server::{Asked, Reply, Server};
+use super::lab::{KEY, Lab, Run, flash_sale};
+use super::reader::{Start, read};
+use super::server::{Asked, Reply, Server};
 
 /// A model that repeats the key that it was given.
 fn indiscreet(asked: &Asked) -> Reply {

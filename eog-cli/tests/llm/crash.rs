@@ -4,10 +4,10 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::diagnosis::PHASES;
-use crate::lab::{Lab, flash_sale};
-use crate::reader::{Start, read};
-use crate::server::{Asked, Reply, Server};
+use super::diagnosis::PHASES;
+use super::lab::{Lab, flash_sale};
+use super::reader::{Start, read};
+use super::server::{Asked, Reply, Server};
 
 /// A model that says nothing to one request, as long as it is silent.
 struct Model {

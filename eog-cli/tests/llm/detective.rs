@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::reader::{Start, between, block, read, word};
-use crate::server::{Asked, Reply};
+use super::reader::{Start, between, block, read, word};
+use super::server::{Asked, Reply};
 
 /// The phases of a search by hypotheses.
 pub(crate) const PHASES: [&str; 3] = ["search_hypothesize", "search_investigate", "search_weigh"];

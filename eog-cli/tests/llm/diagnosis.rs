@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::lab::{KEY, Lab, causes, flash_sale};
-use crate::reader::{SUMMARY, Start, read};
-use crate::server::{Asked, Server};
+use super::lab::{KEY, Lab, causes, flash_sale};
+use super::reader::{SUMMARY, Start, read};
+use super::server::{Asked, Server};
 use serde_json::Value;
 
 /// The phases of a short incident, in order: there is one window, and nothing to pick from.

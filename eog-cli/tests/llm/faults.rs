@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
-use crate::diagnosis::PHASES;
-use crate::lab::{KEY, Lab, Run, causes, flash_sale};
-use crate::reader::{Start, read};
-use crate::server::{Asked, Reply, Server};
+use super::diagnosis::PHASES;
+use super::lab::{KEY, Lab, Run, causes, flash_sale};
+use super::reader::{Start, read};
+use super::server::{Asked, Reply, Server};
 
 /// Nothing is asked again. The time is more than a busy machine needs for an answer.
 const ONE_ATTEMPT: &str = "retries = 0\ntimeout_s = 2.5";

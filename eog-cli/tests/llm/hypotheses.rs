@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::detective::{PHASES, SPECIALISTS, detect, specialist};
-use crate::lab::{Lab, causes};
-use crate::server::{Asked, Reply, Server};
+use super::detective::{PHASES, SPECIALISTS, detect, specialist};
+use super::lab::{Lab, causes};
+use super::server::{Asked, Reply, Server};
 
 const HYPOTHESES: [&str; 2] = ["--controller", "hypotheses"];
 
@@ -95,7 +95,7 @@ fn specialists_work_side_by_side() {
 }
 
 /// Wall time with answers that take half a second:
-/// `cargo test -p eog-cli --test llm wall_time -- --ignored --nocapture`.
+/// `cargo test -p eog-cli --test all wall_time -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn wall_time() {

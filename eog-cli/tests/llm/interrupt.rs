@@ -5,9 +5,9 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::lab::{Lab, Run, flash_sale};
-use crate::reader::{Start, read};
-use crate::server::{Reply, Server};
+use super::lab::{Lab, Run, flash_sale};
+use super::reader::{Start, read};
+use super::server::{Reply, Server};
 
 fn interrupted_in(phase: &'static str) -> (Run, String, usize) {
     let silent = Arc::new(AtomicBool::new(true));

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::lab::{KEY, Lab, Run};
-use crate::server::{Asked, Reply, Server};
+use super::lab::{KEY, Lab, Run};
+use super::server::{Asked, Reply, Server};
 
 /// Two runs that name the cause with a reason, and one that does not name it.
 fn lab(settings: &str) -> Lab {

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::server::Server;
+use super::server::Server;
 
 /// The key that is given, and must be nowhere.
 pub(crate) const KEY: &str = "planted-9f8e7d6c5b4a";

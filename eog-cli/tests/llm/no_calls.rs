@@ -4,9 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 
 use eog_prompts::{ChatMessage, ChatRequest, TokenCounter, phases};
 
-use crate::lab::{KEY, Lab, Run, flash_sale};
-use crate::reader::{Start, read};
-use crate::server::Server;
+use super::lab::{KEY, Lab, Run, flash_sale};
+use super::reader::{Start, read};
+use super::server::Server;
 
 fn server() -> Server {
     Server::start(|asked| read(asked, Start::Alerts))
@@ -100,7 +100,7 @@ fn prompts_are_listed_shown_exported_and_changed() {
     let lab = Lab::at(&server, "");
     let list = lab.run(&["prompt", "list"]);
     assert_eq!(list.code, Some(0), "{}", list.said);
-    for phase in crate::diagnosis::ALL_PHASES {
+    for phase in super::diagnosis::ALL_PHASES {
         assert!(list.printed.contains(&format!("  {phase}\n")), "{}", list.printed);
         let shown = lab.run(&["prompt", "show", phase]);
         assert!(shown.printed.contains(&format!("--- {phase}.system.hbs")), "{}", shown.said);
@@ -265,7 +265,7 @@ fn the_text_says_who_told_the_result() {
     let by_rules = lab.investigate(&["--finalize", "rules"]);
     assert!(!by_rules.printed.contains("SUMMARY BY"), "{}", by_rules.printed);
     let silent = Server::start(|asked| match asked.phase() {
-        "finalize" => crate::server::Reply::Answer("{}".into()),
+        "finalize" => super::server::Reply::Answer("{}".into()),
         _ => read(asked, Start::Alerts),
     });
     let failed = Lab::at(&silent, "").investigate(&[]);

@@ -12,9 +12,9 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 use serde_json::{Value, json};
 
-use crate::on_call_lab::{Receiver, Service, alert, folder, wait_for};
-use crate::reader::{Start, read};
-use crate::server::{Reply, Server};
+use super::on_call_lab::{Receiver, Service, alert, folder, wait_for};
+use super::reader::{Start, read};
+use super::server::{Reply, Server};
 
 /// Services with an alert each.
 const SERVICES: usize = 6;

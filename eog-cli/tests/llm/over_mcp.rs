@@ -15,10 +15,10 @@ use rmcp::service::{PeerRequestOptions, RoleClient, RunningService};
 use rmcp::transport::TokioChildProcess;
 use serde_json::{Value, json};
 
-use crate::diagnosis::PHASES;
-use crate::lab::{Lab, flash_sale};
-use crate::reader::{SUMMARY, Start, read};
-use crate::server::{Reply, Server};
+use super::diagnosis::PHASES;
+use super::lab::{Lab, flash_sale};
+use super::reader::{SUMMARY, Start, read};
+use super::server::{Reply, Server};
 
 /// Longest time that anything may take, on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);

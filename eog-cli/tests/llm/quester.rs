@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::reader::{Start, between, block, read, word};
-use crate::searcher::{Look, looks};
-use crate::server::{Asked, Reply};
+use super::reader::{Start, between, block, read, word};
+use super::searcher::{Look, looks};
+use super::server::{Asked, Reply};
 
 /// What it makes of the oldest steps of a chain.
 pub(crate) const SUMMED_UP: &str = "Some entities were looked at.";

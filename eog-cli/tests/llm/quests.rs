@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
-use crate::crash::times;
-use crate::detective::SPECIALISTS;
-use crate::lab::{Lab, causes, flash_sale};
-use crate::quester::{SUMMED_UP, quest, quest_from_alerts};
-use crate::server::{Asked, Reply, Server};
+use super::crash::times;
+use super::detective::SPECIALISTS;
+use super::lab::{Lab, causes, flash_sale};
+use super::quester::{SUMMED_UP, quest, quest_from_alerts};
+use super::server::{Asked, Reply, Server};
 
 /// A controller with its phases, the role of each, and the entry in which each is recorded.
 struct Quest {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::server::{Asked, Reply};
+use super::server::{Asked, Reply};
 
 /// Where an investigation is to start.
 #[derive(Clone, Copy, Debug)]

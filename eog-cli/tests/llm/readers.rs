@@ -2,7 +2,7 @@
 //!
 //! `tests/readers/INCIDENT-MANNER.json` are recordings, `replayed.json` says what they lead to now.
 //!
-//! - `EOG_RECORD_READERS=FOLDER cargo test -p eog-cli --test llm readers` makes recordings of a folder whose
+//! - `EOG_RECORD_READERS=FOLDER cargo test -p eog-cli --test all llm::readers` makes recordings of a folder whose
 //!   folders `INCIDENT-MANNER` hold `NNN.req.json`, the body of a request, and `NNN.resp.txt`, its answer.
 //! - `EOG_UPDATE_READERS=1` writes `replayed.json` anew. Read the difference.
 //! - `EOG_READERS_SNAPSHOTS=FOLDER` names a folder with snapshots, one folder for each incident, where they
@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 use self::incidents::{Incident, Snapshot};
 use self::player::Player;
 use self::recording::Recording;
-use crate::lab::{Lab, causes};
-use crate::reader::{Start, read};
-use crate::server::{Reply, Server};
+use super::lab::{Lab, causes};
+use super::reader::{Start, read};
+use super::server::{Reply, Server};
 
 /// All recordings together, in bytes.
 const MOST_BYTES: u64 = 4 << 20;

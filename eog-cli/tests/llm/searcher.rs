@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::reader::{Start, between, block, read, word};
-use crate::server::{Asked, Reply};
+use super::reader::{Start, between, block, read, word};
+use super::server::{Asked, Reply};
 
 /// The phases of a tree search.
 pub(crate) const PHASES: [&str; 5] =

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
-use crate::crash::times;
-use crate::lab::{Lab, causes, flash_sale};
-use crate::searcher::{PHASES, search};
-use crate::server::{Asked, Reply, Server};
+use super::crash::times;
+use super::lab::{Lab, causes, flash_sale};
+use super::searcher::{PHASES, search};
+use super::server::{Asked, Reply, Server};
 
 const CONTROLLERS: [&str; 3] = ["lats", "bfs", "beam"];
 

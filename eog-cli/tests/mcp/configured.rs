@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::interop::{TOKEN, inspector, installed, script};
-use crate::support::Place;
+use super::interop::{TOKEN, inspector, installed, script};
+use super::support::Place;
 
 /// The names of clients that stand before a block, and its servers, by name.
 struct Block {

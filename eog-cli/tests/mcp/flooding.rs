@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::Place;
+use super::support::Place;
 
 /// Far more than what the pipes and the places of requests hold. As many answers of `tools/list` would be 100 MB.
 const ALL: usize = 3_000;

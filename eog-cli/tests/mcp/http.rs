@@ -9,7 +9,7 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::json;
 
-use crate::support::{HttpServer, Place, call, client, content};
+use super::support::{HttpServer, Place, call, client, content};
 
 const TOKEN: &str = "a-token-for-tests-only";
 

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::Place;
+use super::support::Place;
 
 pub(crate) const TOKEN: &str = "a-token-for-tests-only";
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
-use crate::support::{Place, call, client, complaint, content, parsed, recording, serve};
+use super::support::{Place, call, client, complaint, content, parsed, recording, serve};
 
 /// The formats that Rust has for numbers.
 fn without_widths(schema: &mut Value) {
@@ -190,7 +190,7 @@ async fn answers_keep_to_their_schemas() {
     });
     for (tool, arguments) in calls.into_iter().chain(of_bundle) {
         let result = client.call_tool(call(tool, arguments)).await.unwrap();
-        assert!(!crate::support::text(&result).is_empty(), "{tool} has text beside it");
+        assert!(!super::support::text(&result).is_empty(), "{tool} has text beside it");
         checker.check(tool, &content(Ok(result)));
     }
     let missing =
@@ -256,7 +256,7 @@ async fn a_real_recording_keeps_to_the_schemas() {
         }
         let result = client.call_tool(call(tool, arguments)).await.unwrap();
         if result.is_error == Some(true) {
-            eprintln!("{tool}: {}", crate::support::text(&result));
+            eprintln!("{tool}: {}", super::support::text(&result));
             continue;
         }
         checker.check(tool, &content(Ok(result)));

@@ -11,7 +11,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RoleClient};
 use serde_json::{Value, json};
 
-use crate::support::{Place, call, client, complaint, content, text};
+use super::support::{Place, call, client, complaint, content, text};
 
 /// A client that keeps the progress it is told.
 #[derive(Clone, Default)]

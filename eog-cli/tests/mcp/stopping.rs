@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{HttpServer, Place};
+use super::support::{HttpServer, Place};
 
 /// How long the server says that it takes at most to end, and what a busy machine may add.
 const IN_TIME: Duration = Duration::from_secs(5 + 10);

@@ -4,7 +4,7 @@ use eog_prompts::TokenCounter;
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use crate::support::{Place, call, client, serve, text};
+use super::support::{Place, call, client, serve, text};
 
 /// For the list of tools, as it is sent.
 const MAX_LIST: u64 = 6_000;

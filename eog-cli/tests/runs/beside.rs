@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::eog;
-use crate::incident::{EVALUATIONS, HEALTHY, Incident, said};
+use super::common::eog;
+use super::incident::{EVALUATIONS, HEALTHY, Incident, said};
 use eog::side::{RunStart, SideFile, SideRecord};
 use eog::{Journal, StopReason};
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::eog;
-use crate::flash_sale;
-use crate::incident::said;
+use super::common::eog;
+use super::flash_sale;
+use super::incident::said;
 
 fn run(arguments: &[&str]) -> Output {
     eog().args(arguments).output().unwrap()

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::common::eog;
-use crate::incident::{HEALTHY, Incident, said};
+use super::common::eog;
+use super::incident::{HEALTHY, Incident, said};
 
 /// What a program does that is busy after so many calls.
 fn busy_after(calls: usize) -> String {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{eog, investigate_json};
-use crate::flash_sale;
-use crate::incident::{HEALTHY, Incident, said};
+use super::common::{eog, investigate_json};
+use super::flash_sale;
+use super::incident::{HEALTHY, Incident, said};
 
 /// Exit code, standard output, standard error.
 fn run(arguments: &[&str]) -> (i32, String, String) {

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use serde_json::json;
 
-use crate::common::eog;
+use super::common::eog;
 
 const ALERTS: usize = 10;
 /// An alert that nobody explains has its entity looked at twice more before the end.

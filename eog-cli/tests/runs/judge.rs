@@ -1,7 +1,7 @@
 //! Who goes on with a ledger is who began it.
 
-use crate::common::eog;
-use crate::incident::{HEALTHY, Incident, said};
+use super::common::eog;
+use super::incident::{HEALTHY, Incident, said};
 
 #[test]
 fn nobody_else_judges_without_being_asked_to() {

@@ -1,11 +1,7 @@
 //! Runs of the real binary: their pace, their side file, their forks.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 mod beside;
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod controllers;
 mod explain;
 mod fork;

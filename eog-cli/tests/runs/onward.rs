@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::incident::{HEALTHY, Incident, said};
+use super::incident::{HEALTHY, Incident, said};
 
 /// Runs what standard error says, as a shell would.
 fn go_on(errors: &str) -> std::process::Output {

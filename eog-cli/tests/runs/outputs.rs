@@ -2,8 +2,8 @@
 
 use std::process::{Command, Output, Stdio};
 
-use crate::common::eog;
-use crate::incident::{EVALUATIONS, HEALTHY, Incident, said};
+use super::common::eog;
+use super::incident::{EVALUATIONS, HEALTHY, Incident, said};
 
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use crate::common::eog;
-use crate::flash_sale;
-use crate::incident::{EVALUATIONS, HEALTHY, Incident, said};
+use super::common::eog;
+use super::flash_sale;
+use super::incident::{EVALUATIONS, HEALTHY, Incident, said};
 use serde_json::Value;
 
 /// The ledger that `--out` writes, and the result.

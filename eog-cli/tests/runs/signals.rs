@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::incident::{EVALUATIONS, HEALTHY, Incident};
+use super::incident::{EVALUATIONS, HEALTHY, Incident};
 
 /// Longest time that anything may take on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::planted::{Written, planted, write_bundle};
+use super::planted::{Written, planted, write_bundle};
 
 #[test]
 fn no_secret_of_a_bundle_is_written_anywhere() {

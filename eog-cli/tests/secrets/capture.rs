@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::planted::{Planted, Written, planted};
+use super::planted::{Planted, Written, planted};
 
 const ONSET: &str = "2026-01-01T10:47:00Z";
 /// The same in seconds.

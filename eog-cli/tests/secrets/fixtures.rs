@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::planted::Written;
+use super::planted::Written;
 
 const CANARY: &str = "Qz7Kw2Vn9Xt4Lp8R";
 

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use crate::lab::Lab;
-use crate::planted::{Written, planted, write_bundle};
-use crate::reader::{Start, read};
-use crate::server::{Reply, Server};
+use super::lab::Lab;
+use super::planted::{Written, planted, write_bundle};
+use super::reader::{Start, read};
+use super::server::{Reply, Server};
 
 #[test]
 fn no_secret_is_sent_to_a_model_or_recorded_of_its_answers() {

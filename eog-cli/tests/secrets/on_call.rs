@@ -18,8 +18,8 @@ use opentelemetry_proto::tonic::trace::v1::{
 use prost::Message as _;
 use serde_json::{Value, json};
 
-use crate::on_call_lab::{Receiver, Service, alert, folder, wait_for};
-use crate::planted::{Planted, Written, planted};
+use super::on_call_lab::{Receiver, Service, alert, folder, wait_for};
+use super::planted::{Planted, Written, planted};
 
 fn notification(all: &[Planted]) -> String {
     let mut body: Value = serde_json::from_str(&alert("g", "f", "A", "web", None)).unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::kinds::{Drawn, KINDS};
+use super::kinds::{Drawn, KINDS};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use serde_json::{Value, json};

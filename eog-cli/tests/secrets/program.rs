@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::planted::{Planted, Written, planted, write_bundle};
+use super::planted::{Planted, Written, planted, write_bundle};
 
 /// A program that says all of the texts: half of them in decisions, half on standard error as it fails.
 pub(crate) fn judge(dir: &Path, all: &[Planted]) -> PathBuf {

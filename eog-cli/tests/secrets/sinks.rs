@@ -6,8 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use crate::planted::{Written, planted, write_bundle};
-use crate::program::judge;
+use super::planted::{Written, planted, write_bundle};
+use super::program::judge;
 
 /// Takes whatever is sent over HTTP and answers that all is well.
 fn collector() -> (u16, Arc<Mutex<Vec<Vec<u8>>>>) {

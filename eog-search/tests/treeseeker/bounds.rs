@@ -17,8 +17,8 @@ use eog_search::{
 };
 use eog_testkit::{alert, case, entity, finding, topology};
 
-use crate::common::{World, seeds};
-use crate::config;
+use crate::treeseeker::common::{World, seeds};
+use crate::treeseeker::config;
 
 const GOALS: u32 = 5;
 const PATHS: u32 = 5;

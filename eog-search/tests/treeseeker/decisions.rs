@@ -10,8 +10,8 @@ use eog_simulate::RandomSeed;
 use eog_simulate::oracle::{NoisyOracle, OracleRates};
 use eog_simulate::truth::{TruthGraph, TruthSpec};
 
-use crate::common::{World, seeds};
-use crate::{by_lot, config, model, steered, told};
+use crate::treeseeker::common::{World, seeds};
+use crate::treeseeker::{by_lot, config, model, steered, told};
 
 /// In how many rounds there was a decision of each kind; a round has one for each active goal.
 #[derive(Debug, Default)]

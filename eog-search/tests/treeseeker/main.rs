@@ -1,8 +1,7 @@
 //! Goals with alternative paths against a naive model; what may and must go back; bounds; draws by lot.
 
 mod bounds;
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod decisions;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -520,7 +519,7 @@ fn goals_that_cannot_be_are_asked_for_again() {
 }
 
 /// Ledgers that an earlier program wrote are read, derived again, and conclude the same. Written by
-/// `EOG_UPDATE_GOLDEN=1 cargo test -p eog-search --test treeseeker golden`, where they are missing.
+/// `EOG_UPDATE_GOLDEN=1 cargo test -p eog-search --test all treeseeker`, where they are missing.
 #[test]
 fn golden_ledgers_are_derived_again() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1");

@@ -5,9 +5,9 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{HYPOTHESES, lanes, marks_of, of, recording};
-use crate::detective::{SPECIALISTS, detect, specialist};
-use crate::lab::Lab;
-use crate::server::{Asked, Server};
+use crate::llm::detective::{SPECIALISTS, detect, specialist};
+use crate::llm::lab::Lab;
+use crate::llm::server::{Asked, Server};
 
 /// What belongs to one specialist alone: its words, its skills, what it says; and its tools of a snapshot.
 fn marks(agent: &str, with_tools: bool) -> Vec<String> {
@@ -145,7 +145,11 @@ fn a_recorded_incident_is_investigated_with_its_tools() {
 
 fn first_skill(asked: &Asked) -> String {
     let question = asked.question();
-    crate::reader::between(&question, "name (one of ", ")").split(", ").next().unwrap().to_owned()
+    crate::llm::reader::between(&question, "name (one of ", ")")
+        .split(", ")
+        .next()
+        .unwrap()
+        .to_owned()
 }
 
 #[test]

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 
 use super::{HYPOTHESES, entries, lanes, of, undisturbed};
-use crate::crash::times;
-use crate::detective::{PHASES, detect, suspected};
-use crate::lab::{Lab, causes, flash_sale};
-use crate::server::{Asked, Reply, Server};
+use crate::llm::crash::times;
+use crate::llm::detective::{PHASES, detect, suspected};
+use crate::llm::lab::{Lab, causes, flash_sale};
+use crate::llm::server::{Asked, Reply, Server};
 
 const HALF: &str = "{ \"because\": \"the sale";
 
@@ -162,7 +162,7 @@ fn a_specialist_who_is_never_answered_ends_its_lane_only() {
     ] {
         let server = Server::start(move |asked| {
             let is_one = asked.phase() == "search_investigate"
-                && crate::detective::specialist(asked) == "metrics";
+                && crate::llm::detective::specialist(asked) == "metrics";
             if is_one { reply() } else { detect(asked) }
         });
         let lab = Lab::at(&server, "retries = 0\ntimeout_s = 1.5");

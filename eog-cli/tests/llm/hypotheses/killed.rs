@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{HYPOTHESES, undisturbed};
-use crate::crash::times;
-use crate::detective::{detect, specialist};
-use crate::lab::{Lab, flash_sale};
-use crate::server::{Asked, Reply, Server};
+use crate::llm::crash::times;
+use crate::llm::detective::{detect, specialist};
+use crate::llm::lab::{Lab, flash_sale};
+use crate::llm::server::{Asked, Reply, Server};
 
 /// Which requests have no answer before the kill.
 type Held = fn(&Asked) -> bool;

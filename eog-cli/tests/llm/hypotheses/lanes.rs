@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{HYPOTHESES, lanes, of};
-use crate::detective::{detect, specialist, suspected};
-use crate::lab::Lab;
-use crate::server::{Asked, Server};
+use crate::llm::detective::{detect, specialist, suspected};
+use crate::llm::lab::Lab;
+use crate::llm::server::{Asked, Server};
 
 const WRAP_UP: &str = "You have explored enough.";
 
@@ -19,7 +19,7 @@ fn a_specialist_who_never_finishes_is_told_to_and_then_cut_short() {
             // Each call another one, every third of them no call at all.
             let with = json!({ "text": format!("{}", asked.said().len()) }).to_string();
             match asked.whole().matches("Call ").count() % 3 {
-                2 => crate::server::Reply::Answer("no JSON".into()),
+                2 => crate::llm::server::Reply::Answer("no JSON".into()),
                 _ => json!({ "because": "so", "tool": "find_entities", "with": with }).into(),
             }
         }
@@ -54,7 +54,7 @@ fn a_specialist_who_never_finishes_is_told_to_and_then_cut_short() {
 fn a_lane_is_one_conversation() {
     let server = Server::start(|asked| match (asked.phase(), asked.said().len()) {
         ("search_investigate", 1) if !asked.last().contains("could not be used") => {
-            crate::server::Reply::Answer("{".into())
+            crate::llm::server::Reply::Answer("{".into())
         }
         _ => detect(asked),
     });

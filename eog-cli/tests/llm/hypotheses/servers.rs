@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 
 use super::{HYPOTHESES, entries, lanes, of};
-use crate::crash::times;
-use crate::detective::{SPECIALISTS, detect, specialist, suspected};
-use crate::lab::{Lab, causes, flash_sale};
-use crate::quester::quest;
-use crate::server::{Asked, Reply, Server};
+use crate::llm::crash::times;
+use crate::llm::detective::{SPECIALISTS, detect, specialist, suspected};
+use crate::llm::lab::{Lab, causes, flash_sale};
+use crate::llm::quester::quest;
+use crate::llm::server::{Asked, Reply, Server};
 
 /// What specialists do before all that they do otherwise, in order.
 fn calls_of_servers(asked: &Asked) -> Vec<(&'static str, Value)> {

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{HYPOTHESES, lanes, of};
-use crate::detective::{detect, specialist};
-use crate::lab::{Lab, causes};
-use crate::reader::block;
-use crate::server::{Asked, Reply, Server};
+use crate::llm::detective::{detect, specialist};
+use crate::llm::lab::{Lab, causes};
+use crate::llm::reader::block;
+use crate::llm::server::{Asked, Reply, Server};
 
 /// What a model would have said.
 fn told(reply: Reply) -> Value {

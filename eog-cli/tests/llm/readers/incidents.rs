@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::lab::Lab;
+use crate::llm::lab::Lab;
 
 /// What readers were asked about.
 #[derive(Clone, Debug, Deserialize)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::numbers::renumber;
 use super::recording::{Answered, Recording, shown};
-use crate::server::{Asked, Reply};
+use crate::llm::server::{Asked, Reply};
 
 /// Lines of a difference that are told, of each side.
 const MOST_LINES: usize = 12;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::server::Asked;
+use crate::llm::server::Asked;
 
 /// One run with one reader after another.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,0 +1,13 @@
+//! Tests of the tree searches, as one binary.
+
+mod bandit;
+mod common;
+mod dead_source;
+mod hypotheses;
+mod lanes;
+mod lats;
+mod levels;
+mod react;
+mod restore;
+#[path = "treeseeker/main.rs"]
+mod treeseeker;
