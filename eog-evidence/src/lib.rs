@@ -72,7 +72,7 @@ pub use line_orders::{Reordered, reordered};
 pub use line_rates::{ComparedTimes, LineRate, RateChange, have_common_volume, line_rates};
 pub use log_joins::{Depths, RequestError, joined_errors, request_id};
 pub use logs::{LogLine, LogPattern, LogPatterns, MAX_LOG_PATTERNS};
-pub use mask::{MASK, is_secret_field, mask_named, mask_text};
+pub use mask::{MASK, is_secret_field, mask_named, mask_text, masked, masked_json, masked_value};
 pub use near::{near_entities, near_names};
 pub use onsets::{counted_share_onset, rate_onset, share_onset};
 pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};

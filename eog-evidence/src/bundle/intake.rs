@@ -9,7 +9,6 @@ use jiff::SignedDuration;
 use crate::events::EventRecord;
 use crate::intervals::Intervals;
 use crate::logs::{LogLine, LogPatterns};
-use crate::mask::{mask_in_place, mask_text};
 use crate::series::Series;
 use crate::spans::SpanRecord;
 use crate::text::shorten;
@@ -93,29 +92,24 @@ impl Intake {
         let key = (part.metric.clone(), part.signal, part.unit.clone(), peer);
         let series = self.of(&part.entity).series.entry(key).or_insert_with(|| Series {
             kind: EvidenceKind::Metric,
-            metric: mask_text(&part.metric),
             points: Vec::new(),
             ..part.clone()
         });
         series.points.extend_from_slice(&part.points);
     }
 
-    pub(super) fn event(&mut self, mut event: EventRecord) {
+    pub(super) fn event(&mut self, event: EventRecord) {
         if !self.counts(event.time) {
             return;
         }
-        mask_in_place(&mut event.reason);
-        mask_in_place(&mut event.message);
         self.saw(event.time);
         self.of(&event.entity).events.push(event);
     }
 
-    pub(super) fn log(&mut self, entity: &EntityId, mut line: LogLine) {
+    pub(super) fn log(&mut self, entity: &EntityId, line: &LogLine) {
         if !self.counts(line.time) {
             return;
         }
-        mask_in_place(&mut line.message);
-        let line = &line;
         self.saw(line.time);
         if let Some(request) = line.failed_request()
             && self.failed_requests < MAX_FAILED_REQUESTS
@@ -131,12 +125,9 @@ impl Intake {
         self.of(entity).logs.add(line);
     }
 
-    pub(super) fn span(&mut self, mut span: SpanRecord) {
+    pub(super) fn span(&mut self, span: SpanRecord) {
         if !self.counts(span.time) {
             return;
-        }
-        if let Some(operation) = &mut span.operation {
-            mask_in_place(operation);
         }
         self.saw(span.time);
         self.of(&span.entity).spans.push(span);

@@ -19,6 +19,7 @@ use super::manifest::{BUNDLE_FORMAT, BUNDLE_VERSION, Manifest};
 use super::table::{Complaints, Row, Tally, read_rows};
 use super::time::NO_ZONE;
 use crate::folder::{FolderHandle, is_irregular};
+use crate::mask::masked_json;
 use crate::text::shorten;
 
 impl Bundle {
@@ -231,7 +232,7 @@ fn read_list<T: DeserializeOwned>(
     let mut tally = Tally::default();
     let mut list = Vec::new();
     for entry in entries(text) {
-        match serde_json::from_slice(entry.text) {
+        match masked_json(entry.text) {
             Ok(one) => {
                 tally.usable();
                 list.push(one);
@@ -321,7 +322,7 @@ fn without_mark(text: &[u8]) -> &[u8] {
 
 fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, BundleError> {
     let text = without_mark(text);
-    serde_json::from_slice(text).map_err(|error| BundleError::Malformed {
+    masked_json(text).map_err(|error| BundleError::Malformed {
         file: path.to_owned(),
         line: error.line(),
         column: error.column(),
