@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use crate::shown::clean_line;
 use eog::incident::Neighbour;
 use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, Controller, LocalContext};
 use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
-use eog_report::clean::{clean, clean_line, escape_json};
+use eog_report::clean::{clean, escape_json};
 use eog_session::controllers::AnySettings;
 use eog_session::judge::{By, Chosen, PolicyChoice, Unarmed};
 use eog_session::run::Start as Begin;

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::shown::clean_line;
 use eog::journal::JournalError;
 use eog::ledger::ForkError;
 use eog::memory::MemoryError;
 use eog::side::{RecordError, SideError};
 use eog_eval::EvalError;
 use eog_evidence::StartError;
-use eog_report::clean::{clean, clean_line};
+use eog_report::clean::clean;
 use eog_session::judge::{IdleOptions, JudgeError};
 use eog_session::run::{RecordsError, RunError, Unbegun};
 use eog_session::source::{Kind, OpenError, Opened};

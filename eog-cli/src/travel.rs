@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Instant;
 
+use crate::shown::clean_line;
 use eog::side::SideError;
 use eog::travel::Unjudged;
 use eog::{Diagnosis, EntityId, Topology};
 use eog_evidence::near_entities;
-use eog_report::clean::clean_line;
 use eog_report::page::paragraphs;
 use eog_report::{Lookup, Report, words};
 use eog_session::controllers::{AnyFinished, AnyLedger};

@@ -18,6 +18,7 @@ mod effect_map;
 mod events;
 mod folder;
 mod harm;
+mod held;
 mod incident;
 mod intervals;
 mod line_orders;

@@ -57,6 +57,7 @@ mod reading;
 mod rules;
 mod run;
 mod scan;
+mod spelling;
 mod stream;
 mod userinfo;
 mod value;
@@ -69,7 +70,7 @@ pub use stream::StreamMasker;
 /// The text of everything that decides what is masked. Whoever keeps masked text can tell by it
 /// whether it would be masked the same today.
 #[doc(hidden)]
-pub const SOURCES: [&str; 17] = [
+pub const SOURCES: [&str; 18] = [
     include_str!("assign.rs"),
     include_str!("field.rs"),
     include_str!("manifest.rs"),
@@ -82,6 +83,7 @@ pub const SOURCES: [&str; 17] = [
     include_str!("rules.rs"),
     include_str!("run.rs"),
     include_str!("scan.rs"),
+    include_str!("spelling.rs"),
     include_str!("stream.rs"),
     include_str!("userinfo.rs"),
     include_str!("value.rs"),

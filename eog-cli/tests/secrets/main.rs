@@ -23,6 +23,7 @@ mod server;
 
 mod bundle;
 mod capture;
+mod everywhere;
 mod fixtures;
 mod model;
 mod on_call;

@@ -166,9 +166,8 @@ impl ChangeRecord {
     /// The change without its secrets: values of fields whose path names one, and what looks like one in
     /// any text. A description may quote what the path makes a secret.
     pub(super) fn masked(&self) -> Self {
-        let value = |value: &Option<String>| {
-            value.as_ref().map(|text| mask_named(&self.path, text))
-        };
+        let value =
+            |value: &Option<String>| value.as_ref().map(|text| mask_named(&self.path, text));
         let mut description = mask_text(&self.description);
         for secret in [&self.old, &self.new].into_iter().flatten() {
             if !secret.is_empty() && is_secret_field(&self.path, secret) {

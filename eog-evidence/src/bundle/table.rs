@@ -13,7 +13,7 @@ use eog_core::{EntityId, Timestamp};
 use eog_secrets::Masker;
 use serde::de::DeserializeOwned;
 
-use super::breaks::Breaks;
+use super::breaks::{Breaks, MAX_RECORD};
 use super::error::BundleError;
 use super::limits::{MAX_FIELD_BYTES, MAX_LISTED, MAX_ROWS};
 use super::time::no_time;
@@ -68,7 +68,21 @@ pub(super) fn read_rows(
     let (mut tally, names) = (Tally::default(), RefCell::default());
     let mut record = ByteRecord::new();
     let mut rows = 0;
-    while reader.read_byte_record(&mut record).map_err(unreadable)? {
+    loop {
+        let next = reader.position().byte();
+        match reader.read_byte_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(_) if reader.get_ref().is_endless() => {
+                let line = reader.get_mut().line_at(next);
+                return Err(BundleError::Endless {
+                    file: path.to_owned(),
+                    line,
+                    limit: MAX_RECORD,
+                });
+            }
+            Err(error) => return Err(unreadable(error)),
+        }
         rows += 1;
         if rows > MAX_ROWS {
             return Err(BundleError::TooManyRows { file: path.to_owned(), limit: MAX_ROWS });
@@ -232,7 +246,9 @@ fn misspelt(header: &ByteRecord, columns: Columns, missing: &str) -> String {
     let alike = |field: &String| strsim::jaro_winkler(&field.to_lowercase(), missing);
     let best = unknown.max_by(|a, b| alike(a).total_cmp(&alike(b)));
     match best.filter(|field| alike(field) > 0.8) {
-        Some(field) => format!("; did you mean {missing} by {:?}?", shorten(&mask_text(&field), 60)),
+        Some(field) => {
+            format!("; did you mean {missing} by {:?}?", shorten(&mask_text(&field), 60))
+        }
         None => String::new(),
     }
 }

@@ -594,18 +594,34 @@ fn errors_in_logs_are_joined_by_the_request_that_they_name() {
 }
 
 #[test]
-fn what_may_need_too_much_memory_is_refused_before_it_is_read() {
+fn what_needs_too_much_memory_is_refused_while_it_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let folder = crate::FolderHandle::open(dir.path()).unwrap();
     fs::write(dir.path().join("bundle.json"), MANIFEST).unwrap();
-    fs::write(dir.path().join("logs.csv"), "no header ".repeat(100_000)).unwrap();
-    let read = |allowed| Bundle::read_from(&folder, Some(allowed), &|| false).unwrap_err();
-    let refused = read(1_000_000).to_string();
-    assert!(
-        refused.contains("about 8.1 MB") && refused.contains("raise the limit, max_memory"),
-        "{refused}"
-    );
-    assert!(matches!(read(10_000_000), BundleError::Columns { .. }));
+    let write = |row: &dyn Fn(usize) -> String| {
+        let rows: String = (0..20_000).map(row).collect();
+        fs::write(dir.path().join("logs.csv"), format!("time,entity,level,message\n{rows}"))
+            .unwrap();
+    };
+    let read = |allowed| Bundle::read_from(&folder, Some(allowed), &|| false);
+    // Much text of one entity needs little.
+    write(&|_| format!("2026-01-01T10:00:00Z,web,info,{}\n", "calm ".repeat(20)));
+    assert!(read(2_000_000).is_ok());
+    write(&|row| format!("2026-01-01T10:00:00Z,web-{row},info,calm\n"));
+    let refused = read(2_000_000).unwrap_err();
+    let BundleError::NeedsMemory { needed, .. } = refused else { panic!("{refused}") };
+    assert!((8_000_000..40_000_000).contains(&needed), "{needed}");
+    assert!(refused.to_string().contains("raise the limit, max_memory"), "{refused}");
+    assert!(read(needed * 5 / 4).is_ok(), "it says what is enough");
+}
+
+#[test]
+fn a_quote_that_is_never_closed_ends_the_reading_at_a_bound() {
+    let row = "2026-01-01T10:00:00Z,web,info,calm\n";
+    let open = "2026-01-01T10:00:00Z,web,info,\"calm\n";
+    let text = format!("time,entity,level,message\n{row}\n{open}{}", row.repeat(150_000));
+    let error = read(&[("bundle.json", MANIFEST), ("logs.csv", &text)]).unwrap_err();
+    assert!(error.starts_with("DIR/logs.csv, line 4: a quote that is opened there"), "{error}");
 }
 
 #[test]
