@@ -84,7 +84,7 @@ pub(crate) enum CliError {
 
 /// What is wrong with a ledger that has not begun.
 pub(crate) const NOTHING_YET: &str = "it holds no entry yet, so there is nothing to go on with; \
-                                      remove it and investigate anew";
+                                      the same eog investigate begins it";
 
 /// What to do about a configuration of a service on call: it names a file with the sources, which may be what is wrong.
 fn about_on_call(error: &eog_oncall::ConfigError) -> &'static str {

@@ -42,6 +42,18 @@ pub enum BundleError {
         /// The bound.
         limit: u64,
     },
+    /// A file is not what was written, by the checksum in the manifest.
+    #[error(
+        "{}: {reason}, but bundle.json has a checksum of it as it was written; get it again, or remove its \
+         entry from checksums if it was changed on purpose",
+        file.display()
+    )]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// A record has no end within a bound.
     #[error(
         "{}, line {line}: a quote that is opened there is not closed within {}; close it, or double it \

@@ -1,8 +1,10 @@
 //! The JSON files of a bundle as types.
 
+use std::collections::BTreeMap;
+
 use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
 use eog_core::incident::{Edge, EffectDirection, Onset};
-use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Topology, Window};
+use eog_core::{Digest, EntityId, EvidenceKind, Finding, Timestamp, Topology, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +70,10 @@ pub struct Manifest {
     /// The declared dependency graph.
     #[serde(default)]
     pub topology: ManifestTopology,
+    /// BLAKE3 digests of the other files, by their names, as they were written. A file that is another now, or gone,
+    /// is refused. Whoever changes one on purpose removes its entry.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checksums: BTreeMap<String, Digest>,
 }
 
 impl Manifest {
@@ -83,6 +89,7 @@ impl Manifest {
             changes_recorded: None,
             ignore_alerts: Vec::new(),
             topology: ManifestTopology::default(),
+            checksums: BTreeMap::new(),
         }
     }
 }

@@ -69,6 +69,7 @@ impl Bundle {
 
     fn read_watched(dir: &Watched<'_>) -> Result<Self, BundleError> {
         let mut manifest = read_manifest(dir)?;
+        check(dir, &manifest)?;
         let mut complaints = Complaints::default();
         let alerts = read_list(dir, "alerts.json", &mut complaints)?;
         let changes = read_list(dir, "changes.json", &mut complaints)?;
@@ -152,6 +153,31 @@ impl Watched<'_> {
     }
 }
 
+/// Compares the files with the checksums that the manifest has of them.
+fn check(dir: &Watched<'_>, manifest: &Manifest) -> Result<(), BundleError> {
+    for name in Bundle::FILES {
+        let Some(wanted) = manifest.checksums.get(name) else { continue };
+        let file = || dir.called(name);
+        let Some(mut opened) = dir.open(name, MAX_CSV_BYTES)? else {
+            return Err(BundleError::Damaged { file: file(), reason: "it is not there" });
+        };
+        let mut hasher = blake3::Hasher::new();
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match opened.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => drop(hasher.update(buffer.get(..count).unwrap_or_default())),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(unreadable(&file(), source)),
+            }
+        }
+        if *hasher.finalize().to_hex() != *wanted.to_string() {
+            return Err(BundleError::Damaged { file: file(), reason: "its content was changed" });
+        }
+    }
+    Ok(())
+}
+
 fn read_telemetry(
     dir: &Watched<'_>,
     intake: &mut Intake,
@@ -198,7 +224,9 @@ fn borrow_baselines(
             held: held.clone(),
             read,
         };
-        let normal = read_manifest(&other)?.baseline;
+        let borrowed = read_manifest(&other)?;
+        check(&other, &borrowed)?;
+        let normal = borrowed.baseline;
         let read = |intake: &mut Intake| read_telemetry(&other, intake, complaints);
         let periods = intake.borrow(normal, read)?;
         let overlaps = |one: &Window| {

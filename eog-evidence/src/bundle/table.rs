@@ -58,9 +58,16 @@ pub(super) fn read_rows(
     let header = reader.byte_headers().map_err(unreadable)?.clone();
     let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
     if header.iter().all(<[u8]>::is_empty) {
-        complaints.warnings.push(format!(
-            "{name}: empty, not even a header; write it again, or remove it if nothing was recorded"
-        ));
+        let reason =
+            "empty, not even a header; write it again, or remove it if nothing was recorded";
+        complaints.warnings.push(format!("{name}: {reason}"));
+        // How many rows it had cannot be told: the file counts as one.
+        complaints.unusable.push(Unusable {
+            source: name,
+            records: 1,
+            unusable: 1,
+            reason: reason.to_owned(),
+        });
         return Ok(());
     }
     let places = places(path, &header, columns, &mut complaints.warnings)?;

@@ -616,6 +616,34 @@ fn what_needs_too_much_memory_is_refused_while_it_is_read() {
 }
 
 #[test]
+fn a_file_without_a_byte_is_one_that_cannot_be_used() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("bundle.json"), MANIFEST).unwrap();
+    fs::write(dir.path().join("metrics.csv"), "").unwrap();
+    let incident = Bundle::read(dir.path()).unwrap().incident();
+    let [file] = &incident.unusable[..] else { panic!("{:?}", incident.unusable) };
+    assert_eq!((&*file.source, file.records, file.unusable), ("metrics.csv", 1, 1));
+}
+
+#[test]
+fn what_was_written_with_checksums_is_that_or_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = BundleWriter::new(Manifest::new("checked"));
+    let onset = Timestamp::UNIX_EPOCH;
+    writer.alerts = vec![Anomaly::new("A", EntityId::new("web").unwrap(), Signal::Errors, onset)];
+    writer.write_checked(dir.path()).unwrap();
+    assert_eq!(Bundle::read(dir.path()).unwrap(), writer.to_bundle());
+    let file = dir.path().join("alerts.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("web", "wed")).unwrap();
+    let error = Bundle::read(dir.path()).unwrap_err();
+    assert!(matches!(error, BundleError::Damaged { .. }), "{error}");
+    fs::remove_file(&file).unwrap();
+    let error = Bundle::read(dir.path()).unwrap_err();
+    assert!(error.to_string().contains("it is not there"), "{error}");
+}
+
+#[test]
 fn a_quote_that_is_never_closed_ends_the_reading_at_a_bound() {
     let row = "2026-01-01T10:00:00Z,web,info,calm\n";
     let open = "2026-01-01T10:00:00Z,web,info,\"calm\n";

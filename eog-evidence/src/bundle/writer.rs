@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use eog_core::{Anomaly, EntityId};
+use eog_core::{Anomaly, Digest, EntityId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -78,6 +78,25 @@ impl BundleWriter {
         put_table(dir, &EVENTS, &self.event_rows())?;
         put_table(dir, &LOGS, &self.log_rows())?;
         put_table(dir, &SPANS, &self.span_rows())
+    }
+
+    /// The same, with checksums of all files in the manifest, for what nobody is to change by hand. The manifest
+    /// is written last.
+    ///
+    /// # Errors
+    /// As for [`BundleWriter::write`].
+    pub fn write_checked(&self, dir: &Path) -> Result<(), BundleWriteError> {
+        self.write(dir)?;
+        let mut manifest = self.manifest.clone();
+        for name in Bundle::FILES.into_iter().filter(|name| *name != "bundle.json") {
+            let path = dir.join(name);
+            match fs::read(&path) {
+                Ok(bytes) => drop(manifest.checksums.insert(name.into(), Digest::of_bytes(&bytes))),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(&path, error)),
+            }
+        }
+        put_json(&dir.join("bundle.json"), &manifest)
     }
 
     /// The bundle that reading the written files would give.
