@@ -302,7 +302,8 @@ async fn send(webhook: &Webhook, letter: &Letter) -> Result<(), Failed> {
     }
     let after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok());
     let after = after.and_then(|text| text.trim().parse::<i64>().ok());
-    let after = after.map(|seconds| SignedDuration::from_secs(seconds.clamp(0, LONGEST_PAUSE.as_secs())));
+    let after =
+        after.map(|seconds| SignedDuration::from_secs(seconds.clamp(0, LONGEST_PAUSE.as_secs())));
     let is_final = matches!(
         status,
         StatusCode::BAD_REQUEST
