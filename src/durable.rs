@@ -1,9 +1,12 @@
 //! Files and folders that are whole, and found again, after the machine lost power.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+use eog_core::Digest;
 
 /// The steps that durability is made of, each on the real file system unless a test takes its place:
 /// to see their order, or to let one fail.
@@ -76,6 +79,48 @@ fn private_folder() -> fs::DirBuilder {
 pub struct RealDisk;
 
 impl Disk for RealDisk {}
+
+/// What the last field of a sealed object begins with.
+const SEAL: &[u8] = b",\"check\":\"";
+
+/// A JSON object with one more field at its end, `check`: the BLAKE3 digest of the bytes without it. What is
+/// changed afterwards, by whom or what ever, is found by [`unsealed`].
+///
+/// ```
+/// use eog::durable::{sealed, unsealed};
+/// let stored = sealed(br#"{"a":1}"#.to_vec());
+/// assert_eq!(&*unsealed(&stored)?, br#"{"a":1}"#);
+/// assert!(unsealed(&[&stored[..6], b"2", &stored[7..]].concat()).is_err());
+/// # Ok::<(), String>(())
+/// ```
+pub fn sealed(mut object: Vec<u8>) -> Vec<u8> {
+    let check = Digest::of_bytes(&object).to_string();
+    if object.pop_if(|last| *last == b'}').is_some() {
+        object.extend_from_slice(SEAL);
+        object.extend_from_slice(check.as_bytes());
+        object.extend_from_slice(b"\"}");
+    }
+    object
+}
+
+/// The object that was sealed, checked. One that was stored without a seal, as versions before did, is given as it
+/// is.
+///
+/// # Errors
+/// That it is not what was stored.
+pub fn unsealed(stored: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+    // Digits of the digest, a quote and a brace.
+    let Some(at) = stored.len().checked_sub(SEAL.len() + 66) else { return Ok(stored.into()) };
+    let (object, seal) = stored.split_at(at);
+    let Some(check) = seal.strip_prefix(SEAL).and_then(|rest| rest.strip_suffix(b"\"}")) else {
+        return Ok(stored.into());
+    };
+    let object = [object, b"}"].concat();
+    match Digest::of_bytes(&object).to_string().as_bytes() == check {
+        true => Ok(object.into()),
+        false => Err("it was changed after it was stored: its checksum differs".to_owned()),
+    }
+}
 
 /// Writes a file in place of what has its name, by way of a temporary one in the same folder. When
 /// this returns, the content and the name are durable. Whenever it is interrupted, the old file or the

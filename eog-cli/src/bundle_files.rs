@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::shown::clean_line;
 use eog_evidence::{Bundle, is_ground_truth, near_names};
-use eog_report::clean::clean_line;
 
 /// Most names of files that are shown.
 const MAX_NAMES: usize = 8;

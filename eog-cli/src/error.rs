@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::shown::clean_line;
 use eog::journal::JournalError;
 use eog::ledger::ForkError;
 use eog::memory::MemoryError;
 use eog::side::{RecordError, SideError};
 use eog_eval::EvalError;
 use eog_evidence::StartError;
-use eog_report::clean::{clean, clean_line};
+use eog_report::clean::clean;
 use eog_session::judge::{IdleOptions, JudgeError};
 use eog_session::run::{RecordsError, RunError, Unbegun};
 use eog_session::source::{Kind, OpenError, Opened};
@@ -84,7 +85,7 @@ pub(crate) enum CliError {
 
 /// What is wrong with a ledger that has not begun.
 pub(crate) const NOTHING_YET: &str = "it holds no entry yet, so there is nothing to go on with; \
-                                      remove it and investigate anew";
+                                      the same eog investigate begins it";
 
 #[cfg(feature = "serve")]
 /// What to do about a configuration of a service on call: it names a file with the sources, which may be what is wrong.

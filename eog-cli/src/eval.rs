@@ -3,13 +3,14 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use crate::shown::clean_line;
 use eog_eval::controllers::{self, Condition, OracleRates, Settings};
 use eog_eval::itbench::ReasoningJudge;
 use eog_eval::side_by_side::{self, Incidents};
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::trajectory::Failures;
 use eog_eval::{Calibration, EvalError, generated, itbench, logs, petshop, suite};
-use eog_report::clean::{clean, clean_line, escape_json};
+use eog_report::clean::{clean, escape_json};
 use eog_report::words;
 use eog_session::controllers::ControllerName;
 use eog_simulate::Scenario;

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
+use crate::shown::clean_line;
 use eog::{DecisionMemory, EntityId, StopReason};
 use eog_report::Report;
-use eog_report::clean::{clean, clean_line};
+use eog_report::clean::clean;
 use eog_session::controllers::{AnyEntry, AnyLedger, AnySettings};
 use eog_session::judge::{Chosen, Policies as _};
 use eog_session::run::{

@@ -41,6 +41,7 @@ mod reasoning;
 mod rules;
 mod runtime;
 mod schema;
+mod shown;
 mod simulate;
 mod source;
 mod strangers;

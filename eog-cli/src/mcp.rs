@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::shown::clean_line;
 use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token, Toolset};
 use eog_oncall::OnCall;
-use eog_report::clean::clean_line;
 
 use crate::args::{ListedTools, Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};

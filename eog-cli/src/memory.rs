@@ -1,8 +1,8 @@
 //! What `--memory` was good for, in words.
 
+use crate::shown::clean_line;
 use eog::Usage;
 use eog::memory::MemoryFigures;
-use eog_report::clean::clean_line;
 use eog_session::run::Remembered;
 
 /// Says on standard error what was known. What could not be stored is said even when quiet.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::shown::clean_line;
 use eog::{BudgetKind, StopReason};
-use eog_report::clean::clean_line;
 use eog_session::controllers::AnyFinished;
 use eog_session::judge::{Chosen, PolicyChoice};
 use eog_session::run::CutShort;

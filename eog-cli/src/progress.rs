@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::shown::clean_line;
 use eog::machine::QuestionKind;
 use eog::stress::StressProgress as Stressing;
-use eog_report::clean::{clean, clean_line};
+use eog_report::clean::clean;
 use eog_session::{Listener, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 

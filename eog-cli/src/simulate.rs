@@ -1,6 +1,6 @@
 //! `eog simulate`: a complete snapshot of an incident, from its ground truth.
 
-use eog_report::clean::clean_line;
+use crate::shown::clean_line;
 use eog_simulate::Scenario;
 use eog_simulate::files::FileError;
 use eog_simulate::snapshot::simulate;

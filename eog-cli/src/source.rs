@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::shown::clean_line;
 use eog::incident::Unusable;
 use eog::{Timestamp, Window};
-use eog_report::clean::clean_line;
 use eog_session::controllers::AnySettings;
 use eog_session::run::Start;
 use eog_session::source::{self, Capturing, Kind, OfLive, OpenError, Opened, ReadOptions};

@@ -1,7 +1,7 @@
 //! Alerts of a bundle on entities that its topology does not have: what else is behind them is not known.
 
+use crate::shown::clean_line;
 use eog_evidence::Incident;
-use eog_report::clean::clean_line;
 use eog_report::words;
 
 /// How many of its alerts are on such entities, in words; nothing if there are none.

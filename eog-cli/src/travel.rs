@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Instant;
 
+use crate::shown::clean_line;
 use eog::side::SideError;
 use eog::travel::Unjudged;
 use eog::{Diagnosis, EntityId, Topology};
 use eog_evidence::near_entities;
-use eog_report::clean::clean_line;
 use eog_report::page::paragraphs;
 use eog_report::{Lookup, Report, words};
 use eog_session::controllers::{AnyFinished, AnyLedger};
@@ -139,8 +139,9 @@ pub(crate) fn open(
 
 /// Where the evidence is shown again.
 pub(crate) fn lookup(path: &Path, architecture: Option<&Path>) -> Lookup {
-    let architecture = architecture.map(|file| file.display().to_string());
-    Lookup::new(path.display().to_string()).with_architecture(architecture)
+    // Reports are passed on: names of files are masked in them, too.
+    let named = |path: &Path| eog_evidence::mask_text(&path.display().to_string());
+    Lookup::new(named(path)).with_architecture(architecture.map(named))
 }
 
 /// The same for a report, with the window where it is not the one that is chosen by rule. Live sources have

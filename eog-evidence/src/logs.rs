@@ -115,9 +115,14 @@ impl LogPatterns {
 
     /// Adds a line.
     pub fn add(&mut self, line: &LogLine) {
+        self.add_counted(line);
+    }
+
+    /// The same. Says how many bytes more are held then, about.
+    pub(crate) fn add_counted(&mut self, line: &LogLine) -> usize {
         let level = Level::of(&line.level);
         let book = if level.is_severe() { &mut self.severe } else { &mut self.ordinary };
-        book.add(line, level);
+        book.add(line, level)
     }
 
     /// Finds the patterns once, after the last line, so that they are not sought for each question.

@@ -20,7 +20,7 @@ use super::error::{CallError, Cause};
 use super::mapping::{Origin, Unread};
 use super::masked::masked;
 use super::remote::Remote;
-use super::rows::{Row, json_of};
+use super::rows::{Row, unmasked_json_of};
 use super::template::{Filling, Hole, write_time};
 
 /// Most findings that a server may give as a whole context.
@@ -105,7 +105,7 @@ impl McpContext {
             let Call { server, tool, .. } = call;
             Failure::context(format!("server {server}, tool {tool}: {reason}"))
         };
-        let value = json_of(&answer).map_err(wrong)?;
+        let value = unmasked_json_of(&answer).map_err(wrong)?;
         let context: LocalContext = serde_json::from_value(value)
             .map_err(|error| mask_text(&error.to_string()))
             .map_err(|error| wrong(format!("its answer is not a context: {error}")))?;
@@ -116,7 +116,7 @@ impl McpContext {
                 format!("its answer has more than {MAX_DIRECT} findings, mentions or hops");
             return Err(wrong(reason));
         }
-        Ok(masked(context))
+        masked(context).map_err(|error| wrong(error.to_string()))
     }
 
     /// The groups of an entity's name, or nothing when it has no such name.

@@ -12,7 +12,7 @@ use super::config::McpConfig;
 use super::connection::ToolAnswer;
 use super::lines::{Line, Lines};
 use super::mapping::{AlertMap, FindingMap, Origin, SeriesMap, TopologyMap, Unread, joined};
-use super::rows::{MAX_ROWS, Read, Row, Rows, json_of};
+use super::rows::{MAX_ROWS, Read, Row, Rows, unmasked_json_of};
 
 /// A configuration, as TOML and as JSON, is read, or refused by name.
 ///
@@ -35,7 +35,7 @@ pub fn config(bytes: &[u8]) {
 pub fn answer(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let answer = ToolAnswer { structured: serde_json::from_slice(bytes).ok(), text };
-    let _ = json_of(&answer);
+    let _ = unmasked_json_of(&answer);
     for rows in [
         json!({"json": {}}),
         json!({"json": {"at": "/rows/*", "fields": {"at": "/0", "value": "/1", "who": "../name"}}}),

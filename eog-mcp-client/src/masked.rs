@@ -4,41 +4,36 @@ use std::collections::BTreeMap;
 
 use eog_core::evidence::{ChangeDetail, FindingContent};
 use eog_core::{Finding, LocalContext};
-use eog_evidence::{mask_named, mask_text};
+use eog_evidence::mask_named;
 
 /// The same context with its texts masked. Findings whose texts change have other ids then, also where
 /// routes name them.
-pub(super) fn masked(mut context: LocalContext) -> LocalContext {
+pub(super) fn masked(mut context: LocalContext) -> serde_json::Result<LocalContext> {
+    let findings = std::mem::take(&mut context.findings);
+    let mut context = eog_evidence::masked(&context)?;
     let mut renamed = BTreeMap::new();
-    for finding in &mut context.findings {
-        let new = Finding::new(content(finding.content()));
+    for finding in findings {
+        let new = Finding::new(content(finding.content())?);
         if new.id() != finding.id() {
             renamed.insert(finding.id().clone(), new.id().clone());
-            *finding = new;
         }
+        context.findings.push(new);
     }
     for route in &mut context.routes {
         if let Some(new) = renamed.get(&route.finding) {
             route.finding.clone_from(new);
         }
     }
-    context.omitted = context.omitted.iter().map(|text| mask_text(text)).collect();
-    context
+    Ok(context)
 }
 
-fn content(given: &FindingContent) -> FindingContent {
+fn content(given: &FindingContent) -> serde_json::Result<FindingContent> {
     let change = given.change.as_ref().map(|change| {
         let value = |value: &Option<String>| Some(mask_named(&change.path, value.as_deref()?));
         let (old, new) = (value(&change.old), value(&change.new));
-        ChangeDetail { path: mask_text(&change.path), old, new }
+        ChangeDetail { path: change.path.clone(), old, new }
     });
-    FindingContent {
-        change,
-        source: mask_text(&given.source),
-        query: mask_text(&given.query),
-        excerpt: mask_text(&given.excerpt),
-        ..given.clone()
-    }
+    eog_evidence::masked(&FindingContent { change, ..given.clone() })
 }
 
 #[cfg(test)]
@@ -74,7 +69,7 @@ mod tests {
             omitted: vec![secret],
             ..LocalContext::default()
         };
-        let masked = masked(context);
+        let masked = masked(context).unwrap();
         assert!(!format!("{masked:?}").contains("hunter2"), "{masked:?}");
         assert_eq!(masked.findings[1], calm, "what holds none stays as it is");
         assert_eq!(masked.routes[0].finding, *masked.findings[0].id());

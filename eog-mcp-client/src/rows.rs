@@ -8,7 +8,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use json::JsonRows;
-pub(super) use json::json_of;
+pub(super) use json::unmasked_json_of;
 pub(super) use row::{MAX_ROWS, Read, Row};
 
 /// How the answer of a tool becomes rows.
@@ -107,13 +107,14 @@ impl TryFrom<String> for Delimiter {
 impl Rows {
     /// Reads an answer.
     pub(super) fn read(&self, answer: &ToolAnswer) -> Result<Read, String> {
+        let text = || eog_evidence::mask_text(&answer.text);
         let rows: Vec<Row> = match self {
             Self::Json(json) => return json.read(answer),
             Self::Regex(pattern) => {
-                let found = pattern.0.captures_iter(&answer.text);
-                found.map(|found| pattern.row(&found)).collect()
+                let found = text();
+                pattern.0.captures_iter(&found).map(|found| pattern.row(&found)).collect()
             }
-            Self::Table(table) => table.read(&answer.text)?,
+            Self::Table(table) => table.read(&text())?,
         };
         let left_out = rows.len().saturating_sub(MAX_ROWS);
         let mut rows = rows;

@@ -114,10 +114,11 @@ impl Notification {
     /// # Errors
     /// What is wrong with it.
     pub(crate) fn read(body: &[u8], own: &Own) -> Result<Self, String> {
-        let body: Body = serde_json::from_slice(body)
-            .map_err(|error| format!("not a body of Alertmanager's webhook: {error}"))?;
+        let body: Body = serde_json::from_slice(body).map_err(|error| {
+            mask_text(&format!("not a body of Alertmanager's webhook: {error}"))
+        })?;
         if body.version != VERSION {
-            let version = shorten(&body.version, 20);
+            let version = shorten(&mask_text(&body.version), 20);
             return Err(format!(
                 "version {version:?} of the webhook; eog reads version {VERSION:?}"
             ));
@@ -160,7 +161,7 @@ fn alert(given: Given, own: &Own) -> (String, Alert) {
         .then(|| given.ends_at.unwrap_or(given.starts_at).max(given.starts_at));
     let texts = given.annotations.into_iter().take(MAX_NAMES);
     let annotations =
-        texts.map(|(name, text)| (shorten(&name, MAX_NAME), shorten(&mask_text(&text), MAX_TEXT)));
+        texts.map(|(name, text)| (name_of(&name), shorten(&mask_named(&name, &text), MAX_TEXT)));
     let alert =
         Alert { labels, annotations: annotations.collect(), starts_at: given.starts_at, ends_at };
     (fingerprint, alert)
@@ -170,9 +171,14 @@ fn labels(given: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let all = given.iter().take(MAX_NAMES);
     all.map(|(name, value)| {
         let value = shorten(&mask_named(name, value), MAX_LABEL);
-        (shorten(name, MAX_NAME), value)
+        (name_of(name), value)
     })
     .collect()
+}
+
+/// The name of a label or annotation, without a secret.
+fn name_of(given: &str) -> String {
+    shorten(&mask_text(given), MAX_NAME)
 }
 
 #[cfg(test)]

@@ -42,6 +42,8 @@ struct State {
     alerts: usize,
     closed: BTreeMap<u64, Closed>,
     last: u64,
+    /// Files that could not be read when the service began.
+    damaged: usize,
     unwritten: Option<String>,
 }
 
@@ -96,9 +98,19 @@ impl Desk {
             if path.extension().is_none_or(|ending| ending != "json") {
                 continue;
             }
-            let incident = read(&path).map_err(|reason| unusable(&path, reason))?;
-            state.last = state.last.max(incident.number);
-            state.keep(incident);
+            // Its number is not given again, whatever it holds.
+            state.last = state.last.max(number_of(&path).unwrap_or_default());
+            match read(&path) {
+                Ok(incident) => {
+                    state.last = state.last.max(incident.number);
+                    state.keep(incident);
+                }
+                Err(reason) => {
+                    tracing::error!(file = %path.display(), ?reason, "an incident is damaged; it is put aside");
+                    put_aside(&path, &reason);
+                    state.damaged += 1;
+                }
+            }
         }
         let (writer, wanted) = mpsc::channel();
         let shared = Shared {
@@ -310,7 +322,7 @@ impl Desk {
                 "investigation": it.investigation,
             })
         });
-        json!({ "incidents": open.chain(closed).collect::<Vec<_>>() })
+        json!({ "incidents": open.chain(closed).collect::<Vec<_>>(), "damaged_files": state.damaged })
     }
 
     /// One incident with all that is kept of it. Blocks.
@@ -331,6 +343,7 @@ impl Desk {
             *stages.entry(incident.stage()).or_default() += 1;
         }
         stages.insert("closed", i64::try_from(state.closed.len()).unwrap_or(i64::MAX));
+        stages.insert("damaged", i64::try_from(state.damaged).unwrap_or(i64::MAX));
         for (stage, count) in stages {
             self.0.metrics.incidents.get_or_create(&Kind::of(stage)).set(count);
         }
@@ -377,7 +390,7 @@ impl State {
         if incident.closed_at.is_some() && self.by_key.get(&incident.key) == Some(&number) {
             self.by_key.remove(&incident.key);
         }
-        serde_json::to_vec(incident).ok()
+        serde_json::to_vec(incident).ok().map(durable::sealed)
     }
 }
 
@@ -415,13 +428,39 @@ impl Shared {
     }
 }
 
+/// The number in the name of a file: `in-000001.json`.
+fn number_of(path: &Path) -> Option<u64> {
+    path.file_stem()?.to_str()?.strip_prefix("in-")?.parse().ok()
+}
+
+/// Moves a file that cannot be used into the folder `damaged` beside it, with a note that says why, for people.
+/// What cannot be moved stays where it is.
+fn put_aside(path: &Path, reason: &str) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+    let damaged = folder.join("damaged");
+    let moved = durable::create_folders(&RealDisk, &damaged).and_then(|()| {
+        std::fs::rename(path, damaged.join(name))?;
+        std::fs::write(damaged.join(name).with_extension("txt"), format!("{reason}\n"))
+    });
+    if let Err(error) = moved {
+        tracing::error!(file = %path.display(), %error, "it cannot be put aside");
+    }
+}
+
 fn read(path: &Path) -> Result<Incident, String> {
     let size = path.metadata().map_err(|error| error.to_string())?.len();
     if size > MAX_FILE {
         return Err(format!("longer than {MAX_FILE} bytes"));
     }
     let text = std::fs::read(path).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&text).map_err(|error| error.to_string())
+    let incident: Incident =
+        serde_json::from_slice(&durable::unsealed(&text)?).map_err(|error| error.to_string())?;
+    match number_of(path) {
+        Some(number) if number != incident.number => {
+            Err(format!("it is incident {}, not that of its name", incident.number))
+        }
+        _ => Ok(incident),
+    }
 }
 
 type Wanted = mpsc::Receiver<(u64, oneshot::Sender<Result<(), String>>)>;
@@ -464,5 +503,79 @@ fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
                 let _ = told.send(written.clone());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn incident() -> Incident {
+        let mut incident = Incident::new(1, "k".to_owned(), BTreeMap::new(), Timestamp::UNIX_EPOCH);
+        let labels = BTreeMap::from([("alertname".to_owned(), "A".to_owned())]);
+        let starts_at = Timestamp::UNIX_EPOCH;
+        let alert = Alert { labels, annotations: BTreeMap::new(), starts_at, ends_at: None };
+        incident.receive("a", alert, Timestamp::UNIX_EPOCH, 3);
+        incident
+    }
+
+    fn open(folder: &Path) -> Desk {
+        std::fs::write(folder.join("source.toml"), "[prometheus]\nurl = 'http://localhost:1'\n")
+            .unwrap();
+        std::fs::write(
+            folder.join("oncall.toml"),
+            "source = 'source.toml'\n[[webhook]]\nname = 'a'\nurl = 'http://b/c'\n",
+        )
+        .unwrap();
+        let config = Config::read(&folder.join("oncall.toml")).unwrap();
+        Desk::open(folder, &config, Arc::new(Metrics::new())).unwrap()
+    }
+
+    /// Every bit of a file, and every length of it: it is never taken for something else, and never stops the
+    /// service.
+    #[test]
+    fn a_damaged_incident_is_put_aside_and_the_others_are_there() {
+        let text = serde_json::to_vec(&incident()).unwrap();
+        let whole = durable::sealed(text.clone());
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("in-000001.json");
+        let taken = |bytes: &[u8]| {
+            std::fs::write(&file, bytes).unwrap();
+            read(&file).ok().map(|it| serde_json::to_vec(&it).unwrap())
+        };
+        assert_eq!(taken(&whole), Some(text.clone()));
+        assert_eq!(taken(&text), Some(text.clone()), "as versions before stored it");
+        for at in 0..whole.len() {
+            for bit in 0..8 {
+                let mut bytes = whole.clone();
+                bytes[at] ^= 1 << bit;
+                assert_eq!(taken(&bytes), None, "bit {bit} of byte {at}");
+            }
+            assert_eq!(taken(&whole[..at]), None, "cut to {at}");
+        }
+        std::fs::rename(&file, place.path().join("in-000002.json")).unwrap();
+
+        let folder = place.path().join("incidents");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("in-000001.json"), &whole).unwrap();
+        // Written to the place of another, and torn.
+        std::fs::write(folder.join("in-000007.json"), &whole).unwrap();
+        std::fs::write(folder.join("in-000009.json"), &whole[..40]).unwrap();
+        let desk = open(place.path());
+        let list = desk.list();
+        assert_eq!(list["incidents"].as_array().unwrap().len(), 1, "{list}");
+        assert_eq!(list["damaged_files"], 2);
+        let mut aside: Vec<String> = folder
+            .join("damaged")
+            .read_dir()
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        aside.sort();
+        assert_eq!(aside, ["in-000007.json", "in-000007.txt", "in-000009.json", "in-000009.txt"]);
+        let note = std::fs::read_to_string(folder.join("damaged/in-000007.txt")).unwrap();
+        assert_eq!(note, "it is incident 1, not that of its name\n");
+        let next = desk.0.state().begin("x".to_owned(), BTreeMap::new(), Timestamp::UNIX_EPOCH);
+        assert_eq!(next, 10, "no number is given twice");
     }
 }

@@ -23,6 +23,11 @@ const RETRIES: [SignedDuration; 4] = [
     SignedDuration::from_secs(240),
 ];
 
+/// By how much clocks are corrected in passing: no reason not to wait.
+const SLEW: SignedDuration = SignedDuration::from_secs(60);
+/// The last of them.
+const LONGEST_RETRY: SignedDuration = RETRIES[RETRIES.len() - 1];
+
 /// How long things take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
@@ -234,11 +239,12 @@ impl Incident {
             return false;
         }
         if let Some(run) = &self.run {
-            return !run.is_under_way && run.again_at.is_none_or(|at| at <= now);
+            return !run.is_under_way
+                && run.again_at.is_none_or(|at| is_due_at(at, now, LONGEST_RETRY));
         }
         let Some(news_at) = self.news_at else { return false };
-        let settled = later(news_at, pace.settle) <= now;
-        settled && self.ran_at.is_none_or(|ran| later(ran, pace.pause) <= now)
+        let passed = |since, by| is_due_at(later(since, by), now, by);
+        passed(news_at, pace.settle) && self.ran_at.is_none_or(|ran| passed(ran, pace.pause))
     }
 
     /// Begins its next run, or goes on with the one that was cut off.
@@ -318,6 +324,12 @@ impl Incident {
 
 pub(crate) fn id(number: u64) -> String {
     format!("in-{number:06}")
+}
+
+/// Whether a time has come that was so far away at most when it was set. It has, too, where it is farther away now: then the
+/// clock was set back meanwhile, and what it said is not waited for.
+pub(crate) fn is_due_at(at: Timestamp, now: Timestamp, within: SignedDuration) -> bool {
+    at <= now || at > later(later(now, within), SLEW)
 }
 
 fn later(at: Timestamp, by: SignedDuration) -> Timestamp {
@@ -431,6 +443,27 @@ mod tests {
             now += 240;
         }
         assert_eq!((incident.runs, incident.stage()), (1, "firing"));
+    }
+
+    /// A clock that is set back keeps nothing waiting, and closes nothing; one that is set forward does what time does.
+    #[test]
+    fn a_clock_that_jumps_keeps_nothing_waiting() {
+        for back in [1, 59, 3_600, 86_400 * 365] {
+            let mut news = incident();
+            assert_eq!(news.is_due(at(-back), &PACE), back > 60, "{back} s: an alert waits");
+            ran(&mut news, 5);
+            news.receive("b", alert(6, None), at(6), 3);
+            assert_eq!(news.is_due(at(5 - back), &PACE), back > 60, "{back} s: the next run waits");
+            let mut failed = incident();
+            failed.begin();
+            failed.fail("away".to_owned(), true, at(0));
+            assert_eq!(failed.is_due(at(-back), &PACE), back > 295, "{back} s: a retry waits");
+            let mut over = incident();
+            over.receive("a", alert(0, Some(1)), at(1), 3);
+            ran(&mut over, 3);
+            assert!(!over.is_over(at(-back), &PACE), "{back} s: it is closed too early");
+            assert!(over.is_over(at(1 + 86_400), &PACE));
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Webhook;
+use crate::incident::is_due_at;
 use crate::message::Message;
 use crate::metrics::{Kind, Metrics};
 
@@ -19,6 +20,8 @@ use crate::metrics::{Kind, Metrics};
 const VERSION: u32 = 1;
 /// Longest time between two tries.
 const MAX_DELAY: SignedDuration = SignedDuration::from_mins(10);
+/// Longest time until a next try, of those that receivers may ask for.
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_hours(1);
 /// Longest file, in bytes.
 const MAX_FILE: u64 = 4 << 20;
 
@@ -152,7 +155,7 @@ impl Outbox {
             let next = self.0.next(&webhook.name);
             let now = Timestamp::now();
             match next {
-                Some((name, when)) if when <= now => {
+                Some((name, when)) if is_due_at(when, now, LONGEST_PAUSE) => {
                     tokio::select! {
                         biased;
                         () = stop.cancelled() => return,
@@ -208,7 +211,8 @@ impl Shared {
 
     fn write(&self, letter: &Letter) -> Result<(), String> {
         let path = self.waiting.join(file_name(letter));
-        let text = serde_json::to_vec(letter).map_err(|error| error.to_string())?;
+        let text = serde_json::to_vec(letter).map(durable::sealed);
+        let text = text.map_err(|error| error.to_string())?;
         durable::replace(&RealDisk, &path, &path.with_extension("tmp"), &[&text])
             .map_err(|error| format!("{}: {error}", path.display()))
     }
@@ -298,7 +302,8 @@ async fn send(webhook: &Webhook, letter: &Letter) -> Result<(), Failed> {
     }
     let after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok());
     let after = after.and_then(|text| text.trim().parse::<i64>().ok());
-    let after = after.map(|seconds| SignedDuration::from_secs(seconds.clamp(0, 3_600)));
+    let after =
+        after.map(|seconds| SignedDuration::from_secs(seconds.clamp(0, LONGEST_PAUSE.as_secs())));
     let is_final = matches!(
         status,
         StatusCode::BAD_REQUEST
@@ -326,7 +331,7 @@ fn read(path: &Path) -> Result<Letter, String> {
         return Err(format!("longer than {MAX_FILE} bytes"));
     }
     let text = std::fs::read(path).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&text).map_err(|error| error.to_string())
+    serde_json::from_slice(&durable::unsealed(&text)?).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

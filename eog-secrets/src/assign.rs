@@ -100,6 +100,11 @@ fn value_of(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
     if marker::leads(rest(text, at)) {
         return None;
     }
+    if let Some(below) = line_below(text, at).filter(|_| matches!(sign, Sign::Colon | Sign::Tag)) {
+        let typed = matches!(kind, Name::Password | Name::Credential);
+        let is_one = typed && is_secret(kind, Tie::Words, loud, slice(text, below.clone()));
+        return is_one.then_some(below);
+    }
     let starts_line = starts_line(text, name.start);
     let quote = opening_quote(text, at);
     let tie = match sign {
@@ -168,7 +173,9 @@ fn sign_after(text: &[u8], name: &Range<usize>) -> Option<(Sign, usize)> {
             return Some((Sign::Encoded, at + 5));
         }
         [b'%', b'3', b'D' | b'd' | b'A' | b'a', ..] => return Some((Sign::Encoded, at + 3)),
-        [b'>', ..] if opens_tag(text, name.start) => return Some((Sign::Tag, at + 1)),
+        [b'>', ..] if opens_tag(text, name.start) || is_attribute(text, name.start, close) => {
+            return Some((Sign::Tag, at + 1));
+        }
         [b'&', b'g', b't', b';', ..] => return Some((Sign::Tag, at + 4)),
         _ => {}
     }
@@ -215,6 +222,12 @@ fn opens_tag(text: &[u8], start: usize) -> bool {
     let prefix = before.iter().rev().take_while(|b| b.is_ascii_alphanumeric() || **b == b':');
     let at = before.len() - prefix.count();
     at > 0 && byte(before, at - 1) == Some(b'<')
+}
+
+/// Whether a name is all of an attribute: `<entry key="password">`.
+fn is_attribute(text: &[u8], start: usize, close: usize) -> bool {
+    let before = slice(text, start.saturating_sub(2)..start);
+    matches!(before, [b'=', quote] if close > 0 && byte(text, close - 1) == Some(*quote))
 }
 
 /// How long the words are that say what something is: ` is `, ` was set to `, ` for bob is `.
@@ -267,6 +280,14 @@ fn beside(text: &[u8], close: usize) -> Option<usize> {
     let gap = |at: usize, wanted: &[u8]| {
         at + rest(text, at).iter().take(32).take_while(|b| wanted.contains(b)).count()
     };
+    let tag = rest(text, close).strip_prefix(b"</");
+    if let Some(end) = tag.and_then(|tag| tag.iter().take(32).position(|b| *b == b'>')) {
+        // `<name>password</name> <value>x</value>`
+        let at = gap(close + 2 + end + 1, b" \t\r\n");
+        let tail = rest(text, at);
+        let value = ["<value>", "<string>"].iter().find(|tag| tail.starts_with(tag.as_bytes()));
+        return value.map(|tag| at + tag.len());
+    }
     let at = gap(close, b" \t\r\n,\\\"'");
     let word = rest(text, at);
     let after = ["value", "val"].iter().find_map(|field| {
@@ -347,6 +368,26 @@ fn braced(text: &[u8], at: usize, kind: Name, sign: Sign) -> Option<Range<usize>
     let value = at + 1..at + 1 + length;
     let tied = closed && kind == Name::Password && sign == Sign::Equals;
     (tied && is_secret(kind, Tie::Sign, false, slice(text, value.clone()))).then_some(value)
+}
+
+/// The one word of the next line, where this one ends; nothing where it is a field, a path or prose itself.
+fn line_below(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = match rest(text, at) {
+        [b'\n', ..] => at + 1,
+        [b'\r', b'\n', ..] => at + 2,
+        _ => return None,
+    };
+    let tail = rest(text, start);
+    let tail = tail.get(..tail.len().min(MAX_JUDGED)).unwrap_or_default();
+    let line = tail.split(|b| b"\r\n<".contains(b)).next().unwrap_or_default();
+    let lead = line.len() - line.trim_ascii_start().len();
+    let word = line.trim_ascii();
+    let plain = word.first().is_some_and(|b| !b"-#/{[|>(\"'*".contains(b))
+        && !word.iter().any(|b| b.is_ascii_whitespace() || *b == b'=')
+        && !word.ends_with(b":")
+        && !is_state(word)
+        && !marker::leads(word);
+    plain.then(|| start + lead..start + lead + word.len())
 }
 
 /// Whether a YAML block begins: `|`, `>-` and so on, with nothing behind.

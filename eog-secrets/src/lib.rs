@@ -16,6 +16,11 @@
 //! Evidence stays: commits, digests, UUIDs, trace ids, versions of resources, names of objects,
 //! references to secrets (`${PASSWORD}`, `secretName: login`), certificates.
 //!
+//! # By construction
+//!
+//! Readers of what comes from outside do not name the fields to be masked: [`Masked`] is a layer of
+//! serde below them that no text passes unmasked, keys of maps included.
+//!
 //! # Promises
 //!
 //! For any input, valid or not: it does not panic; time is linear (`regex` and an automaton, no
@@ -48,21 +53,24 @@ mod masker;
 mod names;
 mod pem;
 mod random;
+mod reading;
 mod rules;
 mod run;
 mod scan;
+mod spelling;
 mod stream;
 mod userinfo;
 mod value;
 
 pub use marker::MASK;
 pub use masker::Masker;
+pub use reading::Masked;
 pub use stream::StreamMasker;
 
 /// The text of everything that decides what is masked. Whoever keeps masked text can tell by it
 /// whether it would be masked the same today.
 #[doc(hidden)]
-pub const SOURCES: [&str; 16] = [
+pub const SOURCES: [&str; 18] = [
     include_str!("assign.rs"),
     include_str!("field.rs"),
     include_str!("manifest.rs"),
@@ -71,9 +79,11 @@ pub const SOURCES: [&str; 16] = [
     include_str!("names.rs"),
     include_str!("pem.rs"),
     include_str!("random.rs"),
+    include_str!("reading.rs"),
     include_str!("rules.rs"),
     include_str!("run.rs"),
     include_str!("scan.rs"),
+    include_str!("spelling.rs"),
     include_str!("stream.rs"),
     include_str!("userinfo.rs"),
     include_str!("value.rs"),

@@ -73,7 +73,7 @@ const KEY_KINDS: [&str; 22] = [
 ];
 
 /// Ends of words that are written without a separator (`dbpassword`, `requirepass`).
-const JOINED: [&str; 9] = [
+const JOINED: [&str; 14] = [
     "password",
     "passwd",
     "passphrase",
@@ -83,6 +83,11 @@ const JOINED: [&str; 9] = [
     "secretkey",
     "accesstoken",
     "authtoken",
+    "csrftoken",
+    "idtoken",
+    "refreshtoken",
+    "sessiontoken",
+    "xsrftoken",
 ];
 
 /// Kinds of keys that name a place in data.

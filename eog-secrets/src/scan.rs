@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::rules::{Keyword, Rule};
+use crate::spelling::Plain;
 use crate::{assign, manifest, marker, pem, rules, run, userinfo};
 
 /// Words that give a telling name away, wherever they stand in it.
@@ -85,7 +86,14 @@ impl Scanner {
 
     /// Where the secrets of a text are, in order and apart.
     pub(crate) fn secrets(&self, text: &[u8]) -> Vec<Range<usize>> {
-        self.scan(text, true)
+        let found = self.scan(text, true);
+        let Some(plain) = Plain::of(text) else { return found };
+        let more = self.scan(&plain.text, true);
+        if more.is_empty() {
+            return found;
+        }
+        let more = more.iter().map(|range| plain.original(range));
+        tidy(text, found.into_iter().chain(more).collect())
     }
 
     /// `decode` tells whether text in base64 is looked into; in such text it is not.

@@ -175,7 +175,7 @@ pub(crate) fn write(
     }
     writer.manifest.topology.entities = entities.into_iter().collect();
     writer.manifest.ignore_alerts = ignored.into_iter().collect();
-    writer.write(out).map_err(|error| CaptureError::File {
+    writer.write_checked(out).map_err(|error| CaptureError::File {
         path: error.file.clone(),
         reason: error.reason.clone(),
     })?;

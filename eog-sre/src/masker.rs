@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use eog_evidence::{is_secret_field, mask_text};
 
@@ -34,6 +34,7 @@ impl Masker {
                 for (key, value) in map.iter_mut() {
                     self.mask_all(&format!("{place}/{key}"), value);
                 }
+                mask_keys(map);
             }
             Value::Array(items) => {
                 for (at, item) in items.iter_mut().enumerate() {
@@ -58,6 +59,7 @@ impl Masker {
                         _ => self.mask_below(&inner, value),
                     }
                 }
+                mask_keys(map);
             }
             Value::Array(items) => {
                 let mut flag = String::new();
@@ -104,6 +106,16 @@ impl Masker {
             seen.push(secret.to_owned());
             seen.len() - 1
         }) + 1
+    }
+}
+
+/// The names of fields without their secrets.
+fn mask_keys(map: &mut Map<String, Value>) {
+    let keys = map.keys().map(|key| (key.clone(), mask_text(key)));
+    let telling: Vec<(String, String)> = keys.filter(|(key, masked)| key != masked).collect();
+    for (key, masked) in telling {
+        let value = map.remove(&key).unwrap_or_default();
+        map.insert(masked, value);
     }
 }
 

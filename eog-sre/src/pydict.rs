@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use eog_evidence::{mask_named, mask_text};
+
 /// Most entries taken from one cell.
 pub(crate) const MAX_ENTRIES: usize = 256;
 
-/// Reads `{'a': 'x', "b": 'it\'s', 'c': 3}` into a sorted map.
+/// Reads `{'a': 'x', "b": 'it\'s', 'c': 3}` into a sorted map, without secrets.
 ///
 /// Tolerant: values that are not quoted are taken as they stand, nested brackets are kept as text,
 /// and a text that breaks off gives the entries before the break.
@@ -23,7 +25,7 @@ pub(crate) fn parse(text: &str) -> BTreeMap<String, String> {
         }
         rest.skip(char::is_whitespace);
         let Some(value) = rest.item(&[',', '}']) else { break };
-        entries.insert(key, value);
+        entries.insert(mask_text(&key), mask_named(&key, &value));
     }
     entries
 }

@@ -148,7 +148,7 @@ impl Snapshot {
         let Records { alerts, events, objects, logs, spans, metrics } = records;
         let name = directory.file_name().map_or_else(
             || "snapshot".to_owned(),
-            |name| eog_evidence::shorten(&name.to_string_lossy(), 100),
+            |name| eog_evidence::shorten(&eog_evidence::mask_text(&name.to_string_lossy()), 100),
         );
         Self {
             name,

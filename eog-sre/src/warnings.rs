@@ -1,6 +1,7 @@
 //! Counted warnings: what a reader skipped, where, and why, without flooding anyone.
 
 use eog_core::incident::Unusable;
+use eog_evidence::mask_text;
 
 /// How many lines are listed for each file and reason; further lines are only counted.
 pub const MAX_LINES_NAMED: usize = 3;
@@ -71,8 +72,8 @@ impl Warnings {
 
     /// The files of which records could not be used; of many the rest is one entry.
     pub(crate) fn unusable_files(&self) -> Vec<Unusable> {
-        let found = self.files.iter().filter(|file| file.unusable > 0).cloned();
-        let mut listed: Vec<Unusable> = found.collect();
+        let found = self.files.iter().filter(|file| file.unusable > 0);
+        let mut listed: Vec<Unusable> = found.map(without_secrets).collect();
         if listed.len() <= MAX_FILES_LISTED {
             return listed;
         }
@@ -141,6 +142,7 @@ impl Warnings {
         let mut lines = Vec::new();
         for entry in self.entries {
             let Entry { file, reason, lines: named, count } = entry;
+            let (file, reason) = (mask_text(&file), mask_text(&reason));
             if file.is_empty() {
                 lines.push(reason);
                 continue;
@@ -158,6 +160,13 @@ impl Warnings {
         }
         lines
     }
+}
+
+/// Names of files are from outside, too, and reasons may quote.
+fn without_secrets(given: &Unusable) -> Unusable {
+    let Unusable { source, records, unusable, reason } = given;
+    let (records, unusable) = (*records, *unusable);
+    Unusable { source: mask_text(source), records, unusable, reason: mask_text(reason) }
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ pub(crate) struct Reading {
 
     /// Maximum memory for an incident, such as 6G or 500M. Default: for a snapshot what the system reports
     /// as free, for a bundle none. A snapshot that needs more, by an estimate from its rows, is refused
-    /// before it is read; one that turns out to need more, while it is read. A bundle is estimated to
-    /// need 8 bytes for each byte of its files. Without K, M or G, SIZE is in bytes.
+    /// before it is read; one that turns out to need more, while it is read. What is kept of a bundle is
+    /// counted while it is read. Without K, M or G, SIZE is in bytes.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_memory: Option<u64>,
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use crate::shown::clean_line;
 use eog::journal::JournalError;
 use eog::side::{SideError, SideFile};
 use eog::{CallRecorder, DecisionMemory, StopReason};
 use eog_nats::{CheckpointObject, InvestigationId, NatsError, Part};
 use eog_report::Report;
-use eog_report::clean::clean_line;
 use eog_session::Listener;
 use eog_session::controllers::AnyLedger;
 use eog_session::judge::{Chosen, Policies as _};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::shown::clean_line;
 use eog::DecisionMemory;
 use eog_nats::{NatsError, Task};
-use eog_report::clean::clean_line;
 use eog_session::judge::{Chosen, Policies as _};
 use eog_session::run::Remembered;
 

@@ -93,7 +93,7 @@ pub(super) fn show(asked: &Evidence) -> Result<String, CliError> {
 
 /// For people: what was found, where, and the points one a line.
 fn table(finding: &Finding, chart: Option<&Chart>) -> String {
-    let clean = |text: &str| eog_report::clean::clean_line(text).to_string();
+    let clean = |text: &str| crate::shown::clean_line(text).to_string();
     let mut lines = vec![
         format!("{}  {}", finding.id(), clean(finding.entity.as_str())),
         format!("{}  {}", words::time(&finding.time), clean(&words::finding(finding))),

@@ -7,8 +7,9 @@ mod table;
 use std::io::Read;
 use std::path::Path;
 
+use crate::shown::clean_line;
 use eog::Window;
-use eog_report::clean::{clean_line, escape_json};
+use eog_report::clean::escape_json;
 use eog_session::source::{AskError, Kind, Opened};
 use eog_sre::tools::{BundleToolbox, MAX_LIMIT, TimeRange, tools};
 use serde_json::{Map, Value};

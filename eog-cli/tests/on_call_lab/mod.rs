@@ -13,7 +13,7 @@ use serde_json::Value;
 /// A service that is killed with the test.
 pub(crate) struct Service {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
     said: Arc<Mutex<Vec<String>>>,
 }
 
@@ -89,6 +89,11 @@ impl Service {
             said.split_once("/mcp\n")?.0.rsplit(':').next()?.parse().ok()
         });
         Self { child, port, said: Arc::default() }
+    }
+
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// What it has said on standard error, but for the first line.

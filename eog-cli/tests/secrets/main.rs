@@ -12,6 +12,7 @@ use crate::on_call_lab;
 
 mod bundle;
 mod capture;
+mod everywhere;
 mod fixtures;
 mod model;
 mod on_call;

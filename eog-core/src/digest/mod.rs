@@ -30,13 +30,15 @@ impl Digest {
         Self::of_bytes(&canonical_bytes(value))
     }
 
+    /// The digest of these bytes.
     #[cfg(feature = "blake3")]
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
+    /// The digest of these bytes.
     #[cfg(not(feature = "blake3"))]
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(portable::hash(bytes))
     }
 

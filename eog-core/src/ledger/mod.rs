@@ -4,11 +4,13 @@
 //! machine's own, how entries follow each other is not.
 
 pub(crate) mod body;
+mod inert;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod restore_error;
 
 pub use body::{Body, Departure, Look, Opening, Settings};
+pub use inert::{escape_json, is_harmful};
 pub use record::{
     ContextRecord, ForkChanges, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning,
 };
@@ -72,6 +74,11 @@ impl<B: Body> Entry<B> {
         }
         Err(LedgerError::BrokenChain { seq, expected, found: self.hash })
     }
+}
+
+/// An entry as one line of JSON, the bytes that its hash is made of.
+fn plain_line<B: Serialize>(entry: &Entry<B>) -> String {
+    String::from_utf8_lossy(&crate::digest::canonical_bytes(entry)).into_owned()
 }
 
 /// Its number and the first digits of its hash, such as `entry 3 (5d41402a)`.
@@ -172,12 +179,12 @@ impl<B: Body> Ledger<B> {
         ledger
     }
 
-    /// Every entry as one line of JSON: the bytes of `ledger.jsonl`.
+    /// Every entry as one line of JSON: the bytes of `ledger.jsonl`. Characters that could do harm where
+    /// the file is shown ([`is_harmful`]) are escaped.
     pub fn to_json_lines(&self) -> String {
         let mut text = String::new();
         for entry in &self.entries {
-            let line = crate::digest::canonical_bytes(entry);
-            text.push_str(&String::from_utf8_lossy(&line));
+            text.push_str(&escape_json(&plain_line(entry)));
             text.push('\n');
         }
         text
@@ -196,7 +203,9 @@ impl<B: Body> Ledger<B> {
             // From bytes, as journals are read: a program that reads both has the parser of entries once.
             let entry: Entry<B> = serde_json::from_slice(text.as_bytes())
                 .map_err(|error| not_an_entry(unreadable(&error)))?;
-            if crate::digest::canonical_bytes(&entry) != text.as_bytes() {
+            let plain = plain_line(&entry);
+            // Ledgers of before escaped nothing.
+            if plain != text && escape_json(&plain) != text {
                 return Err(not_an_entry("it is not written the way a ledger is".to_owned()));
             }
             ledger.push(entry)?;

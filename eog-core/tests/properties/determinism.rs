@@ -122,6 +122,36 @@ proptest! {
     }
 }
 
+/// What could move a cursor, turn text around or hide something stands as an escape; ledgers of before, which
+/// have it as it is, are read all the same.
+#[test]
+fn the_bytes_of_a_ledger_harm_nobody_who_shows_them() {
+    let harmful = "a\u{9b}2J\u{202e}b\u{7f}\u{e0041}\u{feff}\u{2028}c";
+    let mut case = Case::from_anomalies(Topology::default(), window(), vec![]);
+    case.seeds.push(Seed { entity: EntityId::new("cart").unwrap(), reason: harmful.to_owned() });
+    let controller = Controller::new(Config::default(), case);
+    let text = controller.ledger().to_json_lines();
+    assert!(!text.contains(|c| is_harmful(c) && c != '\n'), "{text:?}");
+    let raw = text
+        .replace("\\u009b", "\u{9b}")
+        .replace("\\u202e", "\u{202e}")
+        .replace("\\u007f", "\u{7f}")
+        .replace("\\udb40\\udc41", "\u{e0041}")
+        .replace("\\ufeff", "\u{feff}")
+        .replace("\\u2028", "\u{2028}");
+    assert!(raw.contains(harmful), "{raw}");
+    for text in [&text, &raw] {
+        let again = Ledger::<EntryBody>::from_json_lines(text);
+        assert_eq!(again.as_ref(), Ok(controller.ledger()));
+    }
+    assert!(Ledger::<EntryBody>::from_json_lines(&text.replace("cart", "c\\u0061rt")).is_err());
+}
+
+fn window() -> Window {
+    let at = |text: &str| text.parse().unwrap();
+    Window::new(at("2026-01-01T10:00:00Z"), at("2026-01-01T11:00:00Z")).unwrap()
+}
+
 #[test]
 fn a_changed_entry_is_named() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();

@@ -17,7 +17,12 @@ pub(super) struct Breaks<R> {
     is_open: bool,
     /// The line of what follows the runs that are gone.
     line: u64,
+    /// Where the record begins that was asked for last.
+    asked: u64,
 }
+
+/// Longest stretch of a file that may be one record: beyond it a quote was never closed.
+pub(super) const MAX_RECORD: u64 = 4 * 1024 * 1024;
 
 /// Neighbouring `\r` and `\n`.
 struct Run {
@@ -29,12 +34,13 @@ struct Run {
 
 impl<R> Breaks<R> {
     pub(super) fn new(source: R) -> Self {
-        Self { source, passed: 0, runs: VecDeque::new(), is_open: false, line: 1 }
+        Self { source, passed: 0, runs: VecDeque::new(), is_open: false, line: 1, asked: 0 }
     }
 
     /// The line, from 1, on which the record begins that the reader takes from this offset on.
     /// Offsets must not fall. Line ends there are passed over, as the reader does.
     pub(super) fn line_at(&mut self, offset: u64) -> u64 {
+        self.asked = self.asked.max(offset);
         while let Some(run) = self.runs.front().filter(|run| run.start <= offset) {
             self.line += run.lines;
             self.runs.pop_front();
@@ -43,8 +49,18 @@ impl<R> Breaks<R> {
     }
 }
 
+impl<R> Breaks<R> {
+    /// Whether more was passed on since the last record than any may have.
+    pub(super) fn is_endless(&self) -> bool {
+        self.passed - self.asked > MAX_RECORD
+    }
+}
+
 impl<R: Read> Read for Breaks<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.is_endless() {
+            return Err(io::Error::other("a record without an end"));
+        }
         let count = self.source.read(buffer)?;
         for byte in buffer.iter().take(count) {
             let is_break = matches!(byte, b'\r' | b'\n');

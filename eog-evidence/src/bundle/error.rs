@@ -42,10 +42,37 @@ pub enum BundleError {
         /// The bound.
         limit: u64,
     },
-    /// It may need more memory than is allowed.
+    /// A file is not what was written, by the checksum in the manifest.
     #[error(
-        "{} may need about {} of memory, by the size of its files, but only {} may be used; keep only \
-         the time around the incident, or raise the limit, max_memory, if you know that it fits",
+        "{}: {reason}, but bundle.json has a checksum of it as it was written; get it again, or remove its \
+         entry from checksums if it was changed on purpose",
+        file.display()
+    )]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A record has no end within a bound.
+    #[error(
+        "{}, line {line}: a quote that is opened there is not closed within {}; close it, or double it \
+         where it is meant",
+        file.display(),
+        bytes_in_words(*limit)
+    )]
+    Endless {
+        /// The file.
+        file: PathBuf,
+        /// The line on which the record begins, from 1.
+        line: u64,
+        /// The bound, in bytes.
+        limit: u64,
+    },
+    /// It needs more memory than is allowed.
+    #[error(
+        "{} needs about {} of memory, by what was read of it, but only {} may be used; keep only the time \
+         around the incident, or raise the limit, max_memory",
         dir.display(),
         bytes_in_words(*needed),
         bytes_in_words(*allowed)

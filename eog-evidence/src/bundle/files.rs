@@ -61,7 +61,8 @@ pub(super) const SPANS: DataFile = DataFile {
 pub(super) const DATA_FILES: [DataFile; 4] = [METRICS, EVENTS, LOGS, SPANS];
 
 fn metric(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
-    let name = row.text("metric")?.trim();
+    let name = row.text("metric")?;
+    let name = name.trim();
     if name.is_empty() {
         return Err(Fault::of_column("metric", "it is empty"));
     }
@@ -70,7 +71,7 @@ fn metric(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
         kind: EvidenceKind::Metric,
         metric: name.to_owned(),
         signal: row.signal()?.unwrap_or(Signal::Other),
-        unit: row.text("unit")?.to_owned(),
+        unit: row.text("unit")?.into_owned(),
         peer: row.peer()?,
         points: vec![(row.time()?, row.number("value")?)],
     });
@@ -81,9 +82,9 @@ fn event(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
     intake.event(EventRecord {
         time: row.time()?,
         entity: row.entity("entity")?,
-        reason: row.text("reason")?.to_owned(),
+        reason: row.text("reason")?.into_owned(),
         signal: row.signal()?.unwrap_or(Signal::Other),
-        message: row.text("message")?.to_owned(),
+        message: row.text("message")?.into_owned(),
         peer: row.peer()?,
     });
     Ok(())
@@ -92,13 +93,13 @@ fn event(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
 fn log(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
     let line = LogLine {
         time: row.time()?,
-        level: row.text("level")?.to_owned(),
-        message: row.text("message")?.to_owned(),
+        level: row.text("level")?.into_owned(),
+        message: row.text("message")?.into_owned(),
         signal: row.signal()?,
         peer: row.peer()?,
-        trace: filled(row.text("trace")?),
+        trace: filled(&row.text("trace")?),
     };
-    intake.log(&row.entity("entity")?, line);
+    intake.log(&row.entity("entity")?, &line);
     Ok(())
 }
 
@@ -121,7 +122,7 @@ fn span(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
         duration_ms: row.number("duration_ms")?,
         failed,
         peer: row.peer()?,
-        operation: filled(row.text("operation")?),
+        operation: filled(&row.text("operation")?),
         ids: span_ids(row)?,
     });
     Ok(())
@@ -130,7 +131,7 @@ fn span(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
 /// The place of a span in its trace: all or nothing, but for the parent.
 fn span_ids(row: &Row<'_>) -> Result<Option<SpanIds>, Fault> {
     let [trace, span, parent] = ["trace", "span", "parent"].map(|column| row.text(column));
-    match (filled(trace?), filled(span?), filled(parent?)) {
+    match (filled(&trace?), filled(&span?), filled(&parent?)) {
         (None, None, None) => Ok(None),
         (Some(trace), Some(span), parent) => Ok(Some(SpanIds { trace, span, parent })),
         (None, ..) => Err(Fault::of_column("trace", "it is empty, but span or parent is not")),

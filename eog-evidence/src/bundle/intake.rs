@@ -1,15 +1,17 @@
 //! Telemetry on its way into a bundle: sorted by entity, from files or from memory.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::{EntityId, EvidenceKind, Timestamp, Window};
 use jiff::SignedDuration;
 
 use crate::events::EventRecord;
+use crate::held::HEAP;
 use crate::intervals::Intervals;
 use crate::logs::{LogLine, LogPatterns};
-use crate::mask::{mask_in_place, mask_text};
 use crate::series::Series;
 use crate::spans::SpanRecord;
 use crate::text::shorten;
@@ -24,10 +26,72 @@ const MAX_SAID: usize = 100;
 /// What tells two series of one entity apart.
 pub(super) type SeriesKey = (String, Signal, String, Option<(EntityId, PeerRole)>);
 
+/// The series of an entity by what tells them apart, in order once all are there. A map holds room for eleven at
+/// once, and there may be a million entities of one series each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct SeriesList {
+    list: Vec<(SeriesKey, Series)>,
+    /// Where they are, as long as more come and they are many.
+    places: Option<Box<BTreeMap<SeriesKey, usize>>>,
+}
+
+impl SeriesList {
+    /// Up to so many are looked through one by one.
+    const FEW: usize = 8;
+
+    fn add(&mut self, key: SeriesKey, new: impl FnOnce() -> Series) -> (&mut Series, bool) {
+        let known = match &self.places {
+            Some(places) => places.get(&key).copied(),
+            None => self.list.iter().position(|(known, _)| *known == key),
+        };
+        let place = known.unwrap_or_else(|| {
+            if self.list.is_empty() {
+                self.list.reserve_exact(1);
+            }
+            self.list.push((key, new()));
+            let from = match self.places {
+                None if self.list.len() <= Self::FEW => return self.list.len() - 1,
+                None => 0,
+                Some(_) => self.list.len() - 1,
+            };
+            let places = self.places.get_or_insert_default();
+            let more = self.list.iter().enumerate().skip(from);
+            places.extend(more.map(|(place, (key, _))| (key.clone(), place)));
+            self.list.len() - 1
+        });
+        (&mut self.list[place].1, known.is_none())
+    }
+
+    fn settle(&mut self) {
+        self.places = None;
+        self.list.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        for (_, series) in &mut self.list {
+            series.points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            series.points.dedup();
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&SeriesKey, &Series)> {
+        self.list.iter().map(|(key, series)| (key, series))
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &Series> {
+        self.list.iter().map(|(_, series)| series)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+    }
+}
+
 /// Everything recorded about one entity.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Telemetry {
-    pub(super) series: BTreeMap<SeriesKey, Series>,
+    pub(super) series: SeriesList,
     pub(super) events: Vec<EventRecord>,
     pub(super) logs: LogPatterns,
     /// The errors in logs that name a request.
@@ -53,9 +117,32 @@ pub(super) struct Intake {
     /// What counts of the bundle that is read at present; everything where it is empty.
     only: Intervals,
     failed_requests: usize,
+    held: Held,
+}
+
+/// About how many bytes are held by now, for who reads and who collects.
+pub(super) type Held = Rc<Cell<u64>>;
+
+/// What a record that is put into a list takes, with what lists hold in reserve.
+const fn listed<T>() -> usize {
+    2 * size_of::<T>()
+}
+
+/// What a text takes.
+fn text(text: &str) -> usize {
+    text.len() + HEAP
 }
 
 impl Intake {
+    /// One that counts what it holds.
+    pub(super) fn counting(held: Held) -> Self {
+        Self { held, ..Self::default() }
+    }
+
+    fn holds(&self, more: usize) {
+        self.held.set(self.held.get().saturating_add(more as u64));
+    }
+
     /// Takes in the telemetry of another bundle, as far as it lies in some periods; where there are
     /// none, all of it. Gives these periods. The extent stays that of the bundle's own telemetry.
     pub(super) fn borrow<E>(
@@ -91,31 +178,30 @@ impl Intake {
         }
         let peer = part.peer.clone().map(|peer| (peer.entity, peer.role));
         let key = (part.metric.clone(), part.signal, part.unit.clone(), peer);
-        let series = self.of(&part.entity).series.entry(key).or_insert_with(|| Series {
-            kind: EvidenceKind::Metric,
-            metric: mask_text(&part.metric),
-            points: Vec::new(),
-            ..part.clone()
-        });
+        let new = || Series { kind: EvidenceKind::Metric, points: Vec::new(), ..part.clone() };
+        let (series, is_new) = self.of(&part.entity).series.add(key, new);
+        if is_new {
+            series.points.reserve_exact(part.points.len());
+        }
         series.points.extend_from_slice(&part.points);
+        let texts = 2 * (text(&part.metric) + text(&part.unit));
+        let own = if is_new { listed::<(SeriesKey, Series)>() + texts + HEAP } else { 0 };
+        self.holds(own + part.points.len() * listed::<(Timestamp, f64)>());
     }
 
-    pub(super) fn event(&mut self, mut event: EventRecord) {
+    pub(super) fn event(&mut self, event: EventRecord) {
         if !self.counts(event.time) {
             return;
         }
-        mask_in_place(&mut event.reason);
-        mask_in_place(&mut event.message);
         self.saw(event.time);
-        self.of(&event.entity).events.push(event);
+        self.holds(listed::<EventRecord>() + text(&event.reason) + text(&event.message));
+        push(&mut self.of(&event.entity).events, event);
     }
 
-    pub(super) fn log(&mut self, entity: &EntityId, mut line: LogLine) {
+    pub(super) fn log(&mut self, entity: &EntityId, line: &LogLine) {
         if !self.counts(line.time) {
             return;
         }
-        mask_in_place(&mut line.message);
-        let line = &line;
         self.saw(line.time);
         if let Some(request) = line.failed_request()
             && self.failed_requests < MAX_FAILED_REQUESTS
@@ -125,21 +211,26 @@ impl Intake {
             let message = shorten(&line.message, MAX_SAID);
             let is_callee = |peer: &&Peer| peer.role == PeerRole::Callee;
             let callee = line.peer.as_ref().filter(is_callee).map(|peer| peer.entity.clone());
+            self.holds(listed::<FailedRequest>() + text(&request) + text(&message));
             let failed = FailedRequest { time: line.time, request, message, callee };
-            self.of(entity).failed_requests.push(failed);
+            push(&mut self.of(entity).failed_requests, failed);
         }
-        self.of(entity).logs.add(line);
+        let more = self.of(entity).logs.add_counted(line);
+        self.holds(more);
     }
 
-    pub(super) fn span(&mut self, mut span: SpanRecord) {
+    pub(super) fn span(&mut self, span: SpanRecord) {
         if !self.counts(span.time) {
             return;
         }
-        if let Some(operation) = &mut span.operation {
-            mask_in_place(operation);
-        }
         self.saw(span.time);
-        self.of(&span.entity).spans.push(span);
+        let ids = span
+            .ids
+            .iter()
+            .flat_map(|ids| [Some(&ids.trace), Some(&ids.span), ids.parent.as_ref()]);
+        let texts = ids.chain([span.operation.as_ref()]).flatten().map(|it| text(it));
+        self.holds(listed::<SpanRecord>() + texts.sum::<usize>());
+        push(&mut self.of(&span.entity).spans, span);
     }
 
     /// The telemetry by entity, points and events by time, and its extent.
@@ -147,10 +238,7 @@ impl Intake {
         for telemetry in self.by_entity.values_mut() {
             telemetry.logs.settle();
             telemetry.failed_requests.sort_unstable();
-            for series in telemetry.series.values_mut() {
-                series.points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-                series.points.dedup();
-            }
+            telemetry.series.settle();
             telemetry.events.sort_by(|a, b| {
                 (a.time, &a.reason, &a.message).cmp(&(b.time, &b.reason, &b.message))
             });
@@ -160,12 +248,18 @@ impl Intake {
     }
 
     fn of(&mut self, entity: &EntityId) -> &mut Telemetry {
-        self.by_entity.entry(entity.clone()).or_insert_with(|| Telemetry {
-            series: BTreeMap::new(),
-            events: Vec::new(),
-            logs: LogPatterns::new(entity.clone()),
-            failed_requests: Vec::new(),
-            spans: Vec::new(),
+        let held = &self.held;
+        self.by_entity.entry(entity.clone()).or_insert_with(|| {
+            let name = text(entity.as_str()) + 2 * size_of::<EntityId>();
+            let more = listed::<(EntityId, Telemetry)>() + name;
+            held.set(held.get().saturating_add(more as u64));
+            Telemetry {
+                series: SeriesList::default(),
+                events: Vec::new(),
+                logs: LogPatterns::new(entity.clone()),
+                failed_requests: Vec::new(),
+                spans: Vec::new(),
+            }
         })
     }
 
@@ -173,4 +267,12 @@ impl Intake {
         let (first, last) = self.extent.unwrap_or((at, at));
         self.extent = Some((first.min(at), last.max(at)));
     }
+}
+
+/// Adds to a list, of which most hold one record: the first gets no room beside it.
+fn push<T>(list: &mut Vec<T>, record: T) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+    list.push(record);
 }

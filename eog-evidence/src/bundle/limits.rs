@@ -12,9 +12,12 @@ pub const MAX_ROWS: usize = 2_000_000;
 /// Longest field of a CSV row, in bytes; rows with a longer one are skipped with a warning.
 pub const MAX_FIELD_BYTES: usize = 16 * 1024;
 
-/// Memory that is reckoned with for each byte of a file: what short rows, each of another series, were
-/// measured to need.
-pub(super) const MEMORY_PER_BYTE: u64 = 8;
+/// Memory that is reckoned with for each byte of a JSON file: what a list of short names was measured to need.
+pub(super) const MEMORY_PER_JSON_BYTE: u64 = 24;
+
+/// What an investigation needs of all memory, in hundredths of what is held of the telemetry: it makes its own
+/// tables of it. Measured.
+pub(super) const USE_PERCENT: u64 = 130;
 
 /// How many failure events an incident keeps, earliest first.
 pub const MAX_FAILURES: usize = 1_000;

@@ -1,12 +1,15 @@
 //! The JSON files of a bundle as types.
 
+use std::collections::BTreeMap;
+
 use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
 use eog_core::incident::{Edge, EffectDirection, Onset};
-use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Topology, Window};
+use eog_core::{Digest, EntityId, EvidenceKind, Finding, Timestamp, Topology, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sibling::SiblingName;
+use super::without_secrets;
 use crate::intervals::Intervals;
 use crate::mask::{MASK, is_secret_field, mask_named, mask_text};
 use crate::text::{change_in_words, shorten, shorten_change};
@@ -67,6 +70,10 @@ pub struct Manifest {
     /// The declared dependency graph.
     #[serde(default)]
     pub topology: ManifestTopology,
+    /// BLAKE3 digests of the other files, by their names, as they were written. A file that is another now, or gone,
+    /// is refused. Whoever changes one on purpose removes its entry.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checksums: BTreeMap<String, Digest>,
 }
 
 impl Manifest {
@@ -82,6 +89,7 @@ impl Manifest {
             changes_recorded: None,
             ignore_alerts: Vec::new(),
             topology: ManifestTopology::default(),
+            checksums: BTreeMap::new(),
         }
     }
 }
@@ -162,39 +170,52 @@ fn configuration() -> Signal {
 }
 
 impl ChangeRecord {
-    /// The change as a finding. Secrets are masked: values of fields whose path names one, and what looks like
-    /// one in any text.
-    pub fn to_finding(&self) -> Finding {
-        let value = |value: &Option<String>| {
-            value.as_ref().map(|text| shorten_change(&mask_named(&self.path, text), MAX_VALUE))
-        };
-        let path = shorten(&mask_text(&self.path), MAX_PATH);
-        let detail = ChangeDetail { path, old: value(&self.old), new: value(&self.new) };
-        let words = change_in_words(&detail);
+    /// The change without its secrets: values of fields whose path names one, and what looks like one in
+    /// any text. A description may quote what the path makes a secret.
+    pub(super) fn masked(&self) -> Self {
+        let value =
+            |value: &Option<String>| value.as_ref().map(|text| mask_named(&self.path, text));
         let mut description = mask_text(&self.description);
-        // A description may quote what the path makes a secret.
         for secret in [&self.old, &self.new].into_iter().flatten() {
             if !secret.is_empty() && is_secret_field(&self.path, secret) {
                 description = description.replace(secret.as_str(), MASK);
             }
         }
+        Self {
+            time: self.time,
+            entity: without_secrets::entity(&self.entity),
+            signal: self.signal,
+            path: mask_text(&self.path),
+            old: value(&self.old),
+            new: value(&self.new),
+            description,
+        }
+    }
+
+    /// The change as a finding, without its secrets.
+    pub fn to_finding(&self) -> Finding {
+        let Self { time, entity, signal, path, old, new, description } = self.masked();
+        let value = |value: Option<String>| value.map(|text| shorten_change(&text, MAX_VALUE));
+        let path = shorten(&path, MAX_PATH);
+        let detail = ChangeDetail { path, old: value(old), new: value(new) };
+        let words = change_in_words(&detail);
         let excerpt = match shorten_change(&description, MAX_DESCRIPTION) {
             none if none.is_empty() => words,
             description => format!("{description} ({words})"),
         };
         Finding::new(FindingContent {
-            entity: self.entity.clone(),
             kind: EvidenceKind::Change,
-            signal: self.signal,
+            signal,
             trend: Trend::Steady,
-            time: EvidenceTime::At(self.time),
+            time: EvidenceTime::At(time),
             quantity: None,
-            query: format!("entity={} path={} time={}", self.entity, detail.path, self.time),
+            query: format!("entity={entity} path={} time={time}", detail.path),
+            entity,
             change: Some(detail),
             peer: None,
             source: "changes.json".into(),
             excerpt,
-            onset: Some(Onset::at(self.time)),
+            onset: Some(Onset::at(time)),
         })
     }
 }

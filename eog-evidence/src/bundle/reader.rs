@@ -13,12 +13,15 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use super::Bundle;
 use super::error::BundleError;
 use super::files::DATA_FILES;
-use super::intake::Intake;
-use super::limits::{MAX_BORROWED, MAX_CSV_BYTES, MAX_JSON_BYTES, MAX_ROWS, MEMORY_PER_BYTE};
+use super::intake::{Held, Intake};
+use super::limits::{
+    MAX_BORROWED, MAX_CSV_BYTES, MAX_JSON_BYTES, MAX_ROWS, MEMORY_PER_JSON_BYTE, USE_PERCENT,
+};
 use super::manifest::{BUNDLE_FORMAT, BUNDLE_VERSION, Manifest};
 use super::table::{Complaints, Row, Tally, read_rows};
 use super::time::NO_ZONE;
 use crate::folder::{FolderHandle, is_irregular};
+use crate::mask::masked_json;
 use crate::text::shorten;
 
 impl Bundle {
@@ -39,8 +42,8 @@ impl Bundle {
         Self::read_from(&folder, None, &|| false)
     }
 
-    /// The same from a folder that is open, until nobody waits for it any more, or it may need more than
-    /// so many bytes of memory: a few for each byte of its files, counted before each is read.
+    /// The same from a folder that is open, until nobody waits for it any more, or it needs more than so many
+    /// bytes of memory: what is kept is counted while it is read.
     ///
     /// # Errors
     /// As for [`Bundle::read`], and [`BundleError::Cancelled`] and [`BundleError::NeedsMemory`].
@@ -49,19 +52,28 @@ impl Bundle {
         max_memory: Option<u64>,
         is_gone: &dyn Fn() -> bool,
     ) -> Result<Self, BundleError> {
-        let (allowed, needed) = (max_memory.unwrap_or(u64::MAX), &Cell::new(0));
-        let dir = &Watched { folder, is_gone, allowed, needed };
+        let allowed = max_memory.unwrap_or(u64::MAX);
+        let dir = &Watched { folder, is_gone, allowed, held: Held::default(), read: &Cell::new(0) };
         let read = Self::read_watched(dir);
         // A reader that is ended fails in some way.
-        if is_gone() { Err(BundleError::Cancelled) } else { read }
+        match read {
+            _ if is_gone() => Err(BundleError::Cancelled),
+            _ if dir.needs() > allowed => Err(BundleError::NeedsMemory {
+                dir: folder.called().to_owned(),
+                needed: dir.needed_by_all(),
+                allowed,
+            }),
+            read => read,
+        }
     }
 
     fn read_watched(dir: &Watched<'_>) -> Result<Self, BundleError> {
         let mut manifest = read_manifest(dir)?;
+        check(dir, &manifest)?;
         let mut complaints = Complaints::default();
         let alerts = read_list(dir, "alerts.json", &mut complaints)?;
         let changes = read_list(dir, "changes.json", &mut complaints)?;
-        let mut intake = Intake::default();
+        let mut intake = Intake::counting(dir.held.clone());
         read_telemetry(dir, &mut intake, &mut complaints)?;
         borrow_baselines(dir, &mut manifest, &mut intake, &mut complaints)?;
         Ok(Self::assemble(manifest, alerts, &changes, intake, complaints))
@@ -72,40 +84,56 @@ impl Bundle {
 struct Watched<'a> {
     folder: &'a FolderHandle,
     is_gone: &'a dyn Fn() -> bool,
-    /// The memory that may be needed, and what the files so far may need, in bytes.
+    /// The memory that may be used, what is held of it, and how much of the files was read, in bytes.
     allowed: u64,
-    needed: &'a Cell<u64>,
+    held: Held,
+    read: &'a Cell<u64>,
 }
 
 /// A file of it.
 struct WatchedFile<'a> {
     file: File,
-    is_gone: &'a dyn Fn() -> bool,
+    dir: &'a Watched<'a>,
 }
 
 impl Read for WatchedFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if (self.is_gone)() {
-            return Err(io::Error::other("nobody waits for it"));
+        if (self.dir.is_gone)() || self.dir.needs() > self.dir.allowed {
+            return Err(io::Error::other("it is not read on"));
         }
-        self.file.read(buffer)
+        let count = self.file.read(buffer)?;
+        self.dir.read.set(self.dir.read.get() + count as u64);
+        Ok(count)
     }
 }
 
-impl<'a> Watched<'a> {
+impl Watched<'_> {
     /// What errors call a file of it.
     fn called(&self, name: &str) -> PathBuf {
         self.folder.called().join(name)
     }
 
-    /// Memory that may be needed for all files of the folder, in bytes, as far as they can be looked at.
+    /// Memory that is needed for what was read so far.
+    fn needs(&self) -> u64 {
+        self.held.get() / 100 * USE_PERCENT
+    }
+
+    /// About how much is needed for all files of the folder, if the rest is as what was read.
     fn needed_by_all(&self) -> u64 {
         let sizes = Bundle::FILES.into_iter().filter_map(|name| self.folder.stamp(name).ok());
-        sizes.fold(0, |sum: u64, (bytes, _)| sum.saturating_add(memory_for(bytes)))
+        let all = sizes.fold(0, |sum: u64, (bytes, _)| sum.saturating_add(bytes));
+        let read = self.read.get().max(1);
+        let rate = self.needs().div_ceil(read);
+        self.needs().saturating_add(all.saturating_sub(read).saturating_mul(rate))
+    }
+
+    /// Counts what is held of JSON by its size.
+    fn holds_json(&self, bytes: u64) {
+        self.held.set(self.held.get().saturating_add(bytes.saturating_mul(MEMORY_PER_JSON_BYTE)));
     }
 
     /// Opens a regular file within its bound; nothing when it does not exist.
-    fn open(&self, name: &str, limit: u64) -> Result<Option<WatchedFile<'a>>, BundleError> {
+    fn open(&self, name: &str, limit: u64) -> Result<Option<WatchedFile<'_>>, BundleError> {
         let irregular = || BundleError::NotRegular { file: self.called(name) };
         // A link that takes its place now leads to a file of the same folder.
         if self.folder.has_irregular(name) {
@@ -121,20 +149,33 @@ impl<'a> Watched<'a> {
         if bytes > limit {
             return Err(BundleError::TooLarge { file: self.called(name), bytes, limit });
         }
-        self.needed.set(self.needed.get().saturating_add(memory_for(bytes)));
-        if self.needed.get() > self.allowed {
-            let dir = self.folder.called().to_owned();
-            // What is read later counts, too: whoever raises the limit wants to do so once.
-            let needed = self.needed.get().max(self.needed_by_all());
-            return Err(BundleError::NeedsMemory { dir, needed, allowed: self.allowed });
-        }
-        Ok(Some(WatchedFile { file, is_gone: self.is_gone }))
+        Ok(Some(WatchedFile { file, dir: self }))
     }
 }
 
-/// Memory that may be needed for a file.
-fn memory_for(bytes: u64) -> u64 {
-    bytes.saturating_mul(MEMORY_PER_BYTE)
+/// Compares the files with the checksums that the manifest has of them.
+fn check(dir: &Watched<'_>, manifest: &Manifest) -> Result<(), BundleError> {
+    for name in Bundle::FILES {
+        let Some(wanted) = manifest.checksums.get(name) else { continue };
+        let file = || dir.called(name);
+        let Some(mut opened) = dir.open(name, MAX_CSV_BYTES)? else {
+            return Err(BundleError::Damaged { file: file(), reason: "it is not there" });
+        };
+        let mut hasher = blake3::Hasher::new();
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match opened.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => drop(hasher.update(buffer.get(..count).unwrap_or_default())),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(unreadable(&file(), source)),
+            }
+        }
+        if *hasher.finalize().to_hex() != *wanted.to_string() {
+            return Err(BundleError::Damaged { file: file(), reason: "its content was changed" });
+        }
+    }
+    Ok(())
 }
 
 fn read_telemetry(
@@ -175,8 +216,17 @@ fn borrow_baselines(
         };
         let other = dir.folder.beside(sibling.as_str());
         let other = other.ok_or_else(|| unfit("there is no such directory beside this one"))?;
-        let other = Watched { folder: &other, ..*dir };
-        let normal = read_manifest(&other)?.baseline;
+        let Watched { is_gone, allowed, held, read, .. } = dir;
+        let other = Watched {
+            folder: &other,
+            is_gone: *is_gone,
+            allowed: *allowed,
+            held: held.clone(),
+            read,
+        };
+        let borrowed = read_manifest(&other)?;
+        check(&other, &borrowed)?;
+        let normal = borrowed.baseline;
         let read = |intake: &mut Intake| read_telemetry(&other, intake, complaints);
         let periods = intake.borrow(normal, read)?;
         let overlaps = |one: &Window| {
@@ -231,7 +281,7 @@ fn read_list<T: DeserializeOwned>(
     let mut tally = Tally::default();
     let mut list = Vec::new();
     for entry in entries(text) {
-        match serde_json::from_slice(entry.text) {
+        match masked_json(entry.text) {
             Ok(one) => {
                 tally.usable();
                 list.push(one);
@@ -311,6 +361,7 @@ fn read_json(dir: &Watched<'_>, name: &str) -> Result<Option<Vec<u8>>, BundleErr
     file.take(MAX_JSON_BYTES)
         .read_to_end(&mut text)
         .map_err(|source| unreadable(&dir.called(name), source))?;
+    dir.holds_json(text.len() as u64);
     Ok(Some(text))
 }
 
@@ -321,7 +372,7 @@ fn without_mark(text: &[u8]) -> &[u8] {
 
 fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, BundleError> {
     let text = without_mark(text);
-    serde_json::from_slice(text).map_err(|error| BundleError::Malformed {
+    masked_json(text).map_err(|error| BundleError::Malformed {
         file: path.to_owned(),
         line: error.line(),
         column: error.column(),

@@ -1,6 +1,8 @@
 //! Bounded, streaming reading of CSV files. Bad rows are skipped and counted, never fatal.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -8,9 +10,10 @@ use csv::{ByteRecord, ReaderBuilder};
 use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::incident::Unusable;
 use eog_core::{EntityId, Timestamp};
+use eog_secrets::Masker;
 use serde::de::DeserializeOwned;
 
-use super::breaks::Breaks;
+use super::breaks::{Breaks, MAX_RECORD};
 use super::error::BundleError;
 use super::limits::{MAX_FIELD_BYTES, MAX_LISTED, MAX_ROWS};
 use super::time::no_time;
@@ -55,17 +58,38 @@ pub(super) fn read_rows(
     let header = reader.byte_headers().map_err(unreadable)?.clone();
     let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
     if header.iter().all(<[u8]>::is_empty) {
-        complaints.warnings.push(format!(
-            "{name}: empty, not even a header; write it again, or remove it if nothing was recorded"
-        ));
+        let reason =
+            "empty, not even a header; write it again, or remove it if nothing was recorded";
+        complaints.warnings.push(format!("{name}: {reason}"));
+        // How many rows it had cannot be told: the file counts as one.
+        complaints.unusable.push(Unusable {
+            source: name,
+            records: 1,
+            unusable: 1,
+            reason: reason.to_owned(),
+        });
         return Ok(());
     }
     let places = places(path, &header, columns, &mut complaints.warnings)?;
 
-    let mut tally = Tally::default();
+    let (mut tally, names) = (Tally::default(), RefCell::default());
     let mut record = ByteRecord::new();
     let mut rows = 0;
-    while reader.read_byte_record(&mut record).map_err(unreadable)? {
+    loop {
+        let next = reader.position().byte();
+        match reader.read_byte_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(_) if reader.get_ref().is_endless() => {
+                let line = reader.get_mut().line_at(next);
+                return Err(BundleError::Endless {
+                    file: path.to_owned(),
+                    line,
+                    limit: MAX_RECORD,
+                });
+            }
+            Err(error) => return Err(unreadable(error)),
+        }
         rows += 1;
         if rows > MAX_ROWS {
             return Err(BundleError::TooManyRows { file: path.to_owned(), limit: MAX_ROWS });
@@ -77,7 +101,7 @@ pub(super) fn read_rows(
             tally.lost(taken_in);
             continue;
         }
-        match take(&Row { record: &record, places: &places }) {
+        match take(&Row { record: &record, places: &places, names: &names }) {
             Ok(()) => tally.usable(),
             Err(fault) => tally.unusable(&fault.at(line)),
         }
@@ -189,7 +213,7 @@ fn places(
     };
     let mut places = BTreeMap::new();
     for (place, field) in header.iter().enumerate() {
-        let field = String::from_utf8_lossy(field);
+        let field = mask_text(&String::from_utf8_lossy(field));
         let Some(column) = columns.all().find(|column| *column == field.trim()) else {
             let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
             warnings.push(format!(
@@ -272,32 +296,44 @@ fn check(record: &ByteRecord, width: usize) -> Result<(), Fault> {
     })
 }
 
-/// One row, read by column name.
+/// One row, read by column name. What leaves it as text is masked; faults are as they are listed.
 pub(super) struct Row<'a> {
     record: &'a ByteRecord,
     places: &'a BTreeMap<&'static str, usize>,
+    names: &'a RefCell<HashSet<EntityId>>,
 }
 
 impl Row<'_> {
-    /// The text of a column, empty when the file does not have it.
-    pub(super) fn text(&self, column: &'static str) -> Result<&str, Fault> {
+    /// The text of a column without its secrets, empty when the file does not have it.
+    pub(super) fn text(&self, column: &'static str) -> Result<Cow<'_, str>, Fault> {
+        Ok(Masker::new().mask_value(column, self.unmasked(column)?))
+    }
+
+    fn unmasked(&self, column: &'static str) -> Result<&str, Fault> {
         let field = self.places.get(column).and_then(|place| self.record.get(*place));
         std::str::from_utf8(field.unwrap_or_default())
             .map_err(|_| Fault::of_column(column, "the text is not UTF-8"))
     }
 
     pub(super) fn time(&self) -> Result<Timestamp, Fault> {
-        let text = self.text("time")?.trim();
+        let text = self.unmasked("time")?.trim();
         text.parse().map_err(|_| Fault::of_column("time", no_time(text)))
     }
 
+    /// The name in a column. Each is checked, masked and kept once.
     pub(super) fn entity(&self, column: &'static str) -> Result<EntityId, Fault> {
-        EntityId::new(self.text(column)?)
-            .map_err(|error| Fault::of_column(column, error.to_string()))
+        let mut names = self.names.borrow_mut();
+        if let Some(known) = names.get(self.unmasked(column)?) {
+            return Ok(known.clone());
+        }
+        let name = EntityId::new(self.text(column)?.into_owned())
+            .map_err(|error| Fault::of_column(column, error.to_string()))?;
+        names.insert(name.clone());
+        Ok(name)
     }
 
     pub(super) fn number(&self, column: &'static str) -> Result<f64, Fault> {
-        let text = self.text(column)?.trim();
+        let text = self.unmasked(column)?.trim();
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
         number.ok_or_else(|| {
             Fault::of_column(column, format!("{:?} is not a finite number", shorten(text, 60)))
@@ -312,7 +348,7 @@ impl Row<'_> {
     /// The peer, if there is one. Without a role it is merely mentioned.
     pub(super) fn peer(&self) -> Result<Option<Peer>, Fault> {
         let role = self.peer_role()?;
-        if self.text("peer")?.is_empty() {
+        if self.unmasked("peer")?.is_empty() {
             return match role {
                 Some(_) => Err(Fault::of_row("peer_role without peer")),
                 None => Ok(None),
@@ -325,9 +361,8 @@ impl Row<'_> {
     /// How the peer stands to the entity, if that is said. Roles of notes, which are worked out, are read where a
     /// bundle was written with them; who writes one by hand is told those of measurements.
     fn peer_role(&self) -> Result<Option<PeerRole>, Fault> {
-        let text = self.text("peer_role")?.trim();
         self.word("peer_role").map_err(|_| {
-            let text = shorten(text, 60);
+            let text = shorten(self.unmasked("peer_role").unwrap_or_default().trim(), 60);
             let reason =
                 format!("there is no role {text:?}; the roles are caller, callee and mentioned");
             Fault::of_column("peer_role", reason)
@@ -336,7 +371,7 @@ impl Row<'_> {
 
     /// One of the words of an enum, if the column is there and filled.
     fn word<T: DeserializeOwned>(&self, column: &'static str) -> Result<Option<T>, Fault> {
-        let text = self.text(column)?.trim();
+        let text = self.unmasked(column)?.trim();
         if text.is_empty() {
             return Ok(None);
         }

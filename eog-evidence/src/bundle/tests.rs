@@ -594,18 +594,62 @@ fn errors_in_logs_are_joined_by_the_request_that_they_name() {
 }
 
 #[test]
-fn what_may_need_too_much_memory_is_refused_before_it_is_read() {
+fn what_needs_too_much_memory_is_refused_while_it_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let folder = crate::FolderHandle::open(dir.path()).unwrap();
     fs::write(dir.path().join("bundle.json"), MANIFEST).unwrap();
-    fs::write(dir.path().join("logs.csv"), "no header ".repeat(100_000)).unwrap();
-    let read = |allowed| Bundle::read_from(&folder, Some(allowed), &|| false).unwrap_err();
-    let refused = read(1_000_000).to_string();
-    assert!(
-        refused.contains("about 8.1 MB") && refused.contains("raise the limit, max_memory"),
-        "{refused}"
-    );
-    assert!(matches!(read(10_000_000), BundleError::Columns { .. }));
+    let write = |row: &dyn Fn(usize) -> String| {
+        let rows: String = (0..20_000).map(row).collect();
+        fs::write(dir.path().join("logs.csv"), format!("time,entity,level,message\n{rows}"))
+            .unwrap();
+    };
+    let read = |allowed| Bundle::read_from(&folder, Some(allowed), &|| false);
+    // Much text of one entity needs little.
+    write(&|_| format!("2026-01-01T10:00:00Z,web,info,{}\n", "calm ".repeat(20)));
+    assert!(read(2_000_000).is_ok());
+    write(&|row| format!("2026-01-01T10:00:00Z,web-{row},info,calm\n"));
+    let refused = read(2_000_000).unwrap_err();
+    let BundleError::NeedsMemory { needed, .. } = refused else { panic!("{refused}") };
+    assert!((8_000_000..40_000_000).contains(&needed), "{needed}");
+    assert!(refused.to_string().contains("raise the limit, max_memory"), "{refused}");
+    assert!(read(needed * 5 / 4).is_ok(), "it says what is enough");
+}
+
+#[test]
+fn a_file_without_a_byte_is_one_that_cannot_be_used() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("bundle.json"), MANIFEST).unwrap();
+    fs::write(dir.path().join("metrics.csv"), "").unwrap();
+    let incident = Bundle::read(dir.path()).unwrap().incident();
+    let [file] = &incident.unusable[..] else { panic!("{:?}", incident.unusable) };
+    assert_eq!((&*file.source, file.records, file.unusable), ("metrics.csv", 1, 1));
+}
+
+#[test]
+fn what_was_written_with_checksums_is_that_or_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = BundleWriter::new(Manifest::new("checked"));
+    let onset = Timestamp::UNIX_EPOCH;
+    writer.alerts = vec![Anomaly::new("A", EntityId::new("web").unwrap(), Signal::Errors, onset)];
+    writer.write_checked(dir.path()).unwrap();
+    assert_eq!(Bundle::read(dir.path()).unwrap(), writer.to_bundle());
+    let file = dir.path().join("alerts.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("web", "wed")).unwrap();
+    let error = Bundle::read(dir.path()).unwrap_err();
+    assert!(matches!(error, BundleError::Damaged { .. }), "{error}");
+    fs::remove_file(&file).unwrap();
+    let error = Bundle::read(dir.path()).unwrap_err();
+    assert!(error.to_string().contains("it is not there"), "{error}");
+}
+
+#[test]
+fn a_quote_that_is_never_closed_ends_the_reading_at_a_bound() {
+    let row = "2026-01-01T10:00:00Z,web,info,calm\n";
+    let open = "2026-01-01T10:00:00Z,web,info,\"calm\n";
+    let text = format!("time,entity,level,message\n{row}\n{open}{}", row.repeat(150_000));
+    let error = read(&[("bundle.json", MANIFEST), ("logs.csv", &text)]).unwrap_err();
+    assert!(error.starts_with("DIR/logs.csv, line 4: a quote that is opened there"), "{error}");
 }
 
 #[test]

@@ -3,17 +3,20 @@
 use std::fs;
 use std::path::Path;
 
-use eog_core::{Anomaly, EntityId};
+use eog_core::{Anomaly, Digest, EntityId};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::Bundle;
 use super::error::BundleWriteError;
 use super::files::{DataFile, EVENTS, LOGS, METRICS, SPANS, peer_fields, word};
 use super::intake::Intake;
 use super::manifest::{ChangeRecord, Manifest};
-use super::table::Complaints;
+use super::table::{Complaints, Tally};
+use super::without_secrets;
 use crate::events::EventRecord;
 use crate::logs::LogLine;
+use crate::mask::{MASK, mask_text, masked};
 use crate::series::Series;
 use crate::spans::SpanRecord;
 
@@ -65,25 +68,61 @@ impl BundleWriter {
     /// # Errors
     /// [`BundleWriteError`] names the file that could not be written.
     pub fn write(&self, dir: &Path) -> Result<(), BundleWriteError> {
+        let Self { manifest, alerts, changes, .. } = self;
         fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
-        put_json(&dir.join("bundle.json"), &self.manifest)?;
-        put_list(&dir.join("alerts.json"), &self.alerts)?;
-        put_list(&dir.join("changes.json"), &self.changes)?;
+        put_json(&dir.join("bundle.json"), manifest)?;
+        put_list(&dir.join("alerts.json"), alerts)?;
+        let changes: Vec<ChangeRecord> = changes.iter().map(ChangeRecord::masked).collect();
+        put_list(&dir.join("changes.json"), &changes)?;
         put_table(dir, &METRICS, &self.metric_rows())?;
         put_table(dir, &EVENTS, &self.event_rows())?;
         put_table(dir, &LOGS, &self.log_rows())?;
         put_table(dir, &SPANS, &self.span_rows())
     }
 
+    /// The same, with checksums of all files in the manifest, for what nobody is to change by hand. The manifest
+    /// is written last.
+    ///
+    /// # Errors
+    /// As for [`BundleWriter::write`].
+    pub fn write_checked(&self, dir: &Path) -> Result<(), BundleWriteError> {
+        self.write(dir)?;
+        let mut manifest = self.manifest.clone();
+        for name in Bundle::FILES.into_iter().filter(|name| *name != "bundle.json") {
+            let path = dir.join(name);
+            match fs::read(&path) {
+                Ok(bytes) => drop(manifest.checksums.insert(name.into(), Digest::of_bytes(&bytes))),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(&path, error)),
+            }
+        }
+        put_json(&dir.join("bundle.json"), &manifest)
+    }
+
     /// The bundle that reading the written files would give.
     pub fn to_bundle(&self) -> Bundle {
         let mut intake = Intake::default();
-        self.metrics.iter().for_each(|series| intake.points(series));
-        self.events.iter().for_each(|event| intake.event(event.clone()));
-        self.logs.iter().for_each(|(entity, line)| intake.log(entity, line.clone()));
-        self.spans.iter().for_each(|span| intake.span(span.clone()));
-        let (manifest, alerts) = (self.manifest.clone(), self.alerts.clone());
-        Bundle::assemble(manifest, alerts, &self.changes, intake, Complaints::default())
+        self.metrics.iter().for_each(|series| intake.points(&without_secrets::series(series)));
+        self.events.iter().for_each(|event| intake.event(without_secrets::event(event)));
+        for (entity, line) in &self.logs {
+            intake.log(&without_secrets::entity(entity), &without_secrets::line(line));
+        }
+        self.spans.iter().for_each(|span| intake.span(without_secrets::span(span)));
+        let mut complaints = Complaints::default();
+        let manifest = masked(&self.manifest).unwrap_or_else(|error| {
+            complaints.warnings.push(format!("bundle.json: {error}"));
+            Manifest::new(MASK)
+        });
+        let mut tally = Tally::default();
+        let mut alerts = Vec::new();
+        for alert in &self.alerts {
+            match masked(alert) {
+                Ok(alert) => alerts.push(alert),
+                Err(error) => tally.unusable(&error.to_string()),
+            }
+        }
+        tally.tell("alerts.json", &mut complaints);
+        Bundle::assemble(manifest, alerts, &self.changes, intake, complaints)
     }
 
     fn metric_rows(&self) -> Vec<Vec<String>> {
@@ -168,12 +207,19 @@ impl BundleWriter {
     }
 }
 
-fn put_list(path: &Path, list: &[impl Serialize]) -> Result<(), BundleWriteError> {
-    if list.is_empty() { remove(path) } else { put_json(path, list) }
+fn put_list<T: Clone + Serialize + DeserializeOwned>(
+    path: &Path,
+    list: &[T],
+) -> Result<(), BundleWriteError> {
+    if list.is_empty() { remove(path) } else { put_json(path, &list.to_vec()) }
 }
 
-fn put_json<T: Serialize + ?Sized>(path: &Path, value: &T) -> Result<(), BundleWriteError> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|error| failed(path, error))?;
+fn put_json<T: Serialize + DeserializeOwned>(
+    path: &Path,
+    value: &T,
+) -> Result<(), BundleWriteError> {
+    let text = masked(value).and_then(|value| serde_json::to_vec_pretty(&value));
+    let mut text = text.map_err(|error| failed(path, error))?;
     text.push(b'\n');
     fs::write(path, text).map_err(|error| failed(path, error))
 }
@@ -197,8 +243,8 @@ fn put_table(dir: &Path, file: &DataFile, rows: &[Vec<String>]) -> Result<(), Bu
     let header = all.iter().enumerate().filter(|(place, _)| kept(place)).map(|(_, name)| name);
     writer.write_record(header).map_err(|error| failed(&path, error))?;
     for row in rows {
-        let fields =
-            row.iter().enumerate().filter(|(place, _)| kept(place)).map(|(_, field)| field);
+        let fields = row.iter().enumerate().filter(|(place, _)| kept(place));
+        let fields = fields.map(|(_, field)| mask_text(field));
         writer.write_record(fields).map_err(|error| failed(&path, error))?;
     }
     writer.flush().map_err(|error| failed(&path, error))

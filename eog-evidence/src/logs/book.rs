@@ -8,8 +8,9 @@ use eog_core::{EntityId, Timestamp};
 
 use super::level::Level;
 use super::{LogLine, MAX_LOG_PATTERNS, MAX_MESSAGE};
+use crate::held::HEAP;
 use crate::patterns::patterns_of;
-use crate::template::mask_values;
+use crate::template::{MAX_TEMPLATE, mask_values};
 use crate::text::shorten;
 
 /// What tells two patterns of an entity apart.
@@ -30,33 +31,35 @@ pub(super) struct Pattern {
     pub(super) times: Vec<Timestamp>,
 }
 
-/// Lines by their masked messages, of which some are already patterns.
+/// Up to so many messages are looked through one by one. Most entities that write at all write a few.
+const FEW: usize = 8;
+
+/// Lines by their masked messages, of which some are already patterns. There may be one for each entity, so
+/// that what an empty one takes counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Book {
+    /// Once settled the patterns, by their keys.
     kept: Vec<(Key, Pattern)>,
-    /// The places in `kept` of a masked message: one for each level, signal and peer. Look-ups alone.
-    places: HashMap<String, Vec<usize>>,
-    /// The patterns, once all lines were added; nothing is kept beside them.
-    settled: Option<BTreeMap<Key, Pattern>>,
+    /// The places in `kept` of a masked message: one for each level, signal and peer. Look-ups alone, and
+    /// only beyond [`FEW`].
+    places: Option<Box<HashMap<String, Vec<usize>>>>,
+    /// Whether all lines were added.
+    settled: bool,
     /// Whether the patterns found so far fill the places.
     full: bool,
     beyond: usize,
-    buffer: String,
 }
 
 impl Book {
-    pub(super) fn add(&mut self, line: &LogLine, level: Level) {
-        for (key, pattern) in self.settled.take().unwrap_or_default() {
-            self.keep(key, pattern);
-        }
-        let mut masked = std::mem::take(&mut self.buffer);
-        masked.clear();
+    /// Adds a line. Says how many bytes more are held then, about.
+    pub(super) fn add(&mut self, line: &LogLine, level: Level) -> usize {
+        self.settled = false;
+        let mut masked = String::with_capacity(line.message.len().min(MAX_TEMPLATE));
         mask_values(&line.message, &mut masked);
-        self.add_masked(line, level, &masked);
-        self.buffer = masked;
+        self.add_masked(line, level, &masked)
     }
 
-    fn add_masked(&mut self, line: &LogLine, level: Level, masked: &str) {
+    fn add_masked(&mut self, line: &LogLine, level: Level, masked: &str) -> usize {
         let signal = line.signal.unwrap_or(level.signal());
         let is_same = |key: &Key| {
             let peer = key.peer.as_ref().map(|(entity, role)| (entity, *role));
@@ -65,8 +68,13 @@ impl Book {
                 && peer == line.peer.as_ref().map(|peer| (&peer.entity, peer.role))
         };
         let kept = &mut self.kept;
-        let mut places = self.places.get(masked).into_iter().flatten().copied();
-        let known = places.find(|place| kept.get(*place).is_some_and(|(key, _)| is_same(key)));
+        let known = match &self.places {
+            Some(places) => {
+                let mut places = places.get(masked).into_iter().flatten().copied();
+                places.find(|place| kept.get(*place).is_some_and(|(key, _)| is_same(key)))
+            }
+            None => kept.iter().position(|(key, _)| key.pattern == masked && is_same(key)),
+        };
         if let Some((_, pattern)) = known.and_then(|place| kept.get_mut(place)) {
             return pattern.add(line);
         }
@@ -77,25 +85,38 @@ impl Book {
         }
         if self.kept.len() >= MAX_LOG_PATTERNS {
             self.beyond += 1;
-            return;
+            return 0;
         }
         let peer = line.peer.clone().map(|peer| (peer.entity, peer.role));
         let key = Key { level, signal, peer, pattern: masked.to_owned() };
         let sample = (line.time, shorten(&line.message, MAX_MESSAGE));
+        let texts = 2 * masked.len() + sample.1.len() + 6 * HEAP;
         self.keep(key, Pattern { sample, times: vec![line.time] });
+        2 * size_of::<(Key, Pattern)>() + texts
     }
 
     fn keep(&mut self, key: Key, pattern: Pattern) {
-        self.places.entry(key.pattern.clone()).or_default().push(self.kept.len());
+        if self.kept.is_empty() {
+            self.kept.reserve_exact(1);
+        }
         self.kept.push((key, pattern));
+        let from = match self.places {
+            None if self.kept.len() <= FEW => return,
+            None => 0,
+            Some(_) => self.kept.len() - 1,
+        };
+        let places = self.places.get_or_insert_default();
+        for (place, (key, _)) in self.kept.iter().enumerate().skip(from) {
+            places.entry(key.pattern.clone()).or_default().push(place);
+        }
     }
 
     /// Replaces masked messages by their patterns, to make room.
     fn merge(&mut self) {
-        let mined = self.mined().into_owned();
+        let mined = self.mine();
         self.full = mined.len() > MAX_LOG_PATTERNS / 2;
         self.kept.clear();
-        self.places.clear();
+        self.places = None;
         for (key, pattern) in mined {
             self.keep(key, pattern);
         }
@@ -103,21 +124,21 @@ impl Book {
 
     /// Finds the patterns once, after the last line.
     pub(super) fn settle(&mut self) {
-        if self.settled.is_none() {
-            self.settled = Some(self.mined().into_owned());
-            (self.kept, self.places) = Default::default();
+        if !self.settled {
+            self.kept = self.mined().into_owned();
+            (self.places, self.settled) = (None, true);
         }
     }
 
     /// The patterns among all messages, each with what was collected of it.
-    pub(super) fn mined(&self) -> Cow<'_, BTreeMap<Key, Pattern>> {
-        match &self.settled {
-            Some(settled) => Cow::Borrowed(settled),
-            None => Cow::Owned(self.mine()),
+    pub(super) fn mined(&self) -> Cow<'_, [(Key, Pattern)]> {
+        match self.settled {
+            true => Cow::Borrowed(&self.kept),
+            false => Cow::Owned(self.mine()),
         }
     }
 
-    fn mine(&self) -> BTreeMap<Key, Pattern> {
+    fn mine(&self) -> Vec<(Key, Pattern)> {
         let messages: BTreeSet<&str> =
             self.kept.iter().map(|(key, _)| key.pattern.as_str()).collect();
         let patterns = patterns_of(&messages);
@@ -134,14 +155,12 @@ impl Book {
             // Runs that are in order, which this sort makes use of.
             pattern.times.sort();
         }
-        mined
+        mined.into_iter().collect()
     }
 
     /// The times of all lines, in no order.
     pub(super) fn times(&self) -> impl Iterator<Item = Timestamp> {
-        let settled = self.settled.iter().flatten();
-        let kept = self.kept.iter().map(|(key, pattern)| (key, pattern));
-        settled.chain(kept).flat_map(|(_, pattern)| pattern.times.iter().copied())
+        self.kept.iter().flat_map(|(_, pattern)| pattern.times.iter().copied())
     }
 
     /// How many lines were not kept.
@@ -158,15 +177,15 @@ impl PartialEq for Book {
 }
 
 impl Pattern {
-    fn add(&mut self, line: &LogLine) {
+    fn add(&mut self, line: &LogLine) -> usize {
         self.times.push(line.time);
-        if line.time > self.sample.0 {
-            return;
+        if line.time <= self.sample.0 {
+            let sample = (line.time, shorten(&line.message, MAX_MESSAGE));
+            if sample < self.sample {
+                self.sample = sample;
+            }
         }
-        let sample = (line.time, shorten(&line.message, MAX_MESSAGE));
-        if sample < self.sample {
-            self.sample = sample;
-        }
+        2 * size_of::<Timestamp>()
     }
 
     fn join(&mut self, other: &Self) {

@@ -1,7 +1,5 @@
 //! The findings on the log lines of one entity.
 
-use std::collections::BTreeMap;
-
 use eog_core::evidence::{EvidenceTime, FindingContent, Peer, Quantity, Signal, Trend};
 use eog_core::incident::{Onset, to_the_second};
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
@@ -62,7 +60,7 @@ struct Told<'a> {
 
 impl Writer<'_> {
     /// Findings on errors and warnings, strongest first, and how many more there are.
-    pub(super) fn severe(&self, patterns: &BTreeMap<Key, Pattern>) -> (Vec<Finding>, usize) {
+    pub(super) fn severe(&self, patterns: &[(Key, Pattern)]) -> (Vec<Finding>, usize) {
         let Some(compared) = self.recorded.compared(self.periods, false) else {
             if !self.periods.counting_baseline().is_empty() {
                 // All of the window is usual.
@@ -102,7 +100,7 @@ impl Writer<'_> {
     }
 
     /// Findings on other lines, strongest first, and how many more there are.
-    pub(super) fn ordinary(&self, patterns: &BTreeMap<Key, Pattern>) -> (Vec<Finding>, usize) {
+    pub(super) fn ordinary(&self, patterns: &[(Key, Pattern)]) -> (Vec<Finding>, usize) {
         let Some(compared) = self.recorded.compared(self.periods, true) else {
             return (Vec::new(), 0);
         };
@@ -195,7 +193,7 @@ impl Writer<'_> {
     /// already.
     fn orders(
         &self,
-        patterns: &BTreeMap<Key, Pattern>,
+        patterns: &[(Key, Pattern)],
         judged: &[Judged<'_>],
         compared: &ComparedTimes<'_>,
     ) -> Vec<Finding> {
@@ -203,8 +201,10 @@ impl Writer<'_> {
             let one = judged.iter().find(|one| one.key == key);
             one.and_then(|one| one.rate.change).map(trend) == Some(Trend::Falling)
         };
-        let kinds: Vec<&[Timestamp]> = patterns.values().map(|pattern| &*pattern.times).collect();
-        let all: Vec<(&Key, &Pattern)> = patterns.iter().collect();
+        let kinds: Vec<&[Timestamp]> =
+            patterns.iter().map(|(_, pattern)| &*pattern.times).collect();
+        let all: Vec<(&Key, &Pattern)> =
+            patterns.iter().map(|(key, pattern)| (key, pattern)).collect();
         let found = reordered(&kinds, compared).into_iter().filter_map(|order| {
             let (line, next) = (all.get(order.line)?, all.get(order.usual_next)?);
             (!falls(next.0)).then(|| self.order(&order, *line, *next, compared))?
@@ -322,11 +322,11 @@ fn quoted(pattern: &str) -> String {
 
 /// All patterns with what is found of them, strongest first.
 fn judge<'a>(
-    patterns: &'a BTreeMap<Key, Pattern>,
+    patterns: &'a [(Key, Pattern)],
     compared: &ComparedTimes<'_>,
     of_all: bool,
 ) -> Vec<Judged<'a>> {
-    let kinds: Vec<&[Timestamp]> = patterns.values().map(|pattern| &*pattern.times).collect();
+    let kinds: Vec<&[Timestamp]> = patterns.iter().map(|(_, pattern)| &*pattern.times).collect();
     let rates = line_rates(&kinds, compared, of_all);
     let mut judged: Vec<Judged<'a>> = patterns
         .iter()

@@ -97,11 +97,11 @@ impl Field {
 
 /// The JSON of an answer: its structured content, else its text. Objects are sorted, so that rows
 /// and texts hang neither on a server's order nor on how `serde_json` was built.
-pub(crate) fn json_of(answer: &ToolAnswer) -> Result<Value, String> {
+pub(crate) fn unmasked_json_of(answer: &ToolAnswer) -> Result<Value, String> {
     let mut value = match &answer.structured {
         Some(structured) => structured.clone(),
         None => serde_json::from_str(&answer.text).map_err(|error| {
-            let begin = eog_evidence::shorten(&answer.text, 80);
+            let begin = eog_evidence::shorten(&eog_evidence::mask_text(&answer.text), 80);
             format!(
                 "the answer has no structured content, and its text is not JSON ({error}): {begin:?}"
             )
@@ -113,7 +113,8 @@ pub(crate) fn json_of(answer: &ToolAnswer) -> Result<Value, String> {
 
 impl JsonRows {
     pub(super) fn read(&self, answer: &ToolAnswer) -> Result<Read, String> {
-        let value = json_of(answer)?;
+        let value: Value = eog_evidence::masked_value(unmasked_json_of(answer)?)
+            .map_err(|error| error.to_string())?;
         let mut taken = Taken { rows: self, bytes: 0, read: Read::default() };
         let is_there = taken.walk(&mut vec![&value], &self.at);
         if !is_there && !self.at.iter().any(|step| step == "*") {

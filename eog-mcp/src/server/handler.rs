@@ -54,7 +54,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some((_, offered)) = self.0.catalogue.find(&request.name) else {
-            let name = eog_evidence::shorten(&request.name, 100);
+            let name = eog_evidence::shorten(&eog_evidence::mask_text(&request.name), 100);
             let known = self.0.catalogue.names().join(", ");
             let message = format!("there is no tool {name:?}; the tools are {known}");
             return Err(ErrorData::invalid_params(message, None));
@@ -73,7 +73,7 @@ impl ServerHandler for Server {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let method = eog_evidence::shorten(&request.method, 100);
+        let method = eog_evidence::shorten(&eog_evidence::mask_text(&request.method), 100);
         let message = format!(
             "there is no method {method:?}; this server answers initialize, server/discover, ping, \
              tools/list, tools/call, resources/list, resources/templates/list, resources/read, \
@@ -135,7 +135,8 @@ impl ServerHandler for Server {
 
 /// A problem as the answer of a tool, so that the model that called can read it.
 fn told(problem: &Problem) -> CallToolResponse {
-    CallToolResult::error(vec![ContentBlock::text(problem.to_string())]).into()
+    let text = eog_evidence::mask_text(&problem.to_string());
+    CallToolResult::error(vec![ContentBlock::text(text)]).into()
 }
 
 impl Server {

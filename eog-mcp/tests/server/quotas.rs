@@ -148,6 +148,48 @@ async fn an_answer_that_nobody_reads_gives_its_connection_up() {
     read_until(&mut next, "small").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn those_who_say_nothing_are_in_nobodys_way() {
+    const CONNECTIONS: usize = 4;
+    let (place, held) = (Place::new(), Held::free());
+    let server = place.server(&held);
+    let mut settings = HttpSettings::default();
+    settings.max_connections = CONNECTIONS;
+    // Nothing but the next connection ends one that says nothing.
+    settings.head_time = Duration::from_secs(36_000);
+    settings.routes = Router::new().route("/small", get(async || "small"));
+    let (address, _stop, _serving) = serve_with(&server, settings).await;
+    let mut silent = Vec::new();
+    for _ in 0..3 * CONNECTIONS {
+        silent.push(send(address, "GET /small HTTP/1.1\r\nHo").await);
+    }
+    let ask = format!("GET /small HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    for _ in 0..CONNECTIONS {
+        let mut next = send(address, &ask).await;
+        read_until(&mut next, "small").await;
+    }
+    drop(silent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_begin_at_once_do_not_displace_each_other() {
+    let (place, held) = (Place::new(), Held::free());
+    let mut settings = HttpSettings::default();
+    settings.max_sessions = 4;
+    let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"}}});
+    let begin = async || {
+        let answer = read_until(&mut post(address, "", &hello).await, "\r\n\r\n").await;
+        assert!(!answer.starts_with("HTTP/1.1 500"), "{answer}");
+    };
+    for _ in 0..25 {
+        let all: Vec<_> = (0..16).map(|_| begin()).collect();
+        futures_util::future::join_all(all).await;
+    }
+}
+
 /// Reads an answer to its end. One that was cut may end with an error.
 async fn read_all(mut stream: TcpStream) -> usize {
     let mut bytes = Vec::new();

@@ -609,6 +609,75 @@ pub(crate) const KINDS: &[Kind] = &[
     ),
     // Commands and statements.
     kind(
+        "flags of logins and shares",
+        Mixed(12),
+        &[
+            "docker login -u bob -p {} registry.example.org",
+            "[\"docker\",\"login\",\"-u\",\"bob\",\"-p\",\"{}\"]",
+            "+ podman login --username bob -p {} quay.io",
+            "sqlcmd -S db -U sa -P {} -Q \"select 1\"",
+            "net use Z: \\\\fs\\share {} /user:corp\\bob",
+            "net use \\\\fs\\share /user:bob {}",
+            "bindpw {}",
+            "bindpw: {}",
+            "olcRootPW {}",
+            "jdbc:oracle:thin:scott/{}@db:1521/orcl",
+            "sqlplus scott/{}@orcl",
+        ],
+    ),
+    kind(
+        "a value on the next line",
+        Lower(12),
+        &["password:\n  {}\nuser: bob", "Password:\n{}", "<password>\n  {}\n</password>"],
+    ),
+    kind(
+        "properties of XML",
+        Lower(12),
+        &[
+            "<property><name>db.password</name><value>{}</value></property>",
+            "<property>\n<name>javax.jdo.option.ConnectionPassword</name>\n<value>{}</value>",
+            "<entry key=\"password\">{}</entry>",
+            "<add key=\"DbPassword\" value=\"{}\" />",
+            "<key>password</key><string>{}</string>",
+        ],
+    ),
+    kind(
+        "tokens of forms and databases",
+        Mixed(24),
+        &[
+            "POST /login csrftoken={}",
+            "Cookie csrftoken={}; a=b",
+            "mysql://x AVNS_{}",
+            "pw AVNS_{} ok",
+        ],
+    ),
+    kind(
+        "other spellings of a name",
+        Lower(12),
+        &[
+            "{\"pass\\u0077ord\":\"{}\"}",
+            "\\u0070assword=\\u0022{}\\u0022",
+            "url?a=1\\u0026password\\u003d{}",
+            "\u{ff50}\u{ff41}\u{ff53}\u{ff53}\u{ff57}\u{ff4f}\u{ff52}\u{ff44}\u{ff1d}{}",
+        ],
+    ),
+    kind(
+        "other words for password",
+        Lower(12),
+        &[
+            "Passwort: {}",
+            "das Kennwort lautet {}",
+            "mot de passe : {}",
+            "contraseña={}",
+            "senha: {}",
+            "пароль: {}",
+            "密码：{}",
+            "パスワード={}",
+            "비밀번호: {}",
+            "wachtwoord={}",
+        ],
+    ),
+    kind(
         "IDENTIFIED BY",
         Lower(9),
         &[

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure};
-use eog_evidence::mask_text;
+use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Failure};
+use eog_evidence::{mask_text, masked};
 
 /// A policy whose words are masked before anybody stores or shows them. Packets hold no secrets, but a
 /// program may have others at hand, and quote them in a summary or on standard error.
@@ -14,7 +14,12 @@ impl<P: AbductivePolicy> AbductivePolicy for Masked<P> {
     fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
             match self.0.decide(packet).await {
-                Ok(answer) => Ok(Answer { decision: masked(answer.decision), ..answer }),
+                Ok(answer) => match masked(&answer.decision) {
+                    Ok(decision) => Ok(Answer { decision, ..answer }),
+                    Err(error) => {
+                        Err(Failure::policy(format!("its decision cannot be kept: {error}")))
+                    }
+                },
                 Err(failure) => Err(Failure { message: mask_text(&failure.message), ..failure }),
             }
         })
@@ -23,18 +28,4 @@ impl<P: AbductivePolicy> AbductivePolicy for Masked<P> {
     fn timeout(&self) -> Option<Duration> {
         self.0.timeout()
     }
-}
-
-fn masked(mut decision: Decision) -> Decision {
-    let claims = decision.claims.iter_mut();
-    let claims = claims.flat_map(|claim| [&mut claim.condition, &mut claim.observed]);
-    let proposals = decision.proposals.iter_mut().map(|proposal| &mut proposal.reason);
-    let others = decision.alternatives.iter_mut();
-    let others = others.flat_map(|other| [&mut other.summary, &mut other.lost]);
-    let rules = decision.rule.iter_mut();
-    for text in claims.chain(proposals).chain(others).chain(rules) {
-        *text = mask_text(text);
-    }
-    decision.summary = mask_text(&decision.summary);
-    decision
 }

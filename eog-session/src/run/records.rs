@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use eog::controller::EntryBody;
 use eog::journal::JournalError;
 use eog::ledger::Body;
 use eog::side::{SideCut, SideError, SideFile, SideRecord, SideRecords};
@@ -48,7 +49,8 @@ impl Records {
         Self { journal: None, recorder, spent_before, cut: None }
     }
 
-    /// Begins a new journal and its side file.
+    /// Begins a new journal and its side file. A journal that holds nothing, since who began it was killed at
+    /// once, is begun again.
     ///
     /// # Errors
     /// [`RecordsError`] when there is something of these names already, or they cannot be made.
@@ -57,7 +59,11 @@ impl Records {
         if !path.exists() && side.symlink_metadata().is_ok() {
             return Err(RecordsError::LeftOver { side, journal: path.to_owned() });
         }
-        Self::go_on(Journal::create(path)?, path)
+        let journal = match Journal::create(path) {
+            Err(error @ JournalError::Exists { .. }) => unbegun(path, &side).ok_or(error)?,
+            created => created?,
+        };
+        Self::go_on(journal, path)
     }
 
     /// Goes on with a journal and its side file.
@@ -104,6 +110,18 @@ impl Records {
     }
 }
 
+/// The journal that is there, if nobody writes it and neither it nor its side file says anything.
+fn unbegun(path: &Path, side: &Path) -> Option<Journal> {
+    let is_silent = match side.symlink_metadata() {
+        Ok(_) => SideFile::read(side).ok()?.records.is_empty(),
+        Err(_) => true,
+    };
+    let is_plain = path.symlink_metadata().is_ok_and(|about| about.is_file());
+    let (journal, found) =
+        Journal::open::<EntryBody>(path).ok().filter(|_| is_silent && is_plain)?;
+    found.ledger.entries().is_empty().then_some(journal)
+}
+
 /// Why the last run of a journal ended, where its chain of so many entries cannot tell. Nothing if
 /// that run was killed, or has left no figures.
 ///
@@ -124,4 +142,28 @@ pub fn last_stop(journal: &Path, entries: u64) -> Result<Option<StopReason>, Sid
         }
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Killed after the file was made, after its header, after its side file; and while somebody is about to begin.
+    #[test]
+    fn a_journal_that_holds_nothing_is_begun_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.journal");
+        let exists = |path: &Path| {
+            let error = Records::begin(path).unwrap_err();
+            assert!(matches!(error, RecordsError::Journal(JournalError::Exists { .. })), "{error}");
+        };
+        std::fs::write(&path, "").unwrap();
+        for _ in 0..2 {
+            let records = Records::begin(&path).unwrap();
+            exists(&path);
+            drop(records);
+        }
+        std::fs::write(&path, "something else").unwrap();
+        exists(&path);
+    }
 }

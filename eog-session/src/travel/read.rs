@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use eog::Journal;
 use eog::journal::{CutTail, JournalError};
@@ -100,7 +101,7 @@ pub enum ReadError {
 pub fn read(path: &Path) -> Result<Read, ReadError> {
     let file = if path.is_dir() { path.join(LEDGER) } else { path.to_owned() };
     // Opened once: a pipe gives what it holds to its first reader only.
-    let open = || File::open(&file).and_then(|file| Ok((file.metadata()?, file)));
+    let open = || Opened::open(&file).and_then(|opened| Ok((opened.file.metadata()?, opened)));
     let (about, opened) = open().map_err(|source| match source.kind() {
         io::ErrorKind::NotFound if path.is_dir() => {
             ReadError::NoLedgerInside { path: path.to_owned() }
@@ -114,11 +115,16 @@ pub fn read(path: &Path) -> Result<Read, ReadError> {
         }
         return read_journal(&file);
     }
+    let is_pipe = opened.is_pipe;
     let mut bytes = Vec::new();
     let read = opened.take(MAX_LEDGER_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|source| ReadError::Unreadable { path: file.clone(), source })?;
     if bytes.len() as u64 > MAX_LEDGER_BYTES {
         return Err(too_large(file));
+    }
+    if is_pipe && bytes.is_empty() {
+        let reason = "a pipe that nobody writes to".to_owned();
+        return Err(ReadError::NoLedger { path: file, reason });
     }
     let Ok(text) = String::from_utf8(bytes) else {
         let reason = "not the text of a ledger; a journal must be a regular file".to_owned();
@@ -130,6 +136,47 @@ pub fn read(path: &Path) -> Result<Read, ReadError> {
     match AnyLedger::from_json_lines(&text) {
         Ok(ledger) => Ok(Read { path: file, ledger, cut: None }),
         Err(source) => Err(ReadError::Ledger { path: file, source }),
+    }
+}
+
+/// A file that is opened at once: a pipe that nobody writes to is at its end.
+struct Opened {
+    file: File,
+    is_pipe: bool,
+}
+
+impl Opened {
+    fn open(path: &Path) -> io::Result<Self> {
+        let mut options = File::options();
+        options.read(true);
+        #[cfg(unix)]
+        let is_pipe = {
+            use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+            const NONBLOCK: i32 =
+                if cfg!(any(target_os = "linux", target_os = "android")) { 0o4000 } else { 4 };
+            let is_pipe = std::fs::metadata(path)?.file_type().is_fifo();
+            if is_pipe {
+                options.custom_flags(NONBLOCK);
+            }
+            is_pipe
+        };
+        #[cfg(not(unix))]
+        let is_pipe = false;
+        Ok(Self { file: options.open(path)?, is_pipe })
+    }
+}
+
+impl io::Read for Opened {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.file.read(buffer) {
+                // Its writer has not said more yet.
+                Err(error) if self.is_pipe && error.kind() == io::ErrorKind::WouldBlock => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                read => return read,
+            }
+        }
     }
 }
 
@@ -185,5 +232,28 @@ impl Read {
             unknown(&error);
             None
         })
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_read_if_somebody_writes_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let error = read(&path).unwrap_err();
+        assert!(error.to_string().ends_with("a pipe that nobody writes to"), "{error}");
+        let other = path.clone();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        let reader = std::thread::spawn(move || read(&other));
+        std::thread::sleep(Duration::from_millis(50));
+        io::Write::write_all(&mut &file, b"no ledger\n").unwrap();
+        drop(file);
+        let error = reader.join().unwrap().unwrap_err();
+        assert!(error.to_string().contains("begins with \"no ledger\""), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use eog_core::{EntityId, Timestamp};
-use eog_evidence::shorten;
+use eog_evidence::{masked_json, shorten};
 use serde_json::Value;
 
 use super::tsv::Table;
@@ -11,7 +11,6 @@ use super::{Folder, MAX_TEXT, SnapshotError, bounded};
 use crate::names::{EntityName, is_experiment_group};
 use crate::time;
 use crate::warnings::Warnings;
-use eog_evidence::mask_text;
 
 /// One event of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,8 +56,8 @@ pub(crate) fn read_events(
         };
         let (at, body) = (table.column("Timestamp"), table.column("Body"));
         while table.next_row(warnings) {
-            let row_time = time::parse(table.cell(at));
-            match read_event(table.cell(body), row_time, table.file()) {
+            let row_time = time::parse(table.unmasked(at));
+            match read_event(table.unmasked(body), row_time, table.file()) {
                 Ok((identity, record)) => {
                     if seen.insert(identity) {
                         records.push(record);
@@ -84,7 +83,7 @@ pub(crate) fn read_event(
     row_time: Option<Timestamp>,
     file: &str,
 ) -> Result<(Identity, EventRecord), &'static str> {
-    let value: Value = serde_json::from_str(body).map_err(|_| "the Body is not valid JSON")?;
+    let value: Value = masked_json(body.as_bytes()).map_err(|_| "the Body is not valid JSON")?;
     let event = value.get("object").filter(|inner| inner.is_object()).unwrap_or(&value);
     let text = |pointers: &[&str]| {
         let found = pointers.iter().find_map(|pointer| event.pointer(pointer)?.as_str());
@@ -128,7 +127,7 @@ pub(crate) fn read_event(
         component: shorten(text(&components).unwrap_or_default(), 80),
         reason: shorten(reason, 80),
         is_warning: text(&["/type"]) == Some("Warning"),
-        message: shorten(&mask_text(message), MAX_TEXT),
+        message: shorten(message, MAX_TEXT),
         count,
         is_experiment: version.is_some_and(is_experiment_group),
         host: bounded(

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use eog_evidence::{FolderHandle, is_absolute_inside, is_ground_truth, leads_outside};
+use eog_evidence::{FolderHandle, is_absolute_inside, is_ground_truth, leads_outside, masked_json};
 
 use super::SnapshotError;
 use super::budget::Budget;
@@ -244,7 +244,7 @@ impl Folder {
     }
 }
 
-/// Reads a JSON file of bounded size.
+/// Reads a JSON file of bounded size, without its secrets.
 ///
 /// # Errors
 /// What is wrong with it, for people.
@@ -259,7 +259,7 @@ pub(crate) fn read_json(file: impl Read) -> Result<serde_json::Value, String> {
     // Editors on some systems begin a file with a byte order mark.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut value: serde_json::Value =
-        serde_json::from_slice(text).map_err(|error| format!("not valid JSON: {error}"))?;
+        masked_json(text).map_err(|error| format!("not valid JSON: {error}"))?;
     // Whether serde_json keeps the order of the file is up to other crates of a build.
     value.sort_all_objects();
     Ok(value)

@@ -43,7 +43,7 @@ pub(crate) fn read_logs(
         .map(|column| table.column(column));
         let file = texts.text(table.file());
         while table.next_row(warnings) {
-            let Some(at) = time::parse(table.cell(at)).and_then(nanoseconds) else {
+            let Some(at) = time::parse(table.unmasked(at)).and_then(nanoseconds) else {
                 table.reject(
                     "the Timestamp is not a time between the years 1678 and 2261",
                     warnings,
@@ -55,14 +55,14 @@ pub(crate) fn read_logs(
                 table.finish(warnings);
                 break;
             }
-            let text = shorten(&mask_text(&shorten(table.cell(body), 4 * MAX_TEXT)), MAX_TEXT);
-            let severity = severity(table.cell(number), table.cell(name));
+            let text = shorten(&mask_text(&shorten(table.unmasked(body), 4 * MAX_TEXT)), MAX_TEXT);
+            let severity = severity(table.unmasked(number), table.unmasked(name));
             // Errors alone are joined.
-            let request = says_error(severity, &text).then(|| request(table.cell(trace), &text));
+            let request = says_error(severity, &text).then(|| request(&table.cell(trace), &text));
             let request = request.flatten().map_or(0, |request| texts.text(&request));
             logs.push(&NewLog {
                 at,
-                sender: senders.number(table.cell(service), table.cell(attributes)),
+                sender: senders.number(table.unmasked(service), table.unmasked(attributes)),
                 severity,
                 // Of the miner, until all lines are known.
                 pattern: miner.add(&text),

@@ -10,7 +10,6 @@ use crate::pydict;
 use crate::store::{Samples, nanoseconds};
 use crate::time;
 use crate::warnings::Warnings;
-use eog_evidence::mask_named;
 
 /// Maximum number of series in a snapshot.
 pub const MAX_SERIES: usize = 200_000;
@@ -177,14 +176,14 @@ impl Store {
         let file: Arc<str> = table.file().into();
         let mut key = Vec::new();
         while table.next_row(warnings) {
-            let Some(time) = time::parse(table.cell(at)).and_then(nanoseconds) else {
+            let Some(time) = time::parse(table.unmasked(at)).and_then(nanoseconds) else {
                 table.reject(
                     "the timestamp is not a time between the years 1678 and 2261",
                     warnings,
                 );
                 continue;
             };
-            let Ok(number) = table.cell(value).trim().parse::<f64>() else {
+            let Ok(number) = table.unmasked(value).trim().parse::<f64>() else {
                 table.reject("the value is not a number", warnings);
                 continue;
             };
@@ -194,7 +193,7 @@ impl Store {
                 continue;
             }
             let cells = [metric, name, namespace, le, tags, kind, status];
-            write_key(&mut key, subject, cells.map(|at| table.cell(at)));
+            write_key(&mut key, subject, cells.map(|at| table.unmasked(at)));
             let known = self.index.get(key.as_slice());
             if let Some(known) = known.and_then(|at| self.series.get_mut(*at)) {
                 known.points.push(time, number);
@@ -208,8 +207,9 @@ impl Store {
                 self.dropped += 1;
                 continue;
             }
-            let [metric, name, namespace, le, tags, kind, status] =
-                cells.map(|at| table.cell(at).to_owned());
+            let tags = table.unmasked(tags).to_owned();
+            let [metric, name, namespace, le, kind, status] =
+                [metric, name, namespace, le, kind, status].map(|at| table.cell(at));
             self.kept += SERIES + 4 * key.len();
             let labels = self.labels(&tags);
             let le =
@@ -258,8 +258,8 @@ impl Store {
         }
         let mut labels = pydict::parse(tags);
         labels.retain(|name, _| name.len() <= MAX_TEXT && !SCRAPE_LABELS.contains(&name.as_str()));
-        for (name, value) in &mut labels {
-            *value = bounded(mask_named(name, value));
+        for value in labels.values_mut() {
+            *value = bounded(std::mem::take(value));
         }
         let labels = Arc::new(labels);
         if self.labels.len() < MAX_SERIES {

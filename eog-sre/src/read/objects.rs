@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use eog_core::{EntityId, Timestamp};
+use eog_evidence::mask_text;
 use serde_json::Value;
 
 use super::tsv::Table;
@@ -95,15 +96,15 @@ pub(crate) fn read_objects(
         }
         let (at, body) = (table.column("Timestamp"), table.column("Body"));
         while table.next_row(warnings) {
-            let Some(seen) = time::parse(table.cell(at)) else {
+            let Some(seen) = time::parse(table.unmasked(at)) else {
                 table.reject("the Timestamp is not a time", warnings);
                 continue;
             };
             // Most rows repeat an object that did not change since the dump before.
-            let digest = *blake3::hash(table.cell(body).as_bytes()).as_bytes();
+            let digest = *blake3::hash(table.unmasked(body).as_bytes()).as_bytes();
             let found = match bodies.get(&digest) {
                 Some(known) => known.clone(),
-                None => match read_body(table.cell(body), &mut masker) {
+                None => match read_body(table.unmasked(body), &mut masker) {
                     Ok(found) => {
                         let weights = found.iter().map(|body| weight(&body.object));
                         kept += BODY + weights.sum::<usize>();
@@ -173,7 +174,7 @@ impl Objects {
     }
 }
 
-/// The objects of one cell: a bare object, an `{object, type}` envelope, or a list of objects.
+/// The objects of one cell, masked by `masker`: a bare object, an `{object, type}` envelope, or a list of objects.
 pub(crate) fn read_body(body: &str, masker: &mut Masker) -> Result<Vec<Body>, &'static str> {
     let mut value: Value = serde_json::from_str(body).map_err(|_| "the Body is not valid JSON")?;
     let mut deleted = false;
@@ -198,17 +199,18 @@ pub(crate) fn read_body(body: &str, masker: &mut Masker) -> Result<Vec<Body>, &'
 }
 
 fn read_object(mut object: Value, deleted: bool, masker: &mut Masker) -> Option<Body> {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-    let kind = text("/kind")?.to_owned();
-    let name = EntityName::new(text("/metadata/namespace"), &kind, text("/metadata/name")?);
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(mask_text);
+    let kind = text("/kind")?;
+    let namespace = text("/metadata/namespace");
+    let name = EntityName::new(namespace.as_deref(), &kind, &text("/metadata/name")?);
     let entity = name.id()?;
     thin_out(&mut object);
     if let Some(Value::Object(data)) = object.get_mut("data").filter(|_| kind == "ConfigMap") {
         data.values_mut().for_each(unfold);
     }
+    masker.mask(entity.as_str(), &kind, &mut object);
     // Whether serde_json keeps the order of the file is up to other crates of a build.
     object.sort_all_objects();
-    masker.mask(entity.as_str(), &kind, &mut object);
     Some(Body { entity, kind: kind.into(), object: Arc::new(object), deleted })
 }
 

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::bounded;
+use eog_evidence::mask_text;
+
 use crate::pydict;
 use crate::store::{Interner, Resource};
 
@@ -102,7 +104,7 @@ impl Resource {
         let get = |name: &str| bounded(attributes.get(name).cloned().unwrap_or_default());
         let service = match service.trim().is_empty() {
             true => get("service.name"),
-            false => bounded(service.to_owned()),
+            false => bounded(mask_text(service)),
         };
         let workload = WORKLOADS.iter().find_map(|(name, kind)| {
             let value = attributes.get(*name).filter(|value| !value.is_empty())?;

@@ -61,14 +61,14 @@ pub(crate) fn read_traces(
             optional.map(|column| table.column(column));
         let file = texts.text(table.file());
         while table.next_row(warnings) {
-            let Some(at) = time::parse(table.cell(at)).and_then(nanoseconds) else {
+            let Some(at) = time::parse(table.unmasked(at)).and_then(nanoseconds) else {
                 table.reject(
                     "the Timestamp is not a time between the years 1678 and 2261",
                     warnings,
                 );
                 continue;
             };
-            let nanoseconds = table.cell(duration).trim().parse::<f64>().ok();
+            let nanoseconds = table.unmasked(duration).trim().parse::<f64>().ok();
             let Some(nanoseconds) = nanoseconds.filter(|ns| ns.is_finite() && *ns >= 0.0) else {
                 table.reject("the Duration is not a number of nanoseconds", warnings);
                 continue;
@@ -78,24 +78,25 @@ pub(crate) fn read_traces(
                 table.finish(warnings);
                 break;
             }
-            let kind = span_kind(table.cell(kind));
+            let kind = span_kind(table.unmasked(kind));
             let calls_out = matches!(kind, SpanKind::Client | SpanKind::Producer);
-            let peer = calls_out.then(|| peer_host(table.cell(attributes))).flatten();
-            let failed = ends_with_error(table.cell(status));
-            ids.own.push(id(table.cell(span)));
-            ids.parent.push(id(table.cell(parent)));
+            let peer = calls_out.then(|| peer_host(table.unmasked(attributes))).flatten();
+            let failed = ends_with_error(table.unmasked(status));
+            ids.own.push(id(table.unmasked(span)));
+            ids.parent.push(id(table.unmasked(parent)));
             let fresh = number(traces.len());
             spans.push(&NewSpan {
                 at,
                 duration: nanoseconds.round() as u64,
-                sender: senders.number(table.cell(service), table.cell(resource)),
-                name: names
-                    .number(&mut texts, table.cell(name), |name| shorten(&mask_text(name), 160)),
+                sender: senders.number(table.unmasked(service), table.unmasked(resource)),
+                name: names.number(&mut texts, table.unmasked(name), |name| {
+                    shorten(&mask_text(name), 160)
+                }),
                 kind,
                 failed,
-                message: messages.number(&mut texts, table.cell(message), masked),
-                trace: *traces.entry(id(table.cell(trace))).or_insert(fresh),
-                trace_text: if failed { texts.text(&shorten(table.cell(trace), 64)) } else { 0 },
+                message: messages.number(&mut texts, table.unmasked(message), masked),
+                trace: *traces.entry(id(table.unmasked(trace))).or_insert(fresh),
+                trace_text: if failed { texts.text(&shorten(&table.cell(trace), 64)) } else { 0 },
                 peer_host: texts.text(peer.as_deref().unwrap_or_default()),
                 file,
             });
@@ -196,7 +197,7 @@ fn span_kind(text: &str) -> SpanKind {
 fn peer_host(attributes: &str) -> Option<String> {
     let attributes = pydict::parse(attributes);
     let found = PEER_ATTRIBUTES.iter().find_map(|name| attributes.get(*name));
-    found.map(|host| shorten(&mask_text(host), 200)).filter(|host| !host.is_empty())
+    found.map(|host| shorten(host, 200)).filter(|host| !host.is_empty())
 }
 
 /// An id as a number: hexadecimal, or hashed when it is not. Empty is zero.

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::io::{self, Read};
 
+use eog_evidence::mask_text;
+
 use super::SnapshotError;
 use super::records::{MAX_RECORD_BYTES, Next, Place, Record, Records};
 use crate::warnings::Warnings;
@@ -55,7 +57,7 @@ impl<R: Read> Table<R> {
             Next::End => return Ok(None),
         }
         let columns: Vec<String> =
-            record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_owned()).collect();
+            record.iter().map(|cell| mask_text(String::from_utf8_lossy(cell).trim())).collect();
         if columns.iter().all(String::is_empty) {
             return Ok(None);
         }
@@ -75,7 +77,7 @@ impl<R: Read> Table<R> {
             });
         }
         Ok(Some(Self {
-            file: file.to_owned(),
+            file: mask_text(file),
             records: Some(records),
             record,
             columns,
@@ -215,8 +217,13 @@ impl<R: Read> Table<R> {
         (!utf8).then(|| "the text is not UTF-8".to_owned())
     }
 
-    /// A cell of the row; empty when there is no such column.
-    pub(crate) fn cell(&self, column: Option<usize>) -> &str {
+    /// A cell of the row without its secrets; empty when there is no such column.
+    pub(crate) fn cell(&self, column: Option<usize>) -> String {
+        mask_text(self.unmasked(column))
+    }
+
+    /// A cell as it stands in the file, for readers of their own that mask what they find in it.
+    pub(crate) fn unmasked(&self, column: Option<usize>) -> &str {
         let bytes = column.and_then(|at| self.record.get(at));
         bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
@@ -266,7 +273,7 @@ mod tests {
         let (mut rows, mut warnings) = (Vec::new(), Warnings::default());
         if let Ok(Some(mut table)) = Table::open("t.tsv", text, &[], 1000) {
             while table.next_row(&mut warnings) {
-                let cells = (0..table.columns.len()).map(|at| table.cell(Some(at)).to_owned());
+                let cells = (0..table.columns.len()).map(|at| table.unmasked(Some(at)).to_owned());
                 rows.push((table.line, cells.collect()));
             }
         }

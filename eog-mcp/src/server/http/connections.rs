@@ -3,7 +3,8 @@
 //!
 //! `axum::serve` has none of these bounds, and leaves them to the library below it, as here.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -44,19 +45,22 @@ impl Connections {
         let all = Self { open: GracefulShutdown::new(), cut: CancellationToken::new() };
         let room = Arc::new(Semaphore::new(settings.max_connections));
         let unread = Unread::new(settings.max_unread_bytes);
+        let silent = Silent::default();
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(settings.head_time);
         let mut stop = std::pin::pin!(stop);
         loop {
             let (stream, room) = tokio::select! {
                 () = &mut stop => return all,
-                accepted = next(&listener, &room) => accepted,
+                accepted = next(&listener, &room, &silent) => accepted,
             };
             let cut = all.cut.child_token();
+            let heard = silent.add(cut.clone());
             let answer = TowerToHyperService::new(routes.clone());
             let reader = unread.reader(cut.clone());
             let takes = reader.clone();
             let answer = service_fn(move |request: Request<Incoming>| {
+                heard.remove();
                 let (answer, reader) = (answer.call(request), reader.clone());
                 async move {
                     let answer = answer.await?;
@@ -84,18 +88,65 @@ impl Connections {
     }
 }
 
-/// The next connection, once there is room for it. A connection that breaks off at once, or a lack
+/// Connections on which no request has come yet, in the order in which they were made. Whoever says nothing must not
+/// be in the way of others.
+#[derive(Clone, Default)]
+struct Silent(Arc<Mutex<(u64, BTreeMap<u64, CancellationToken>)>>);
+
+/// The place of a connection among those. It is given up with the first request, and with the connection.
+struct Place {
+    silent: Silent,
+    number: u64,
+}
+
+impl Silent {
+    fn add(&self, cut: CancellationToken) -> Place {
+        let (count, all) = &mut *self.lock();
+        *count += 1;
+        all.insert(*count, cut);
+        Place { silent: self.clone(), number: *count }
+    }
+
+    /// Cuts the one that has said nothing for longest, if there is one.
+    fn cut_first(&self) {
+        if let Some((_, cut)) = self.lock().1.pop_first() {
+            cut.cancel();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, CancellationToken>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    fn remove(&self) {
+        self.silent.lock().1.remove(&self.number);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// The next connection, once there is room for it, which one that has said nothing yet makes. A connection that breaks off at once, or a lack
 /// of descriptors that passes, is not the end of a server.
 async fn next(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
+    silent: &Silent,
 ) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    let room = room.clone().acquire_owned().await.ok();
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let _ = stream.set_nodelay(true);
-                return (stream, room);
+                if let Ok(room) = room.clone().try_acquire_owned() {
+                    return (stream, Some(room));
+                }
+                silent.cut_first();
+                return (stream, room.clone().acquire_owned().await.ok());
             }
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }

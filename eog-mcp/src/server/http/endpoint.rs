@@ -1,6 +1,7 @@
 //! The endpoint of MCP: sessions, messages, and answers that are watched to their end.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
@@ -23,12 +24,17 @@ use crate::server::message;
 /// A session in which nothing happens for this long is closed.
 const IDLE: Duration = Duration::from_secs(1800);
 
+/// How often a stream on which nothing happens is written to, at least and at most.
+const PING: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
+
 /// What all requests share.
 pub(super) struct Endpoint<H> {
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     max_sessions: usize,
     recency: Recency,
+    /// How many sessions are about to begin.
+    beginning: AtomicUsize,
     watch: Arc<Watch>,
 }
 
@@ -46,6 +52,8 @@ impl<H: ServerHandler + Clone> Endpoint<H> {
         let config = StreamableHttpServerConfig::default()
             .with_max_request_body_bytes(settings.max_body_bytes)
             .with_cancellation_token(stop)
+            // That a client has vanished shows in what cannot be sent to it, at the second time at the latest.
+            .with_sse_keep_alive(Some((settings.grace / 2).clamp(PING.0, PING.1)))
             .disable_allowed_hosts();
         let service =
             StreamableHttpService::new(move || Ok(handler.clone()), sessions.clone(), config);
@@ -56,7 +64,7 @@ impl<H: ServerHandler + Clone> Endpoint<H> {
         };
         let watch = Watch::new(sessions.clone(), settings.grace, quota);
         let (max_sessions, recency) = (settings.max_sessions, Recency::default());
-        Self { service, sessions, max_sessions, recency, watch }
+        Self { service, sessions, max_sessions, recency, beginning: AtomicUsize::new(0), watch }
     }
 
     /// No client is waited for any more.
@@ -76,12 +84,29 @@ impl<H: ServerHandler + Clone> Endpoint<H> {
                 return true;
             }
             let silent = sessions.keys().map(AsRef::as_ref).filter(|it| self.watch.is_silent(it));
-            self.recency.least(silent).map(str::to_owned)
+            let one_begins = self.beginning.load(Ordering::Relaxed) > 0;
+            self.recency.least(silent, one_begins).map(str::to_owned)
         };
         let Some(least) = least else { return false };
         // One that is closed already is as good.
         let _ = self.sessions.close_session(&least.into()).await;
         true
+    }
+}
+
+/// A session that is about to begin, until its client is answered or gone.
+struct Beginning<'a>(&'a AtomicUsize);
+
+impl<'a> Beginning<'a> {
+    fn new(all: &'a AtomicUsize) -> Self {
+        all.fetch_add(1, Ordering::Relaxed);
+        Self(all)
+    }
+}
+
+impl Drop for Beginning<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -124,9 +149,11 @@ pub(super) async fn answer<H: ServerHandler + Clone>(
         return exchange.follow(gate::answer(StatusCode::BAD_REQUEST, &complaint));
     }
     let begins = session(&head.headers).is_none();
+    let beginning = begins.then(|| Beginning::new(&endpoint.beginning));
     let answer = endpoint.service.handle(Request::from_parts(head, Whole::new(bytes))).await;
     if begins && let Some(session) = session(answer.headers()) {
         endpoint.recency.begun(session);
     }
+    drop(beginning);
     exchange.follow(answer.map(Body::new))
 }

@@ -46,10 +46,16 @@ impl Recency {
     }
 
     /// The session that is missed least: one that was never used, otherwise the one that has been silent
-    /// for longest.
-    pub(super) fn least<'a>(&self, sessions: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    /// for longest. One that nobody has heard of yet may be about to begin: it goes only if none is.
+    pub(super) fn least<'a>(
+        &self,
+        sessions: impl Iterator<Item = &'a str>,
+        one_begins: bool,
+    ) -> Option<&'a str> {
         let turns = self.turns();
-        sessions.min_by_key(|session| turns.last.get(*session).copied().unwrap_or_default())
+        let turn = |session: &str| turns.last.get(session).copied();
+        let known = sessions.filter(|session| !one_begins || turn(session).is_some());
+        known.min_by_key(|session| turn(session).unwrap_or_default())
     }
 
     fn turns(&self) -> MutexGuard<'_, Turns> {
@@ -66,12 +72,15 @@ mod tests {
         let recency = Recency::default();
         ["a", "b", "c"].into_iter().for_each(|session| recency.begun(session));
         recency.used("a");
-        let least = |of: &[&'static str]| recency.least(of.iter().copied());
+        let least = |of: &[&'static str]| recency.least(of.iter().copied(), true);
         assert_eq!(least(&["a", "b", "c"]), Some("b"));
         recency.used("c");
         recency.used("b");
         recency.used("unknown");
         assert_eq!((least(&["a", "b", "c"]), least(&["b", "c"])), (Some("a"), Some("c")));
+        assert_eq!(least(&["begins", "a"]), Some("a"), "a session that is about to begin stays");
+        assert_eq!(least(&["begins"]), None);
+        assert_eq!(recency.least(["left", "a"].into_iter(), false), Some("left"));
         recency.keep(|session| session == "b");
         assert_eq!((recency.known(), least(&[])), (1, None));
     }

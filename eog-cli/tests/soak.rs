@@ -1,0 +1,130 @@
+//! A service on call under load for as long as is asked for: memory and descriptors stay where they are.
+//!
+//! `EOG_SOAK=3600 cargo test --release -p eog-cli --test soak -- --nocapture` runs for an hour and prints a chart. Without the
+//! variable it runs for a few seconds, and says nothing about time.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(dead_code)]
+mod on_call_lab;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use on_call_lab::{Receiver, Service, alert, folder};
+
+/// How often it is looked at in all.
+const LOOKS: u32 = 60;
+/// Groups of alerts that come and go.
+const GROUPS: u64 = 40;
+
+struct Look {
+    resident_mib: f64,
+    descriptors: usize,
+    requests: u64,
+}
+
+fn look(process: u32, requests: &AtomicU64) -> Look {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let kib: f64 = line.trim().strip_suffix(" kB").unwrap().trim().parse().unwrap();
+    let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
+    Look { resident_mib: kib / 1024.0, descriptors, requests: requests.load(Ordering::Relaxed) }
+}
+
+/// Alerts that fire and are resolved, requests of all kinds, clients that say half a word, until it is over.
+fn load(service: &Service, worker: u64, is_over: &AtomicBool, requests: &AtomicU64) {
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let mut turn = worker;
+    while !is_over.load(Ordering::Relaxed) {
+        turn = turn.wrapping_add(7);
+        let (group, fingerprint) = (format!("g{}", turn % GROUPS), format!("f{}", turn % 400));
+        let now = eog::Timestamp::now().to_string();
+        let ends = (turn / GROUPS % 2 == 1).then_some(now.as_str());
+        let answered = match turn % 8 {
+            0..4 => service.post("/alerts", &alert(&group, &fingerprint, "A", "web", ends)),
+            4 => service.get("/incidents"),
+            5 => service.get("/metrics"),
+            6 => service.raw(&format!(
+                "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: application/json, text/event-stream\r\n\
+                 Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{hello}",
+                hello.len()
+            )),
+            _ => {
+                drop(std::net::TcpStream::connect(("127.0.0.1", service.port)));
+                service.get("/healthz")
+            }
+        };
+        if let Some((status, body)) = answered {
+            assert!(status != 500, "{status}: {body}");
+            requests.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A line of bars, from nothing to the most.
+fn chart(values: impl Iterator<Item = f64> + Clone) -> String {
+    let most = values.clone().fold(f64::MIN_POSITIVE, f64::max);
+    let bars: Vec<char> = "▁▂▃▄▅▆▇█".chars().collect();
+    values.map(|value| bars[((value / most * 8.0).ceil() as usize).clamp(1, 8) - 1]).collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[test]
+fn memory_and_descriptors_stay_where_they_are() {
+    let asked = std::env::var("EOG_SOAK").ok().map(|text| text.parse::<u64>().unwrap());
+    let time = Duration::from_secs(asked.unwrap_or(6));
+    let receiver = Receiver::start();
+    let hook = format!("[[webhook]]\nname = 'a'\nurl = 'http://127.0.0.1:{}/a'\n", receiver.port);
+    let settings = "[pace]\nsettle = '0s'\npause = '1s'\nquiet = '1s'\n[keep]\nincidents = 50\n";
+    let place = folder(settings, &hook);
+    let service = Service::start(place.path());
+    let (is_over, requests) = (AtomicBool::new(false), AtomicU64::new(0));
+    let mut looks = Vec::new();
+    std::thread::scope(|scope| {
+        for worker in 0..4 {
+            let (service, is_over, requests) = (&service, &is_over, &requests);
+            scope.spawn(move || load(service, worker, is_over, requests));
+        }
+        let began = Instant::now();
+        for number in 1..=LOOKS {
+            std::thread::sleep((time * number / LOOKS).saturating_sub(began.elapsed()));
+            looks.push(look(service.id(), &requests));
+            if let (Some(_), Some(look)) = (asked, looks.last()) {
+                println!(
+                    "{:>6} s {:>8.1} MiB {:>4} descriptors {:>9} requests",
+                    began.elapsed().as_secs(),
+                    look.resident_mib,
+                    look.descriptors,
+                    look.requests
+                );
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    println!("memory      {}", chart(looks.iter().map(|look| look.resident_mib)));
+    println!("descriptors {}", chart(looks.iter().map(|look| look.descriptors as f64)));
+    assert!(looks.last().unwrap().requests > 0, "it answers");
+    assert!(looks.iter().all(|look| look.descriptors < 700), "a bound whatever the time");
+    if asked.is_none() {
+        return;
+    }
+    // After it has grown warm: the third quarter compared with the last.
+    let part = |from: usize, of: fn(&Look) -> f64| {
+        median(looks[from..from + looks.len() / 4].iter().map(of).collect())
+    };
+    let (third, last) = (looks.len() / 2, 3 * looks.len() / 4);
+    for (what, of, slack) in [
+        ("memory", (|look| look.resident_mib) as fn(&Look) -> f64, 4.0),
+        ("descriptors", |look| look.descriptors as f64, 16.0),
+    ] {
+        let (before, after) = (part(third, of), part(last, of));
+        println!("{what}: {before:.1} in the third quarter, {after:.1} in the last");
+        assert!(after <= before * 1.05 + slack, "{what} grows: {before} to {after}");
+    }
+}
