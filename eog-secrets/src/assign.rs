@@ -100,8 +100,12 @@ fn value_of(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
     if marker::leads(rest(text, at)) {
         return None;
     }
-    if let Some(below) = line_below(text, at).filter(|_| matches!(sign, Sign::Colon | Sign::Tag)) {
-        let typed = matches!(kind, Name::Password | Name::Credential);
+    if let Some((below, is_alone)) = line_below(text, at)
+        && matches!(sign, Sign::Colon | Sign::Tag)
+    {
+        // The first of several words may as well begin a sentence: then it must look like a credential.
+        let kind = if is_alone { kind } else { Name::Token };
+        let typed = matches!(kind, Name::Password | Name::Credential) || !is_alone;
         let is_one = typed && is_secret(kind, Tie::Words, loud, slice(text, below.clone()));
         return is_one.then_some(below);
     }
@@ -370,8 +374,9 @@ fn braced(text: &[u8], at: usize, kind: Name, sign: Sign) -> Option<Range<usize>
     (tied && is_secret(kind, Tie::Sign, false, slice(text, value.clone()))).then_some(value)
 }
 
-/// The one word of the next line, where this one ends; nothing where it is a field, a path or prose itself.
-fn line_below(text: &[u8], at: usize) -> Option<Range<usize>> {
+/// The first word of the next line, where this one ends, and whether it is the only one; nothing where it is a field or
+/// a path itself.
+fn line_below(text: &[u8], at: usize) -> Option<(Range<usize>, bool)> {
     let start = match rest(text, at) {
         [b'\n', ..] => at + 1,
         [b'\r', b'\n', ..] => at + 2,
@@ -381,13 +386,14 @@ fn line_below(text: &[u8], at: usize) -> Option<Range<usize>> {
     let tail = tail.get(..tail.len().min(MAX_JUDGED)).unwrap_or_default();
     let line = tail.split(|b| b"\r\n<".contains(b)).next().unwrap_or_default();
     let lead = line.len() - line.trim_ascii_start().len();
-    let word = line.trim_ascii();
+    let line = line.trim_ascii();
+    let word = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
     let plain = word.first().is_some_and(|b| !b"-#/{[|>(\"'*".contains(b))
-        && !word.iter().any(|b| b.is_ascii_whitespace() || *b == b'=')
+        && !word.contains(&b'=')
         && !word.ends_with(b":")
         && !is_state(word)
         && !marker::leads(word);
-    plain.then(|| start + lead..start + lead + word.len())
+    plain.then(|| (start + lead..start + lead + word.len(), word.len() == line.len()))
 }
 
 /// Whether a YAML block begins: `|`, `>-` and so on, with nothing behind.

@@ -3,9 +3,9 @@
 use std::num::NonZeroU32;
 
 use eog_core::controller::{Concurrency, EntryBody, Order, Wake};
-use eog_core::ledger::{LedgerError, Observation};
+use eog_core::ledger::{LedgerError, Observation, is_harmful};
 use eog_core::machine::Inquiry;
-use eog_core::{Config, Controller, Input, Ledger, Output};
+use eog_core::{Case, Config, Controller, EntityId, Input, Ledger, Output, Seed, Topology, Window};
 use proptest::prelude::*;
 
 use super::cases;
@@ -127,7 +127,9 @@ proptest! {
 #[test]
 fn the_bytes_of_a_ledger_harm_nobody_who_shows_them() {
     let harmful = "a\u{9b}2J\u{202e}b\u{7f}\u{e0041}\u{feff}\u{2028}c";
-    let mut case = Case::from_anomalies(Topology::default(), window(), vec![]);
+    let at = |text: &str| text.parse().unwrap();
+    let window = Window::new(at("2026-01-01T10:00:00Z"), at("2026-01-01T11:00:00Z")).unwrap();
+    let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
     case.seeds.push(Seed { entity: EntityId::new("cart").unwrap(), reason: harmful.to_owned() });
     let controller = Controller::new(Config::default(), case);
     let text = controller.ledger().to_json_lines();
@@ -145,11 +147,6 @@ fn the_bytes_of_a_ledger_harm_nobody_who_shows_them() {
         assert_eq!(again.as_ref(), Ok(controller.ledger()));
     }
     assert!(Ledger::<EntryBody>::from_json_lines(&text.replace("cart", "c\\u0061rt")).is_err());
-}
-
-fn window() -> Window {
-    let at = |text: &str| text.parse().unwrap();
-    Window::new(at("2026-01-01T10:00:00Z"), at("2026-01-01T11:00:00Z")).unwrap()
 }
 
 #[test]

@@ -628,7 +628,12 @@ pub(crate) const KINDS: &[Kind] = &[
     kind(
         "a value on the next line",
         Lower(12),
-        &["password:\n  {}\nuser: bob", "Password:\n{}", "<password>\n  {}\n</password>"],
+        &[
+            "password:\n  {}\nuser: bob",
+            "Password:\n{}",
+            "Password:\n{} again",
+            "<password>\n  {}\n</password>",
+        ],
     ),
     kind(
         "properties of XML",
