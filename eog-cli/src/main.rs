@@ -12,6 +12,7 @@ mod files;
 mod fork;
 mod front;
 mod html;
+mod import;
 mod init;
 mod interrupt;
 mod investigate;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         Command::Eval(arguments) => eval::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Capture(arguments) => capture::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

@@ -7,7 +7,7 @@ use eog_core::{EvidenceKind, Finding};
 use eog_evidence::Incident;
 
 use crate::evidence::{
-    alert_findings, change_findings, consequences, event_findings, mark_demand, status_findings,
+    alert_findings, change_findings, consequences, event_findings, mark_demand, status_findings, strangers,
 };
 use crate::facts::{Alerts, Facts};
 use crate::graph::OperationalGraph;
@@ -27,7 +27,8 @@ impl Snapshot {
         for anomaly in anomalies {
             topology.add_entity(anomaly.entity.clone());
         }
-        let warnings = self.warnings().iter().chain(graph.warnings());
+        let strangers = strangers(&self.alerts, graph);
+        let warnings = self.warnings().iter().chain(graph.warnings()).chain(&strangers);
         Incident {
             name: self.name.clone(),
             topology,

@@ -12,6 +12,7 @@ use crate::logs::{LogLine, LogPatterns};
 use crate::mask::{mask_in_place, mask_text};
 use crate::series::Series;
 use crate::spans::SpanRecord;
+use crate::states::StateRecord;
 use crate::text::shorten;
 
 /// Most errors in logs of which the request is kept. At most some 30 MB.
@@ -53,6 +54,8 @@ pub(super) struct Intake {
     /// What counts of the bundle that is read at present; everything where it is empty.
     only: Intervals,
     failed_requests: usize,
+    /// States of objects. They say nothing of when was recorded: a state may be years old.
+    states: BTreeMap<EntityId, Vec<StateRecord>>,
 }
 
 impl Intake {
@@ -75,6 +78,11 @@ impl Intake {
     pub(super) fn extent(&self) -> Option<Window> {
         let (first, last) = self.extent?;
         Window::new(first, last.checked_add(SignedDuration::from_secs(1)).ok()?).ok()
+    }
+
+    /// Whether anything was recorded of an entity.
+    pub(super) fn has(&self, entity: &EntityId) -> bool {
+        self.by_entity.contains_key(entity) || self.states.contains_key(entity)
     }
 
     fn counts(&self, at: Timestamp) -> bool {
@@ -108,6 +116,25 @@ impl Intake {
         mask_in_place(&mut event.message);
         self.saw(event.time);
         self.of(&event.entity).events.push(event);
+    }
+
+    pub(super) fn state(&mut self, mut record: StateRecord) {
+        // Another bundle's objects are others.
+        if !self.only.is_empty() {
+            return;
+        }
+        mask_in_place(&mut record.reason);
+        self.states.entry(record.entity.clone()).or_default().push(record);
+    }
+
+    /// The states of objects, by time.
+    pub(super) fn take_states(&mut self) -> BTreeMap<EntityId, Vec<StateRecord>> {
+        let mut states = std::mem::take(&mut self.states);
+        for records in states.values_mut() {
+            records.sort_unstable();
+            records.dedup();
+        }
+        states
     }
 
     pub(super) fn log(&mut self, entity: &EntityId, mut line: LogLine) {

@@ -47,6 +47,7 @@ use crate::mask::mask_in_place;
 use crate::series::{MIN_BASELINE, Series};
 use crate::shift::MIN_RUN;
 use crate::spans::{SpanRecord, span_series};
+use crate::states::{StateHistory, StateRecord};
 use crate::text::{counted, shorten};
 use intake::{Intake, Telemetry};
 use table::Complaints;
@@ -71,6 +72,7 @@ pub struct Bundle {
     changes: Vec<Finding>,
     changes_recorded: Option<Window>,
     telemetry: BTreeMap<EntityId, Telemetry>,
+    states: BTreeMap<EntityId, Vec<StateRecord>>,
     observed: Option<Window>,
     warnings: Vec<String>,
     unusable: Vec<Unusable>,
@@ -78,7 +80,7 @@ pub struct Bundle {
 
 impl Bundle {
     /// The files of a bundle that are read. Only `bundle.json` must be there.
-    pub const FILES: [&'static str; 7] = [
+    pub const FILES: [&'static str; 8] = [
         "bundle.json",
         "alerts.json",
         "changes.json",
@@ -86,6 +88,7 @@ impl Bundle {
         files::EVENTS.name,
         files::LOGS.name,
         files::SPANS.name,
+        files::STATES.name,
     ];
 
     /// What the incident is called.
@@ -111,6 +114,16 @@ impl Bundle {
     /// What log lines say, by entity. Lines themselves are not kept.
     pub fn logs(&self) -> impl Iterator<Item = &LogPatterns> {
         self.telemetry.values().map(|telemetry| &telemetry.logs)
+    }
+
+    /// What state an object was in over time, and at the end.
+    pub fn states(&self, entity: &EntityId) -> StateHistory<'_> {
+        StateHistory::new(self.states.get(entity).map_or(&[], Vec::as_slice))
+    }
+
+    /// All states of objects, by entity and time.
+    pub fn all_states(&self) -> impl Iterator<Item = &StateRecord> {
+        self.states.values().flatten()
     }
 
     /// Every entity of which anything was recorded.
@@ -173,7 +186,7 @@ impl Bundle {
         mut manifest: Manifest,
         mut alerts: Vec<Anomaly>,
         changes: &[ChangeRecord],
-        intake: Intake,
+        mut intake: Intake,
         complaints: Complaints,
     ) -> Self {
         mask_in_place(&mut manifest.name);
@@ -188,6 +201,7 @@ impl Bundle {
         for (what, name, entity) in named.chain(changed) {
             warnings.extend(strangers::hint(&topology, what, name, entity));
         }
+        warnings.extend(strangers::no_place(&topology, &alerts, &intake));
         let recorded = manifest.changes_recorded;
         warnings.extend(recorded.and_then(|recorded| outside(recorded, changes)));
         let noise = |alert: &Anomaly| manifest.ignore_alerts.contains(&alert.name);
@@ -200,6 +214,7 @@ impl Bundle {
         let mut changes: Vec<Finding> = changes.iter().map(ChangeRecord::to_finding).collect();
         changes.sort_by(|a, b| (a.time.start(), a.id()).cmp(&(b.time.start(), b.id())));
         changes.dedup_by(|a, b| a.id() == b.id());
+        let states = intake.take_states();
         let (telemetry, observed) = intake.finish();
         for (entity, telemetry) in &telemetry {
             let beyond = telemetry.logs.beyond();
@@ -219,6 +234,7 @@ impl Bundle {
             changes,
             changes_recorded: recorded,
             telemetry,
+            states,
             observed,
             warnings,
             unusable,
