@@ -57,7 +57,7 @@ pub use bundle::{
     BUNDLE_FORMAT, BUNDLE_VERSION, Bundle, BundleContext, BundleError, BundleSource,
     BundleWriteError, BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_BORROWED, MAX_CSV_BYTES,
     MAX_FAILURES, MAX_FIELD_BYTES, MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS, Manifest, ManifestEdge,
-    ManifestTopology, SiblingName, bundle_schemas,
+    ManifestTopology, NO_PLACE_TO_START, SiblingName, bundle_schemas,
 };
 pub use chart::{Band, Chart, MAX_CHART_POINTS};
 pub use effect_map::{EffectMap, Notes, harm_of_alert};

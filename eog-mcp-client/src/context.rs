@@ -243,9 +243,7 @@ fn completed(mut context: Value, source: &str, entity: &EntityId) -> Value {
         // What is wrong with it is told when all of it is read.
         let whole = serde_json::from_value::<FindingContent>(Value::Object(content.clone()));
         let whole = whole.ok().and_then(|content| serde_json::to_value(Finding::new(content)).ok());
-        *finding = whole.unwrap_or_else(|| {
-            serde_json::json!({ "content": content })
-        });
+        *finding = whole.unwrap_or_else(|| serde_json::json!({ "content": content }));
     }
     context
 }
@@ -419,7 +417,10 @@ mod tests {
             let read: LocalContext = serde_json::from_value(context).unwrap();
             let [found] = &read.findings[..] else { panic!("{read:?}") };
             assert_eq!(found.entity, entity);
-            assert_eq!((found.source.as_str(), found.trend), ("own/get_context", eog_core::evidence::Trend::Steady));
+            assert_eq!(
+                (found.source.as_str(), found.trend),
+                ("own/get_context", eog_core::evidence::Trend::Steady)
+            );
             assert_eq!(*found, Finding::new(found.content().clone()));
             // One that it gives is checked.
             let mut wrong = serde_json::to_value(&read).unwrap();

@@ -119,7 +119,10 @@ impl Notification {
             let labels: Vec<&str> = alert.labels.keys().map(String::as_str).collect();
             notes.push(format!(
                 "no label of {} names what it is about ({}); it is looked for in its other texts",
-                shorten(&mask_text(alert.labels.get("alertname").map_or("", String::as_str)), MAX_NAME),
+                shorten(
+                    &mask_text(alert.labels.get("alertname").map_or("", String::as_str)),
+                    MAX_NAME
+                ),
                 shorten(&labels.join(", "), MAX_LABEL)
             ));
         }
@@ -273,6 +276,9 @@ mod tests {
         assert_eq!(read.alerts[2].1.starts_at, now, "it says no time");
         let told = read.in_words();
         assert!(told.starts_with("taken in: 3 alerts (Alertmanager alerts (api/v2))"), "{told}");
-        assert!(told.contains("no label of B names what it is about (alertname, severity)"), "{told}");
+        assert!(
+            told.contains("no label of B names what it is about (alertname, severity)"),
+            "{told}"
+        );
     }
 }

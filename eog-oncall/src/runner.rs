@@ -167,7 +167,8 @@ async fn capture(
     alerts: &[SentAlert],
     into: &Path,
 ) -> Result<Vec<String>, String> {
-    let without_place = |report: &CaptureReport| report.without_place().map(str::to_owned).collect();
+    let without_place =
+        |report: &CaptureReport| report.without_place().map(str::to_owned).collect();
     if let Ok(Some(report)) = CaptureReport::of(into) {
         return Ok(without_place(&report));
     }

@@ -11,14 +11,18 @@ const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 /// # Errors
 /// Why it is not.
 pub(crate) fn address(url: &str, topic: &str) -> Result<Url, String> {
-    let wrong = || "the SubscribeURL is no address of SNS (https://sns.REGION.amazonaws.com/) for its topic".to_owned();
+    let wrong = || {
+        "the SubscribeURL is no address of SNS (https://sns.REGION.amazonaws.com/) for its topic"
+            .to_owned()
+    };
     let url = Url::parse(url).map_err(|_| wrong())?;
     let host = url.host_str().unwrap_or_default();
     let region = host
         .strip_prefix("sns.")
         .and_then(|it| it.strip_suffix(".amazonaws.com.cn").or(it.strip_suffix(".amazonaws.com")));
     let is_region = |it: &str| {
-        !it.is_empty() && it.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
+        !it.is_empty()
+            && it.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
     };
     let has = |name: &str, value: &str| url.query_pairs().any(|(k, v)| k == name && v == value);
     let is_plain = url.port().is_none() && url.username().is_empty() && url.password().is_none();

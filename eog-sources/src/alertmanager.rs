@@ -48,7 +48,8 @@ pub struct SentAlert {
 pub(crate) fn sent(alerts: &[SentAlert], period: Period, all: &mut Piece) {
     for SentAlert { labels, annotations, starts_at, ends_at } in alerts.iter().cloned() {
         let status = Status::default();
-        let given = Given { labels, annotations, generator_url: String::new(), starts_at, ends_at, status };
+        let given =
+            Given { labels, annotations, generator_url: String::new(), starts_at, ends_at, status };
         all.alerts.extend(alert(given, period));
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use eog_core::evidence::{Peer, PeerRole};
+use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::incident::EffectDirection;
-use eog_core::{Anomaly, EntityId, EvidenceKind, Timestamp};
+use eog_core::{Anomaly, EntityId, EvidenceKind, Timestamp, Window};
 use eog_evidence::{
     BundleWriter, ChangeRecord, EventRecord, LogLine, Manifest, ManifestEdge, Series, SpanIds,
     SpanRecord, StateRecord, mask_named, mask_text,
@@ -13,7 +13,7 @@ use eog_evidence::{
 
 use crate::config::SourceConfig;
 use crate::error::CaptureError;
-use crate::piece::{Alert, Millis, Piece, Place, Span, Who};
+use crate::piece::{Alert, Happened, Millis, Piece, Place, Span, Who};
 use crate::place::Known;
 use crate::report::CaptureReport;
 
@@ -82,11 +82,12 @@ pub(crate) fn write(
         }
     }
     let mut entities: BTreeSet<EntityId> = config.topology.entities.iter().cloned().collect();
-    let severity_none = all.alerts.iter().filter(|alert| {
-        alert.labels.get("severity").is_some_and(|severity| severity == "none")
-    });
+    let severity_none = all
+        .alerts
+        .iter()
+        .filter(|alert| alert.labels.get("severity").is_some_and(|severity| severity == "none"));
     ignored.extend(severity_none.map(|alert| alert.name.clone()));
-    let placed = alerts(config, &all, &mut ignored, &mut writer, &mut lost);
+    let placed = alerts(config, report.captured, &all, &mut ignored, &mut writer, &mut lost);
     entities.extend(placed.entities);
     left.extend(placed.notes);
     if placed.is_without_a_place && writer.manifest.window.is_none() {
@@ -202,6 +203,7 @@ struct Placed {
 /// is known, there is no place to start from: then whatever is abnormal around them is looked at.
 fn alerts(
     config: &SourceConfig,
+    captured: Window,
     all: &Piece,
     ignored: &mut BTreeSet<String>,
     writer: &mut BundleWriter,
@@ -212,7 +214,17 @@ fn alerts(
     let has_place = count.iter().any(|alert| matches!(alert.place, Place::Known(_)));
     let known = Known::of(all, &config.topology);
     let is_anything_known = !known.is_empty();
-    placed.is_without_a_place = !count.is_empty() && !has_place && is_anything_known;
+    let begins = around(&all.alerts, captured);
+    let is_near =
+        |time: Millis| at(time).zip(begins).is_some_and(|(at, window)| window.contains(at));
+    let is_failure =
+        |event: &&Happened| matches!(event.signal, Signal::Availability | Signal::Exhaustion);
+    let has_other = all.changes.iter().any(|change| is_near(change.at))
+        || all.events.iter().filter(is_failure).any(|event| is_near(event.at));
+    let has_names = count.iter().any(|alert| alert.place != Place::Nothing);
+    // Without anything else to start from, an alert that names something is where to start all the same.
+    placed.is_without_a_place =
+        !count.is_empty() && !has_place && is_anything_known && (has_other || !has_names);
     let mut notes = BTreeSet::new();
     let mut no_start = BTreeSet::new();
     for alert in &all.alerts {
@@ -286,10 +298,10 @@ fn nothing(alert: &Alert) -> String {
 }
 
 /// The time around alerts.
-fn around(alerts: &[Alert], captured: eog_core::Window) -> Option<eog_core::Window> {
+fn around(alerts: &[Alert], captured: Window) -> Option<Window> {
     let first = alerts.iter().flat_map(|alert| &alert.runs).map(|run| run.active_at).min()?;
     let start = at(first.saturating_sub(LEAD))?.max(captured.start());
-    eog_core::Window::new(start, captured.end()).ok()
+    Window::new(start, captured.end()).ok()
 }
 
 /// The entity of a bundle.
@@ -378,11 +390,8 @@ fn spans(spans: &[Span], lost: &mut Lost) -> (Vec<SpanRecord>, BTreeSet<(EntityI
 
 #[cfg(test)]
 mod tests {
-    use eog_core::Window;
-    use eog_core::evidence::Signal;
-
     use super::*;
-    use crate::piece::{Change, Happened, Line, Link, Measured, Run};
+    use crate::piece::{Change, Line, Link, Measured, Run};
 
     /// Times of records are whole numbers, which reach further than a calendar does.
     #[test]
@@ -456,5 +465,77 @@ mod tests {
         );
         let written = eog_evidence::Bundle::read(folder.path()).unwrap();
         assert_eq!((written.events().count(), written.series().count()), (1, 1));
+    }
+
+    /// The alerts of a bundle that is written with a known service and, if it is said, a failure.
+    fn written(labels: &[(&str, &str)], fails: bool) -> (eog_evidence::Incident, Vec<String>) {
+        let (minute, cart) = (60_000, Who::service("mq-b"));
+        let labels: BTreeMap<String, String> =
+            labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let failure = Happened {
+            at: 5 * minute,
+            who: cart.clone(),
+            reason: "OOMKilled".to_owned(),
+            signal: Signal::Exhaustion,
+            message: String::new(),
+        };
+        let mut all = Piece {
+            series: vec![Measured {
+                who: cart,
+                peer: None,
+                metric: "p95".to_owned(),
+                signal: Signal::Latency,
+                unit: "ms".to_owned(),
+                points: vec![(minute, 1.0)],
+            }],
+            events: if fails { vec![failure] } else { Vec::new() },
+            alerts: vec![Alert {
+                name: "DiskFull".to_owned(),
+                labels,
+                who: None,
+                description: String::new(),
+                said: Vec::new(),
+                place: Place::default(),
+                runs: vec![Run { active_at: 6 * minute, first: 6 * minute, last: 7 * minute }],
+            }],
+            ..Piece::default()
+        };
+        let config = SourceConfig::default();
+        crate::place::alerts(&mut all, &config.service_labels(), &config.topology);
+        let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+        let captured = Window::new(at(0), at(10)).unwrap();
+        let report = CaptureReport::new("night", None, captured);
+        let folder = tempfile::tempdir().unwrap();
+        let left = write(&config, &report, all, folder.path()).unwrap();
+        (eog_evidence::Bundle::read(folder.path()).unwrap().incident(), left)
+    }
+
+    #[test]
+    fn an_alert_on_nothing_that_is_known_is_told_and_the_rest_is_looked_at() {
+        let (known, left) = written(&[("host", "mq-b")], true);
+        assert_eq!((known.anomalies.len(), left.len()), (1, 0), "{left:?}");
+        // Something else failed: that is where to start.
+        let (unknown, left) = written(&[("host", "mq-a")], true);
+        assert!(unknown.anomalies.is_empty() && unknown.window.is_some());
+        assert!(unknown.ignored[0].contains("DiskFull on Host/mq-a"), "{:?}", unknown.ignored);
+        let case = eog_evidence::open_case(&unknown, None).unwrap();
+        assert_eq!(case.seeds[0].entity.as_str(), "mq-b");
+        assert!(
+            left[0].contains("no place for alert DiskFull: its label host names Host/mq-a"),
+            "{left:?}"
+        );
+        assert!(left[1].contains("no alert is on anything that the sources know"), "{left:?}");
+        // Nothing else did: the alert is kept where it says that it is, and that this is not known is told.
+        let (kept, left) = written(&[("host", "mq-a")], false);
+        assert_eq!(kept.anomalies[0].entity.as_str(), "Host/mq-a");
+        assert!(left[0].starts_with("no place for alert DiskFull"), "{left:?}");
+        assert!(
+            kept.warnings.iter().any(|it| it.starts_with("no place to start from")),
+            "{:?}",
+            kept.warnings
+        );
+        let (nameless, left) = written(&[("severity", "page")], true);
+        assert!(nameless.anomalies.is_empty() && nameless.window.is_some());
+        assert!(left[0].contains("none of its labels names anything: severity=page"), "{left:?}");
     }
 }

@@ -40,7 +40,7 @@ mod tempo;
 pub use alertmanager::SentAlert;
 pub use capture::{Heard, Offer, capture, capture_for, offers};
 pub use config::{SourceConfig, expand};
-pub use import::{FileAccount, ImportOptions, ImportReport, import};
 pub use error::{CaptureError, ConfigError};
+pub use import::{FileAccount, ImportOptions, ImportReport, import};
 pub use receiver::{Received, ReceivedFigures, Receiver};
 pub use report::{CaptureReport, SourceReport};

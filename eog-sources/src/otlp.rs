@@ -327,8 +327,16 @@ impl Reading {
     /// Takes in one value: a request, or another form in which traces are written.
     pub(crate) fn take(&mut self, text: &[u8], line: u64) -> Result<(), serde_json::Error> {
         let request: Request = serde_json::from_slice(text)?;
-        let Request { resource_spans, resource_logs, resource_metrics, batches, trace, result, data, .. } =
-            request;
+        let Request {
+            resource_spans,
+            resource_logs,
+            resource_metrics,
+            batches,
+            trace,
+            result,
+            data,
+            ..
+        } = request;
         let mut is_known = resource_spans.is_some() || resource_logs.is_some();
         if resource_metrics.is_some() {
             (self.has_metrics, is_known) = (true, true);

@@ -7,7 +7,7 @@ use eog_evidence::{ManifestTopology, near_names};
 use eog_sre::subject::{Resolution, Subject, resolve};
 
 use crate::bundle::id;
-use crate::piece::{Alert, Place, Piece, Who};
+use crate::piece::{Alert, Piece, Place, Who};
 
 /// Everything that is known, by what it is and by its plain name.
 pub(crate) struct Known {
@@ -126,8 +126,7 @@ impl Known {
         let named = |who: Who| self.all.contains(&who).then_some(who);
         let service = || {
             let space = subject.namespace.as_str();
-            let exact =
-                named(Who::Service { namespace: space.to_owned(), name: name.to_owned() });
+            let exact = named(Who::Service { namespace: space.to_owned(), name: name.to_owned() });
             // Telemetry may not know the namespace.
             let bare = || named(Who::service(name));
             let only = || match self.by_name.get(name) {
@@ -150,7 +149,8 @@ impl Known {
                 let namespace = subject.namespace.clone();
                 let exact = named(Who::Pod { namespace, name: name.to_owned() });
                 exact.or_else(|| {
-                    let same = |who: &&Who| matches!(who, Who::Pod { name: known, .. } if known == name);
+                    let same =
+                        |who: &&Who| matches!(who, Who::Pod { name: known, .. } if known == name);
                     let mut found = self.all.iter().filter(same);
                     match (subject.namespace.is_empty(), found.next(), found.next()) {
                         (true, Some(who), None) => Some(who.clone()),

@@ -51,7 +51,9 @@ pub use evidence::{ChangedLeaf, alert_signal, changed_leaves, event_signal};
 pub use graph::{OperationalGraph, relation};
 pub use masker::Masker as ObjectMasker;
 pub use names::EntityName;
-pub use notice::{PAGERDUTY_INCIDENT, AlertForm, AlertState, Notice, Notices, read_notices, read_time};
+pub use notice::{
+    AlertForm, AlertState, Notice, Notices, PAGERDUTY_INCIDENT, read_notices, read_time,
+};
 pub use object_state::object_state;
 pub use read::{
     CacheAt, MAX_FIELD_BYTES, MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES, MAX_RECORD_BYTES,

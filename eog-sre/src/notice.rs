@@ -169,10 +169,8 @@ fn of_list(list: &[Value]) -> Read {
     if list.is_empty() || has("/labels") {
         // As `/api/v2/alerts/groups` answers, alerts are within groups.
         let groups = list.iter().filter_map(|group| group.get("alerts")?.as_array()).flatten();
-        let (groups, plain): (Vec<&Value>, Vec<&Value>) = (
-            groups.collect(),
-            list.iter().filter(|it| it.get("alerts").is_none()).collect(),
-        );
+        let (groups, plain): (Vec<&Value>, Vec<&Value>) =
+            (groups.collect(), list.iter().filter(|it| it.get("alerts").is_none()).collect());
         let mut all = Notices::new(AlertForm::AlertmanagerApi);
         all.add(groups.into_iter().chain(plain));
         return Some(Ok(all));
@@ -434,7 +432,11 @@ fn datadog(body: &Value, map: &Map<String, Value>) -> Result<Notices, String> {
     put(&mut labels, "severity", &find(&["alert_type", "priority"]).unwrap_or_default());
     let mut annotations = BTreeMap::new();
     put(&mut annotations, "summary", &title);
-    put(&mut annotations, "description", &find(&["body", "event_msg", "text_only_msg"]).unwrap_or_default());
+    put(
+        &mut annotations,
+        "description",
+        &find(&["body", "event_msg", "text_only_msg"]).unwrap_or_default(),
+    );
     put(&mut annotations, "query", &find(&["alert_query"]).unwrap_or_default());
     put(&mut annotations, "generatorURL", &find(&["link"]).unwrap_or_default());
     let transition = find(&["alert_transition", "alert_status"]).unwrap_or_default();
@@ -531,9 +533,8 @@ fn cloud_watch(body: &Value) -> Result<Notices, String> {
     put(&mut labels, "region", of("/Region"));
     let own = body.pointer("/Trigger/Dimensions").and_then(Value::as_array).into_iter().flatten();
     let metrics = body.pointer("/Trigger/Metrics").and_then(Value::as_array).into_iter().flatten();
-    let of_metrics = metrics
-        .filter_map(|it| it.pointer("/MetricStat/Metric/Dimensions")?.as_array())
-        .flatten();
+    let of_metrics =
+        metrics.filter_map(|it| it.pointer("/MetricStat/Metric/Dimensions")?.as_array()).flatten();
     for dimension in own.chain(of_metrics) {
         let field = |low: &str, high: &str| {
             let value = dimension.get(low).or_else(|| dimension.get(high));
@@ -597,7 +598,8 @@ fn cloud_event(body: &Value) -> Result<Notices, String> {
     let is_over = [last, status].iter().any(|it| ended.contains(&it.to_lowercase().as_str()));
     let at = body.get("time").and_then(read_time);
     // An alert and its end are events of their own, with one source and subject.
-    let key = if subject.is_empty() { format!("{source} {kind}") } else { format!("{source} {subject}") };
+    let key =
+        if subject.is_empty() { format!("{source} {kind}") } else { format!("{source} {subject}") };
     let alert = Notice {
         labels,
         annotations,

@@ -24,14 +24,15 @@ const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 /// let (state, _, since) = object_state("Pod", &pod).unwrap();
 /// assert_eq!((state, since), (ObjectState::Ready, "2026-01-01T10:00:00Z".parse().ok()));
 /// ```
-pub fn object_state(kind: &str, object: &Value) -> Option<(ObjectState, String, Option<Timestamp>)> {
+pub fn object_state(
+    kind: &str,
+    object: &Value,
+) -> Option<(ObjectState, String, Option<Timestamp>)> {
     let (state, reason, since) = match kind {
         "Pod" => pod(object),
         "Deployment" => replicas(object, "/spec/replicas", "/status/readyReplicas"),
         "StatefulSet" => replicas(object, "/spec/replicas", "/status/readyReplicas"),
-        "DaemonSet" => {
-            replicas(object, "/status/desiredNumberScheduled", "/status/numberReady")
-        }
+        "DaemonSet" => replicas(object, "/status/desiredNumberScheduled", "/status/numberReady"),
         "Job" => job(object),
         "Node" => node(object),
         "PersistentVolumeClaim" | "PersistentVolume" => phase(object),
@@ -93,7 +94,8 @@ fn pod(object: &Value) -> State {
             continue;
         }
         let code = status.pointer("/state/terminated/exitCode").and_then(Value::as_i64);
-        let ended = code.filter(|code| *code != 0).map(|_| text(status, "/state/terminated/reason"));
+        let ended =
+            code.filter(|code| *code != 0).map(|_| text(status, "/state/terminated/reason"));
         if let Some(reason) = Some(waiting).filter(|it| !it.is_empty()).or(ended) {
             return Some((ObjectState::Failing, reason.to_owned(), at));
         }
@@ -192,9 +194,13 @@ impl Snapshot {
         for (entity, history) in &self.objects.histories {
             let kind = names::kind_of(entity);
             for seen in &history.states {
-                let Some((state, reason, since)) = object_state(kind, &seen.object) else { continue };
+                let Some((state, reason, since)) = object_state(kind, &seen.object) else {
+                    continue;
+                };
                 let since = since.filter(|since| *since < seen.first_seen);
-                for time in [since, Some(seen.first_seen), Some(seen.last_seen)].into_iter().flatten() {
+                for time in
+                    [since, Some(seen.first_seen), Some(seen.last_seen)].into_iter().flatten()
+                {
                     let (entity, reason) = (entity.clone(), reason.clone());
                     all.push(StateRecord { time, entity, state, reason });
                 }
@@ -204,7 +210,9 @@ impl Snapshot {
                 all.push(StateRecord { time, entity, state, reason: "deleted".to_owned() });
             }
         }
-        all.sort_unstable_by(|a, b| (&a.entity, a.time, a.state).cmp(&(&b.entity, b.time, b.state)));
+        all.sort_unstable_by(|a, b| {
+            (&a.entity, a.time, a.state).cmp(&(&b.entity, b.time, b.state))
+        });
         all.dedup();
         all
     }
@@ -219,32 +227,106 @@ mod tests {
     fn objects_say_what_they_are_in() {
         let at = "2026-01-01T10:00:00Z";
         let condition = |kind: &str, status: &str, reason: &str| json!({"type": kind, "status": status, "reason": reason, "lastTransitionTime": at});
-        let pod = |phase: &str, ready: &str, container: Value| json!({"status": {"phase": phase,
+        let pod = |phase: &str, ready: &str, container: Value| {
+            json!({"status": {"phase": phase,
             "conditions": [condition("PodScheduled", "True", ""), condition("Ready", ready, "ContainersNotReady")],
-            "containerStatuses": [container]}});
+            "containerStatuses": [container]}})
+        };
         let waits = |reason: &str| json!({"state": {"waiting": {"reason": reason}}});
         use ObjectState::{Done, Failing, Pending, Ready};
         let cases = [
             ("Pod", pod("Running", "True", json!({})), Some((Ready, ""))),
-            ("Pod", pod("Running", "False", waits("CrashLoopBackOff")), Some((Failing, "CrashLoopBackOff"))),
-            ("Pod", pod("Pending", "False", waits("ContainerCreating")), Some((Pending, "ContainerCreating"))),
-            ("Pod", pod("Pending", "False", waits("ImagePullBackOff")), Some((Failing, "ImagePullBackOff"))),
-            ("Pod", pod("Running", "False", json!({"state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}})), Some((Failing, "OOMKilled"))),
-            ("Pod", pod("Running", "False", json!({"state": {"running": {}}})), Some((Failing, "ContainersNotReady"))),
-            ("Pod", json!({"status": {"phase": "Pending", "conditions": [condition("PodScheduled", "False", "Unschedulable")]}}), Some((Failing, "Unschedulable"))),
+            (
+                "Pod",
+                pod("Running", "False", waits("CrashLoopBackOff")),
+                Some((Failing, "CrashLoopBackOff")),
+            ),
+            (
+                "Pod",
+                pod("Pending", "False", waits("ContainerCreating")),
+                Some((Pending, "ContainerCreating")),
+            ),
+            (
+                "Pod",
+                pod("Pending", "False", waits("ImagePullBackOff")),
+                Some((Failing, "ImagePullBackOff")),
+            ),
+            (
+                "Pod",
+                pod(
+                    "Running",
+                    "False",
+                    json!({"state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}),
+                ),
+                Some((Failing, "OOMKilled")),
+            ),
+            (
+                "Pod",
+                pod("Running", "False", json!({"state": {"running": {}}})),
+                Some((Failing, "ContainersNotReady")),
+            ),
+            (
+                "Pod",
+                json!({"status": {"phase": "Pending", "conditions": [condition("PodScheduled", "False", "Unschedulable")]}}),
+                Some((Failing, "Unschedulable")),
+            ),
             ("Pod", json!({"status": {"phase": "Succeeded"}}), Some((Done, "Completed"))),
-            ("Pod", json!({"status": {"phase": "Failed", "reason": "Evicted"}}), Some((Failing, "Evicted"))),
+            (
+                "Pod",
+                json!({"status": {"phase": "Failed", "reason": "Evicted"}}),
+                Some((Failing, "Evicted")),
+            ),
             ("Pod", json!({}), None),
-            ("Deployment", json!({"spec": {"replicas": 2}, "status": {"readyReplicas": 2}}), Some((Ready, ""))),
-            ("Deployment", json!({"spec": {"replicas": 2}, "status": {"readyReplicas": 1}}), Some((Failing, "1 of 2 replicas ready"))),
-            ("Deployment", json!({"spec": {"replicas": 0}, "status": {}}), Some((Done, "no replicas wanted"))),
-            ("DaemonSet", json!({"status": {"desiredNumberScheduled": 3, "numberReady": 2}}), Some((Failing, "2 of 3 replicas ready"))),
-            ("Job", json!({"status": {"conditions": [condition("Failed", "True", "BackoffLimitExceeded")]}}), Some((Failing, "BackoffLimitExceeded"))),
-            ("Job", json!({"status": {"conditions": [condition("Complete", "True", "")]}}), Some((Done, "Complete"))),
-            ("Node", json!({"status": {"conditions": [condition("Ready", "Unknown", "NodeStatusUnknown")]}}), Some((Failing, "NodeStatusUnknown"))),
-            ("Node", json!({"status": {"conditions": [condition("Ready", "True", ""), condition("DiskPressure", "True", "")]}}), Some((Failing, "DiskPressure"))),
-            ("PersistentVolumeClaim", json!({"status": {"phase": "Lost"}}), Some((Failing, "Lost"))),
-            ("HorizontalPodAutoscaler", json!({"status": {"conditions": [condition("ScalingActive", "False", "FailedGetResourceMetric")]}}), Some((Failing, "FailedGetResourceMetric"))),
+            (
+                "Deployment",
+                json!({"spec": {"replicas": 2}, "status": {"readyReplicas": 2}}),
+                Some((Ready, "")),
+            ),
+            (
+                "Deployment",
+                json!({"spec": {"replicas": 2}, "status": {"readyReplicas": 1}}),
+                Some((Failing, "1 of 2 replicas ready")),
+            ),
+            (
+                "Deployment",
+                json!({"spec": {"replicas": 0}, "status": {}}),
+                Some((Done, "no replicas wanted")),
+            ),
+            (
+                "DaemonSet",
+                json!({"status": {"desiredNumberScheduled": 3, "numberReady": 2}}),
+                Some((Failing, "2 of 3 replicas ready")),
+            ),
+            (
+                "Job",
+                json!({"status": {"conditions": [condition("Failed", "True", "BackoffLimitExceeded")]}}),
+                Some((Failing, "BackoffLimitExceeded")),
+            ),
+            (
+                "Job",
+                json!({"status": {"conditions": [condition("Complete", "True", "")]}}),
+                Some((Done, "Complete")),
+            ),
+            (
+                "Node",
+                json!({"status": {"conditions": [condition("Ready", "Unknown", "NodeStatusUnknown")]}}),
+                Some((Failing, "NodeStatusUnknown")),
+            ),
+            (
+                "Node",
+                json!({"status": {"conditions": [condition("Ready", "True", ""), condition("DiskPressure", "True", "")]}}),
+                Some((Failing, "DiskPressure")),
+            ),
+            (
+                "PersistentVolumeClaim",
+                json!({"status": {"phase": "Lost"}}),
+                Some((Failing, "Lost")),
+            ),
+            (
+                "HorizontalPodAutoscaler",
+                json!({"status": {"conditions": [condition("ScalingActive", "False", "FailedGetResourceMetric")]}}),
+                Some((Failing, "FailedGetResourceMetric")),
+            ),
             ("ConfigMap", json!({"data": {}}), None),
         ];
         for (kind, object, expected) in cases {

@@ -12,7 +12,10 @@ pub const SERVICE_LABELS: [&str; 6] =
 
 /// What a label may name, and the labels that do so. What is more specific comes first.
 const OBJECTS: [(&str, &[&str]); 15] = [
-    ("Deployment", &["deployment", "exported_deployment", "k8s_deployment_name", "kube_deployment"]),
+    (
+        "Deployment",
+        &["deployment", "exported_deployment", "k8s_deployment_name", "kube_deployment"],
+    ),
     ("StatefulSet", &["statefulset", "k8s_statefulset_name", "kube_stateful_set"]),
     ("DaemonSet", &["daemonset", "k8s_daemonset_name", "kube_daemon_set"]),
     ("Job", &["job_name", "k8s_job_name", "kube_job"]),
@@ -177,7 +180,8 @@ pub fn subjects<S: AsRef<str>>(labels: &BTreeMap<String, String>, services: &[S]
     labels.addresses(&mut all);
     for name in NAMES {
         let is_host = HOSTS.contains(&name);
-        for value in labels.get(name).map(plain_name).into_iter().filter(|name| !is_exporter(name)) {
+        for value in labels.get(name).map(plain_name).into_iter().filter(|name| !is_exporter(name))
+        {
             let kind = if is_host { "Node" } else { "" };
             all.extend(hosts(value, name, Weight::Named));
             all.push(Subject::new(kind, labels.namespace(), value, name, Weight::Named));
@@ -367,13 +371,7 @@ fn plain_name(value: &str) -> &str {
 }
 
 impl Subject {
-    fn new(
-        kind: &'static str,
-        namespace: &str,
-        name: &str,
-        label: &str,
-        weight: Weight,
-    ) -> Self {
+    fn new(kind: &'static str, namespace: &str, name: &str, label: &str, weight: Weight) -> Self {
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
         Self { kind, namespace, name, label: label.to_owned(), weight, is_guess: false }
     }
@@ -468,8 +466,9 @@ impl<'a> Labels<'a> {
     /// Whether a pod is an instance of the service that exposes the metric itself.
     fn is_instance<S: AsRef<str>>(&self, pod: &str, services: &[S]) -> bool {
         let own = services.iter().filter_map(|label| self.get(label.as_ref()));
-        own.map(|name| name.rsplit_once('/').map_or(name, |(_, name)| name))
-            .any(|name| !is_exporter(name) && pod.strip_prefix(name).is_some_and(|it| it.starts_with('-')))
+        own.map(|name| name.rsplit_once('/').map_or(name, |(_, name)| name)).any(|name| {
+            !is_exporter(name) && pod.strip_prefix(name).is_some_and(|it| it.starts_with('-'))
+        })
     }
 
     fn services<S: AsRef<str>>(&self, services: &[S], all: &mut Vec<Subject>) {
@@ -491,7 +490,8 @@ impl<'a> Labels<'a> {
             let stem = name.replace('_', "-");
             let stem = stem.split("-exporter").next().unwrap_or_default();
             let stem = stem.rsplit("prometheus-").next().unwrap_or_default();
-            if stem != name && !stem.is_empty() && !matches!(stem, "node" | "windows" | "blackbox") {
+            if stem != name && !stem.is_empty() && !matches!(stem, "node" | "windows" | "blackbox")
+            {
                 for space in [own, ""] {
                     all.push(Subject::new("", space, stem, label, Weight::Exported).guess());
                 }

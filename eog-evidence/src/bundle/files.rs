@@ -61,11 +61,7 @@ pub(super) const SPANS: DataFile = DataFile {
 
 pub(super) const STATES: DataFile = DataFile {
     name: "states.csv",
-    columns: Columns {
-        required: &["time", "entity", "state"],
-        optional: &["reason"],
-        rare: &[],
-    },
+    columns: Columns { required: &["time", "entity", "state"], optional: &["reason"], rare: &[] },
     take: state,
 };
 

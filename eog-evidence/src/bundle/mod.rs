@@ -37,6 +37,7 @@ pub use manifest::{
 pub use schema::bundle_schemas;
 pub use sibling::SiblingName;
 pub use source::BundleSource;
+pub use strangers::NO_PLACE_TO_START;
 pub use writer::BundleWriter;
 
 use crate::events::{EventRecord, event_findings, is_failure};

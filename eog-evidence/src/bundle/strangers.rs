@@ -26,6 +26,10 @@ pub(super) fn hint(
     Some(format!("{what} {name} concerns {entity}, which is not in the topology; {meant}"))
 }
 
+/// What is said where no alert is on anything that is known.
+pub const NO_PLACE_TO_START: &str = "no place to start from: none of the alerts is on anything that the topology or the \
+    telemetry knows, so what is behind them cannot be found; correct what they name";
+
 /// That no alert is on anything that is known, neither by the topology nor by telemetry: then there is no place to start from,
 /// and what an investigation says of them rests on nothing.
 pub(super) fn no_place(topology: &Topology, alerts: &[Anomaly], intake: &Intake) -> Option<String> {
@@ -34,9 +38,5 @@ pub(super) fn no_place(topology: &Topology, alerts: &[Anomaly], intake: &Intake)
     if alerts.is_empty() || has_place || topology.entities().len() == 0 {
         return None;
     }
-    Some(
-        "no place to start from: none of the alerts is on anything that the topology or the telemetry knows, so what is \
-         behind them cannot be found; correct their entities"
-            .to_owned(),
-    )
+    Some(NO_PLACE_TO_START.to_owned())
 }

@@ -230,7 +230,9 @@ impl Bundle {
             let (file, version) = ("bundle.json".into(), u64::from(*version));
             return Err(BundleError::Unsupported { file, format: format.clone(), version });
         }
-        for (name, count) in [("alerts.json", rows.alerts.len()), ("changes.json", rows.changes.len())] {
+        for (name, count) in
+            [("alerts.json", rows.alerts.len()), ("changes.json", rows.changes.len())]
+        {
             if count > MAX_ROWS {
                 return Err(BundleError::TooManyRows { file: name.into(), limit: MAX_ROWS });
             }
@@ -247,7 +249,13 @@ impl Bundle {
             let take = |row: &Row<'_>| (file.take)(row, &mut intake);
             read_rows(path, text.as_slice(), file.columns, &mut complaints, take)?;
         }
-        Ok(Self::assemble(rows.manifest.clone(), rows.alerts.clone(), &rows.changes, intake, complaints))
+        Ok(Self::assemble(
+            rows.manifest.clone(),
+            rows.alerts.clone(),
+            &rows.changes,
+            intake,
+            complaints,
+        ))
     }
 }
 

@@ -34,8 +34,12 @@ pub(super) fn compose(file: &Value) -> Vec<Declared> {
                 }
             }
             let environment = match service.get("environment") {
-                Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-                Some(Value::Object(map)) => map.values().filter_map(Value::as_str).map(str::to_owned).collect(),
+                Some(Value::Array(list)) => {
+                    list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+                }
+                Some(Value::Object(map)) => {
+                    map.values().filter_map(Value::as_str).map(str::to_owned).collect()
+                }
                 _ => Vec::new(),
             };
             Declared { name: name.clone(), needs, environment }
@@ -71,7 +75,8 @@ pub(super) fn links(cluster: &Collected, compose: &[Declared], all: &Piece) -> V
     for service in compose {
         let who = Who::service(service.name.as_str());
         for value in &service.environment {
-            found.extend(named(value, &who, &known).into_iter().map(|callee| (who.clone(), callee)));
+            found
+                .extend(named(value, &who, &known).into_iter().map(|callee| (who.clone(), callee)));
         }
         found.extend(service.needs.iter().map(|name| (who.clone(), Who::service(name.as_str()))));
     }
@@ -93,9 +98,9 @@ pub(super) fn in_words(link: &Link) -> String {
 /// The services whose host a value names: `postgres://u@db:5432/x`, `http://cart.shop.svc:80`, `redis:6379`, `db`.
 fn named(value: &str, who: &Who, known: &BTreeMap<String, BTreeSet<Who>>) -> BTreeSet<Who> {
     let space = match who {
-        Who::Service { namespace, .. } | Who::Pod { namespace, .. } | Who::Object { namespace, .. } => {
-            namespace.as_str()
-        }
+        Who::Service { namespace, .. }
+        | Who::Pod { namespace, .. }
+        | Who::Object { namespace, .. } => namespace.as_str(),
         Who::Host(_) => "",
     };
     let mut found = BTreeSet::new();
@@ -110,7 +115,8 @@ fn named(value: &str, who: &Who, known: &BTreeMap<String, BTreeSet<Who>>) -> BTr
             None => name.to_owned(),
         };
         let Some(candidates) = known.get(&key) else { continue };
-        let is_here = |it: &&Who| matches!(it, Who::Service { namespace, .. } if namespace == space);
+        let is_here =
+            |it: &&Who| matches!(it, Who::Service { namespace, .. } if namespace == space);
         match (of, candidates.len()) {
             (Some(_), _) | (None, 1) => found.extend(candidates.iter().next().cloned()),
             _ => found.extend(candidates.iter().find(is_here).cloned()),

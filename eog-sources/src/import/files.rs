@@ -67,7 +67,10 @@ fn of_path(path: &Path, left: &mut usize, then: Then<'_>) {
         Err(error) => return then(Err((name, error.to_string()))),
     };
     if path.file_name().is_some_and(|it| is_ground_truth(&it.to_string_lossy())) {
-        return then(Err((name, "its name says that it holds the answer; it is not read".to_owned())));
+        return then(Err((
+            name,
+            "its name says that it holds the answer; it is not read".to_owned(),
+        )));
     }
     if kind.is_dir() {
         match path.read_dir() {

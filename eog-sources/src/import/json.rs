@@ -24,7 +24,11 @@ const MAX_LINE: u64 = 32 << 20;
 pub(super) const ALWAYS: Period = Period { from: 0, until: i64::MAX };
 
 impl Importing<'_> {
-    pub(super) fn json(&mut self, input: &mut Input<'_>, account: &mut FileAccount) -> io::Result<()> {
+    pub(super) fn json(
+        &mut self,
+        input: &mut Input<'_>,
+        account: &mut FileAccount,
+    ) -> io::Result<()> {
         let (mut line, mut number) = (Vec::new(), 0_u64);
         loop {
             line.clear();
@@ -59,11 +63,21 @@ impl Importing<'_> {
     }
 
     /// Values over several lines, the first of which is read.
-    fn values(&mut self, mut begin: Vec<u8>, input: &mut Input<'_>, account: &mut FileAccount) -> io::Result<()> {
+    fn values(
+        &mut self,
+        mut begin: Vec<u8>,
+        input: &mut Input<'_>,
+        account: &mut FileAccount,
+    ) -> io::Result<()> {
         let left = MAX_WHOLE.saturating_sub(begin.len() as u64);
         input.reader().take(left + 1).read_to_end(&mut begin)?;
         if begin.len() as u64 > MAX_WHOLE {
-            account.lose(1, format!("a value of JSON over more than {MAX_WHOLE} bytes; split it, or save one a line"));
+            account.lose(
+                1,
+                format!(
+                    "a value of JSON over more than {MAX_WHOLE} bytes; split it, or save one a line"
+                ),
+            );
             return Ok(());
         }
         let text = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&begin);
@@ -82,7 +96,13 @@ impl Importing<'_> {
                     match at.and_then(|at| rest.get(at..)) {
                         Some(rest) => {
                             let mut rest = io::Cursor::new(rest.to_vec());
-                            self.read_lines(None, &mut rest, input.written, &input.name.clone(), account)?;
+                            self.read_lines(
+                                None,
+                                &mut rest,
+                                input.written,
+                                &input.name.clone(),
+                                account,
+                            )?;
                         }
                         None => account.lose(1, format!("broken JSON: {error}")),
                     }
@@ -100,7 +120,16 @@ impl Importing<'_> {
             if has("/kind") && (has("/apiVersion") || has("/items")) || has("/items/0/metadata") {
                 return self.objects(value, account);
             }
-            let keys = ["/resourceSpans", "/resourceLogs", "/resourceMetrics", "/batches", "/trace/resourceSpans", "/trace/batches", "/result/resourceSpans", "/data/0/spans"];
+            let keys = [
+                "/resourceSpans",
+                "/resourceLogs",
+                "/resourceMetrics",
+                "/batches",
+                "/trace/resourceSpans",
+                "/trace/batches",
+                "/result/resourceSpans",
+                "/data/0/spans",
+            ];
             if keys.iter().any(|key| has(key)) {
                 return self.traces(&value, input, account);
             }
@@ -141,12 +170,13 @@ impl Importing<'_> {
             if first.get("traceId").is_some() && first.get("id").is_some() {
                 return self.zipkin(list, account);
             }
-            if let Some(inner) = list.iter().find(|it| it.is_array()).and_then(|it| it.pointer("/0/traceId")) {
-                // Zipkin answers with a list of traces.
-                let _ = inner;
-                return list.iter().filter_map(Value::as_array).for_each(|one| self.zipkin(one, account));
+            // Zipkin answers with a list of traces, each a list of spans.
+            if list.iter().any(|it| it.pointer("/0/traceId").is_some()) {
+                let traces = list.iter().filter_map(Value::as_array);
+                return traces.for_each(|one| self.zipkin(one, account));
             }
-            let is_change = ["time", "entity", "path"].iter().all(|name| first.get(*name).is_some());
+            let is_change =
+                ["time", "entity", "path"].iter().all(|name| first.get(*name).is_some());
             if is_change {
                 return self.changes(list, account);
             }
@@ -177,7 +207,8 @@ impl Importing<'_> {
         for mut item in items {
             // Items of a typed list do not repeat their kind.
             if item.get("kind").is_none()
-                && let (Some(kind), Some(map)) = (list_kind.strip_suffix("List"), item.as_object_mut())
+                && let (Some(kind), Some(map)) =
+                    (list_kind.strip_suffix("List"), item.as_object_mut())
             {
                 map.insert("kind".to_owned(), kind.into());
             }
@@ -199,7 +230,8 @@ impl Importing<'_> {
     }
 
     fn traces(&mut self, value: &Value, input: &Input<'_>, account: &mut FileAccount) {
-        let kind = ["resourceSpans", "resourceLogs", "resourceMetrics", "batches", "trace", "result"];
+        let kind =
+            ["resourceSpans", "resourceLogs", "resourceMetrics", "batches", "trace", "result"];
         let kind = kind.into_iter().find(|name| value.get(*name).is_some());
         account.is(match kind {
             Some("batches" | "trace") => "Tempo answer",
@@ -255,7 +287,12 @@ impl Importing<'_> {
             }
             // Whether it goes on is not known from a file.
             let ends_at = Some(alert.ends_at.unwrap_or(starts_at).max(starts_at));
-            sent.push(SentAlert { labels: alert.labels, annotations: alert.annotations, starts_at, ends_at });
+            sent.push(SentAlert {
+                labels: alert.labels,
+                annotations: alert.annotations,
+                starts_at,
+                ends_at,
+            });
         }
         let mut piece = Piece::default();
         crate::alertmanager::sent(&sent, ALWAYS, &mut piece);
@@ -266,7 +303,8 @@ impl Importing<'_> {
         account.is("list of changes");
         let mut piece = Piece::default();
         for one in list {
-            let text = |name: &str| one.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let text =
+                |name: &str| one.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
             let Some(at) = one.get("time").and_then(read_time) else {
                 account.lose(1, "a change without a time");
                 continue;
@@ -291,8 +329,10 @@ impl Importing<'_> {
         account.is("Zipkin v2");
         let mut piece = Piece::default();
         for one in list {
-            let text = |pointer: &str| one.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-            let start = one.get("timestamp").and_then(Value::as_i64).and_then(|it| it.checked_mul(1000));
+            let text =
+                |pointer: &str| one.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            let start =
+                one.get("timestamp").and_then(Value::as_i64).and_then(|it| it.checked_mul(1000));
             let service = text("/localEndpoint/serviceName");
             let (Some(start), false) = (start, service.is_empty()) else {
                 account.lose(1, "a span without a time or localEndpoint.serviceName");
@@ -331,19 +371,26 @@ impl Importing<'_> {
     /// A graph as Kiali gives it.
     fn kiali(&mut self, value: &Value, account: &mut FileAccount) {
         account.is("Kiali graph");
-        let list = |pointer: &str| value.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+        let list = |pointer: &str| {
+            value.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default()
+        };
         let mut nodes = std::collections::BTreeMap::new();
         for node in list("/elements/nodes") {
-            let text = |name: &str| node.pointer(&format!("/data/{name}")).and_then(Value::as_str).unwrap_or_default();
-            let name = ["workload", "service", "app"].into_iter().map(text).find(|it| !it.is_empty());
+            let text = |name: &str| {
+                node.pointer(&format!("/data/{name}")).and_then(Value::as_str).unwrap_or_default()
+            };
+            let name =
+                ["workload", "service", "app"].into_iter().map(text).find(|it| !it.is_empty());
             if let Some(name) = name {
-                let who = Who::Service { namespace: text("namespace").to_owned(), name: name.to_owned() };
+                let who =
+                    Who::Service { namespace: text("namespace").to_owned(), name: name.to_owned() };
                 nodes.insert(text("id").to_owned(), who);
             }
         }
         let mut piece = Piece::default();
         for edge in list("/elements/edges") {
-            let end = |name: &str| nodes.get(edge.pointer(&format!("/data/{name}"))?.as_str()?).cloned();
+            let end =
+                |name: &str| nodes.get(edge.pointer(&format!("/data/{name}"))?.as_str()?).cloned();
             let (Some(source), Some(target)) = (end("source"), end("target")) else {
                 account.lose(1, "an edge to a node without a name");
                 continue;

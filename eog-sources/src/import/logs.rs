@@ -12,17 +12,33 @@ use eog_evidence::{mask_text, shorten};
 use crate::bundle::id;
 use crate::piece::{Line, Millis};
 
-/// Most lines, and most bytes of them, that are written: a bundle may hold somewhat more.
-const MAX_LINES: u64 = 1_500_000;
-const MAX_BYTES: u64 = 200 << 20;
+/// Most lines, and most bytes of them, that are written.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) lines: u64,
+    pub(super) bytes: u64,
+}
+
+/// Somewhat less than a bundle may hold.
+pub(super) const BOUNDS: Bounds = Bounds { lines: 1_500_000, bytes: 200 << 20 };
 
 /// Longest message, in characters.
 const MAX_TEXT: usize = 2_000;
 
 /// Levels whose lines are kept before all others.
 const GRAVE: [&str; 12] = [
-    "error", "err", "fatal", "critical", "crit", "panic", "severe", "alert", "emerg", "emergency",
-    "warning", "warn",
+    "error",
+    "err",
+    "fatal",
+    "critical",
+    "crit",
+    "panic",
+    "severe",
+    "alert",
+    "emerg",
+    "emergency",
+    "warning",
+    "warn",
 ];
 
 const HEADER: [&str; 5] = ["time", "entity", "level", "message", "trace"];
@@ -79,12 +95,14 @@ impl Spool {
     }
 
     pub(super) fn put(&mut self, line: &Line) -> io::Result<()> {
-        let (Ok(time), Some(entity)) = (Timestamp::from_nanosecond(line.at.into()), id(&line.who)) else {
+        let (Ok(time), Some(entity)) = (Timestamp::from_nanosecond(line.at.into()), id(&line.who))
+        else {
             self.lost += 1;
             return Ok(());
         };
         let message = shorten(&mask_text(&line.text), MAX_TEXT);
-        let fields = [time.to_string(), entity.to_string(), line.level.clone(), message, line.trace.clone()];
+        let fields =
+            [time.to_string(), entity.to_string(), line.level.clone(), message, line.trace.clone()];
         self.writer.write_record(&fields)?;
         let bytes = fields.iter().map(|field| field.len() as u64 + 1).sum::<u64>();
         let class = match is_grave(&line.level) {
@@ -110,7 +128,7 @@ impl Spool {
     }
 
     /// Writes the lines of a bundle: all, or evenly as many as it may hold, of errors and warnings up to half of that.
-    pub(super) fn write(self, to: &Path) -> io::Result<Thinned> {
+    pub(super) fn write(self, to: &Path, most: Bounds) -> io::Result<Thinned> {
         let Self { writer, grave, other, lost, .. } = self;
         let mut file = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
         io::Write::flush(&mut file)?;
@@ -119,10 +137,10 @@ impl Spool {
         let step = |(lines, bytes): (u64, u64), (most, room): (u64, u64)| {
             lines.div_ceil(most.max(1)).max(bytes.div_ceil(room.max(1))).max(1)
         };
-        let fits = grave.0 + other.0 <= MAX_LINES && grave.1 + other.1 <= MAX_BYTES;
-        let of_grave = if fits { 1 } else { step(grave, (MAX_LINES / 2, MAX_BYTES / 2)) };
+        let fits = grave.0 + other.0 <= most.lines && grave.1 + other.1 <= most.bytes;
+        let of_grave = if fits { 1 } else { step(grave, (most.lines / 2, most.bytes / 2)) };
         let used = (grave.0 / of_grave, grave.1 / of_grave);
-        let room = (MAX_LINES.saturating_sub(used.0), MAX_BYTES.saturating_sub(used.1));
+        let room = (most.lines.saturating_sub(used.0), most.bytes.saturating_sub(used.1));
         let of_other = if fits { 1 } else { step(other, room) };
         let all = grave.0 + other.0;
         let mut thinned = Thinned { kept: 0, all, lost, steps: (of_grave, of_other) };

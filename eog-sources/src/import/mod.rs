@@ -29,7 +29,7 @@ use crate::piece::{Millis, Piece, Who};
 use crate::report::{CaptureReport, REPORT};
 use crate::store::write;
 use files::Input;
-use logs::Spool;
+use logs::{BOUNDS, Spool};
 
 /// Most records of each kind but log lines that are kept: points, spans, and so on.
 const MAX_RECORDS: usize = 2_000_000;
@@ -195,7 +195,11 @@ impl Importing<'_> {
     }
 
     /// Requests of OTLP as protobuf.
-    fn protobuf(&mut self, input: &mut Input<'_>, account: &mut FileAccount) -> std::io::Result<()> {
+    fn protobuf(
+        &mut self,
+        input: &mut Input<'_>,
+        account: &mut FileAccount,
+    ) -> std::io::Result<()> {
         let Some(bytes) = input.whole(files::MAX_WHOLE)? else {
             account.lose(1, format!("binary, and longer than {} bytes", files::MAX_WHOLE));
             return Ok(());
@@ -282,13 +286,16 @@ impl Importing<'_> {
         let mut config = SourceConfig::default().called(&self.options.name);
         let spool = self.spool;
         config.topology.entities.extend(spool.entities());
-        let captured = spool.extent().into_iter().chain(extent(&self.all)).reduce(|a, b| {
-            (a.0.min(b.0), a.1.max(b.1))
-        });
+        let captured = spool
+            .extent()
+            .into_iter()
+            .chain(extent(&self.all))
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         let (first, last) = captured.unwrap_or((0, 1000));
         let at = |at: Millis| Timestamp::from_millisecond(at).unwrap_or_default();
-        let captured = Window::new(at(first), at(last.saturating_add(1000)))
-            .map_err(|error| CaptureError::Folder { path: out.to_owned(), reason: error.to_string() })?;
+        let captured = Window::new(at(first), at(last.saturating_add(1000))).map_err(|error| {
+            CaptureError::Folder { path: out.to_owned(), reason: error.to_string() }
+        })?;
         let mut report = CaptureReport::new(&self.options.name, self.options.window, captured);
         for account in self.accounts.iter().filter(|account| !account.is_whole()) {
             report.missing.push(account.in_words());
@@ -308,7 +315,7 @@ impl Importing<'_> {
             reason: error.to_string(),
         })?;
         capture::finish(&config, &mut report, self.all, out)?;
-        let kept = spool.write(&out.join("logs.csv"));
+        let kept = spool.write(&out.join("logs.csv"), BOUNDS);
         let thinned = kept.map_err(|error| CaptureError::File {
             path: out.join("logs.csv"),
             reason: error.to_string(),
@@ -321,7 +328,11 @@ impl Importing<'_> {
 
     /// The latest time of anything: when the dump of a cluster was taken, about.
     fn latest(&self) -> Millis {
-        let all = [self.cluster.latest(), extent(&self.all).map(|it| it.1), self.spool.extent().map(|it| it.1)];
+        let all = [
+            self.cluster.latest(),
+            extent(&self.all).map(|it| it.1),
+            self.spool.extent().map(|it| it.1),
+        ];
         all.into_iter().flatten().max().unwrap_or(0)
     }
 }
@@ -351,6 +362,9 @@ impl FileAccount {
     }
 }
 
+/// The end of the calendar, in milliseconds since 1970: what lies past it is no time.
+const LAST: Millis = 253_402_300_799_000;
+
 /// From the first to the last record that was measured.
 fn extent(all: &Piece) -> Option<(Millis, Millis)> {
     let points = all.series.iter().flat_map(|series| series.points.iter().map(|(at, _)| *at));
@@ -360,7 +374,7 @@ fn extent(all: &Piece) -> Option<(Millis, Millis)> {
     let changes = all.changes.iter().map(|change| change.at);
     let lines = all.lines.iter().map(|line| line.at / 1_000_000);
     let times = points.chain(spans).chain(events).chain(alerts).chain(changes).chain(lines);
-    times.filter(|at| *at > 0).fold(None, |found, at| {
+    times.filter(|at| (1..LAST).contains(at)).fold(None, |found, at| {
         let (first, last) = found.unwrap_or((at, at));
         Some((first.min(at), last.max(at)))
     })

@@ -14,8 +14,7 @@ const MESSAGES: [&str; 7] = ["message", "msg", "_msg", "log", "line", "body", "e
 const TIMES: [&str; 9] =
     ["@timestamp", "timestamp", "time", "ts", "_time", "datetime", "eventTime", "t", "date"];
 const LEVELS: [&str; 7] = ["level", "severity", "lvl", "log.level", "levelname", "loglevel", "@l"];
-const TRACES: [&str; 6] =
-    ["trace_id", "traceId", "traceID", "trace.id", "request_id", "requestId"];
+const TRACES: [&str; 6] = ["trace_id", "traceId", "traceID", "trace.id", "request_id", "requestId"];
 
 /// Labels that say who wrote a record, and the fields that hold them.
 const NAMES: [(&str, &[&str]); 5] = [
@@ -23,12 +22,15 @@ const NAMES: [(&str, &[&str]); 5] = [
     ("service", &["service", "app", "application", "appname", "kubernetes.labels.app"]),
     (
         "k8s_namespace_name",
-        &["k8s.namespace.name", "kubernetes.namespace", "kubernetes.namespace_name", "kubernetes.pod_namespace", "namespace"],
+        &[
+            "k8s.namespace.name",
+            "kubernetes.namespace",
+            "kubernetes.namespace_name",
+            "kubernetes.pod_namespace",
+            "namespace",
+        ],
     ),
-    (
-        "k8s_pod_name",
-        &["k8s.pod.name", "kubernetes.pod.name", "kubernetes.pod_name", "pod"],
-    ),
+    ("k8s_pod_name", &["k8s.pod.name", "kubernetes.pod.name", "kubernetes.pod_name", "pod"]),
     ("container_name", &["container.name", "container_name", "kubernetes.container_name"]),
 ];
 
@@ -42,7 +44,10 @@ pub(crate) struct Found {
 type Nobody<'f> = &'f dyn Fn(&BTreeMap<String, String>) -> Option<Who>;
 
 /// Streams as Loki answers.
-pub(crate) fn streams(value: &Value, nobody: impl Fn(&BTreeMap<String, String>) -> Option<Who>) -> Found {
+pub(crate) fn streams(
+    value: &Value,
+    nobody: impl Fn(&BTreeMap<String, String>) -> Option<Who>,
+) -> Found {
     let streams = value.pointer("/data/result").and_then(Value::as_array).into_iter().flatten();
     let mut found = Found { lines: Vec::new(), lost: 0 };
     for stream in streams {
@@ -67,7 +72,10 @@ pub(crate) fn streams(value: &Value, nobody: impl Fn(&BTreeMap<String, String>) 
 }
 
 /// Hits as Elasticsearch and OpenSearch answer.
-pub(crate) fn hits(value: &Value, nobody: impl Fn(&BTreeMap<String, String>) -> Option<Who>) -> Found {
+pub(crate) fn hits(
+    value: &Value,
+    nobody: impl Fn(&BTreeMap<String, String>) -> Option<Who>,
+) -> Found {
     let hits = value.pointer("/hits/hits").and_then(Value::as_array).into_iter().flatten();
     let mut found = Found { lines: Vec::new(), lost: 0 };
     for hit in hits {
@@ -77,7 +85,10 @@ pub(crate) fn hits(value: &Value, nobody: impl Fn(&BTreeMap<String, String>) -> 
 }
 
 /// Records, one an object.
-pub(crate) fn objects(list: &[Value], nobody: impl Fn(&BTreeMap<String, String>) -> Option<Who>) -> Found {
+pub(crate) fn objects(
+    list: &[Value],
+    nobody: impl Fn(&BTreeMap<String, String>) -> Option<Who>,
+) -> Found {
     let mut found = Found { lines: Vec::new(), lost: 0 };
     list.iter().for_each(|one| add(one, &nobody, &mut found));
     found

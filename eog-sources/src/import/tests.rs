@@ -40,11 +40,15 @@ fn every_kind_is_told_by_its_content() {
     let loki = r#"{"status":"success","data":{"resultType":"streams","result":[{"stream":{"app":"cart"},"values":[["1767261600000000000","ERROR no answer"]]}]}}"#;
     let elastic = r#"{"took":1,"hits":{"hits":[{"_source":{"@timestamp":"2026-01-01T10:00:00Z","message":"no answer","service":{"name":"cart"},"log":{"level":"error"}}}]}}"#;
     let victoria = r#"{"_msg":"no answer","_time":"2026-01-01T10:00:00Z","_stream":"{}","service":"cart","level":"error"}"#;
-    let alerts = r#"[{"labels":{"alertname":"Slow","service":"cart"},"startsAt":"2026-01-01T10:00:00Z"}]"#;
+    let alerts =
+        r#"[{"labels":{"alertname":"Slow","service":"cart"},"startsAt":"2026-01-01T10:00:00Z"}]"#;
     let zipkin = r#"[{"traceId":"t","id":"a","kind":"SERVER","name":"get","timestamp":1767261600000000,"duration":1000,"localEndpoint":{"serviceName":"cart"}}]"#;
     let kiali = r#"{"elements":{"nodes":[{"data":{"id":"a","workload":"web","namespace":"shop"}},{"data":{"id":"b","service":"cart","namespace":"shop"}}],"edges":[{"data":{"source":"a","target":"b"}}]}}"#;
     let compose = "services:\n  web:\n    image: w\n    depends_on: [cart]\n    environment:\n      DB: postgres://u@db:5432/x\n  cart:\n    image: c\n  db:\n    image: p\n";
-    let dump = format!("{}\n==== START logs for container pay of pod shop/pay-5d8-bbb ====\n2026-01-01T10:00:00Z ERROR out of memory\n==== END logs for container pay of pod shop/pay-5d8-bbb ====\n", pretty(pod));
+    let dump = format!(
+        "{}\n==== START logs for container pay of pod shop/pay-5d8-bbb ====\n2026-01-01T10:00:00Z ERROR out of memory\n==== END logs for container pay of pod shop/pay-5d8-bbb ====\n",
+        pretty(pod)
+    );
     let cases: Vec<(&str, String, &str, &str)> = vec![
         ("one.json", OTLP.to_owned(), "OTLP JSON", "1 spans"),
         ("lines.json", format!("{OTLP}\n{OTLP}\n"), "OTLP JSON", "2 spans"),
@@ -107,7 +111,11 @@ fn what_is_broken_or_unknown_is_one_clear_line_and_nothing_else_is_lost() {
         ("packed.zip", b"PK\x03\x04....", "unpack it"),
         ("prose.txt", b"it was slow yesterday\nvery\n", "2 lines without a time"),
         ("bad.yaml", b"kind: Pod\n  broken: [\n", "broken YAML"),
-        ("error.json", br#"{"status":"error","error":"parse error","data":{"resultType":"matrix"}}"#, "parse error"),
+        (
+            "error.json",
+            br#"{"status":"error","error":"parse error","data":{"resultType":"matrix"}}"#,
+            "parse error",
+        ),
         ("alert.json", br#"[{"labels":{"job":"x"}}]"#, "no label alertname"),
         ("table.csv", b"time,a\nyesterday,1\n", "a row without a time"),
     ];
@@ -132,7 +140,9 @@ fn what_is_broken_or_unknown_is_one_clear_line_and_nothing_else_is_lost() {
 fn archives_and_folders_are_looked_into() {
     let mut tar = tar::Builder::new(Vec::new());
     let line = b"2026-01-01T10:00:00Z ERROR out of memory\n";
-    for name in ["bundle/cluster-resources/pods/logs/shop/pay-1/pay.log", "dump/shop/pay-1/logs.txt"] {
+    for name in
+        ["bundle/cluster-resources/pods/logs/shop/pay-1/pay.log", "dump/shop/pay-1/logs.txt"]
+    {
         let mut header = tar::Header::new_gnu();
         header.set_size(line.len() as u64);
         header.set_mode(0o644);
@@ -143,7 +153,8 @@ fn archives_and_folders_are_looked_into() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut gzip, &tar).unwrap();
     let packed = gzip.finish().unwrap();
-    let (read, folder) = imported(&[("support.tar.gz", &packed), ("ground_truth.yaml", b"kind: Pod\n")]);
+    let (read, folder) =
+        imported(&[("support.tar.gz", &packed), ("ground_truth.yaml", b"kind: Pod\n")]);
     let report = read.unwrap();
     let kinds: Vec<&str> = report.files.iter().map(|it| it.kind.as_str()).collect();
     assert_eq!(kinds, ["log lines", "log lines", ""]);
@@ -154,16 +165,32 @@ fn archives_and_folders_are_looked_into() {
 
 #[test]
 fn a_dump_of_a_cluster_gives_topology_states_and_the_alert_its_pod() {
-    let object = |kind: &str, name: &str, more: &str| format!("{{\"apiVersion\":\"v1\",\"kind\":\"{kind}\",\"metadata\":{{\"name\":\"{name}\",\"namespace\":\"shop\",\"creationTimestamp\":\"2026-01-01T09:00:00Z\",\"labels\":{{\"app\":\"{}\"}}{}", name.split('-').next().unwrap(), more);
+    let object = |kind: &str, name: &str, more: &str| {
+        format!(
+            "{{\"apiVersion\":\"v1\",\"kind\":\"{kind}\",\"metadata\":{{\"name\":\"{name}\",\"namespace\":\"shop\",\"creationTimestamp\":\"2026-01-01T09:00:00Z\",\"labels\":{{\"app\":\"{}\"}}{}",
+            name.split('-').next().unwrap(),
+            more
+        )
+    };
     let pods = [
-        object("Pod", "pay-5d8-bbb", r#","ownerReferences":[{"kind":"ReplicaSet","name":"pay-5d8","controller":true}]},"spec":{"nodeName":"w1","containers":[{"name":"pay","env":[{"name":"DB","value":"postgres://u@db.shop.svc:5432/x"}]}]},"status":{"phase":"Running","conditions":[{"type":"Ready","status":"False","lastTransitionTime":"2026-01-01T10:00:00Z"}],"containerStatuses":[{"name":"pay","state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}}"#),
-        object("ReplicaSet", "pay-5d8", r#","ownerReferences":[{"kind":"Deployment","name":"pay","controller":true}]}}"#),
+        object(
+            "Pod",
+            "pay-5d8-bbb",
+            r#","ownerReferences":[{"kind":"ReplicaSet","name":"pay-5d8","controller":true}]},"spec":{"nodeName":"w1","containers":[{"name":"pay","env":[{"name":"DB","value":"postgres://u@db.shop.svc:5432/x"}]}]},"status":{"phase":"Running","conditions":[{"type":"Ready","status":"False","lastTransitionTime":"2026-01-01T10:00:00Z"}],"containerStatuses":[{"name":"pay","state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}}"#,
+        ),
+        object(
+            "ReplicaSet",
+            "pay-5d8",
+            r#","ownerReferences":[{"kind":"Deployment","name":"pay","controller":true}]}}"#,
+        ),
         object("Service", "pay", r#"},"spec":{"selector":{"app":"pay"}}}"#),
         object("Service", "db", r#"},"spec":{"selector":{"app":"db"}}}"#),
     ];
-    let list = format!("{{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[{}]}}", pods.join(","));
+    let list =
+        format!("{{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[{}]}}", pods.join(","));
     let alert = r#"{"version":"4","groupKey":"g","alerts":[{"status":"firing","labels":{"alertname":"KubePodCrashLooping","namespace":"shop","pod":"pay-5d8-bbb","job":"kube-state-metrics","service":"kps-kube-state-metrics"},"startsAt":"2026-01-01T10:05:00Z"}]}"#;
-    let (read, folder) = imported(&[("cluster.json", list.as_bytes()), ("alert.json", alert.as_bytes())]);
+    let (read, folder) =
+        imported(&[("cluster.json", list.as_bytes()), ("alert.json", alert.as_bytes())]);
     let report = read.unwrap();
     let bundle = Bundle::read(&folder.path().join("out")).unwrap();
     let incident = bundle.incident();
@@ -176,9 +203,17 @@ fn a_dump_of_a_cluster_gives_topology_states_and_the_alert_its_pod() {
     let has = |a: &str, b: &str| edges.contains_key(&(a.to_owned(), b.to_owned()));
     assert!(has("shop/Pod/pay-5d8-bbb", "shop/pay") && has("shop/pay", "shop/db"), "{edges:?}");
     let told = report.capture.notes.join("\n");
-    assert!(told.contains("1 edges are inferred from connection strings and names: shop/pay calls shop/db"), "{told}");
+    assert!(
+        told.contains(
+            "1 edges are inferred from connection strings and names: shop/pay calls shop/db"
+        ),
+        "{told}"
+    );
     let states: Vec<_> = bundle.all_states().map(|it| (it.entity.as_str(), it.state)).collect();
-    assert!(states.contains(&("shop/Pod/pay-5d8-bbb", eog_evidence::ObjectState::Failing)), "{states:?}");
+    assert!(
+        states.contains(&("shop/Pod/pay-5d8-bbb", eog_evidence::ObjectState::Failing)),
+        "{states:?}"
+    );
 }
 
 #[test]
@@ -187,17 +222,30 @@ fn more_lines_than_a_bundle_holds_are_thinned_out_evenly_and_told() {
         let mut spool = Spool::new().unwrap();
         for at in 0..grave + other {
             let level = if at < grave { "error" } else { "info" };
-            let line = records::line(i64::try_from(at).unwrap() + 1, &Who::service("a"), level.to_owned(), "x".repeat(400), String::new());
+            let line = records::line(
+                i64::try_from(at).unwrap() + 1,
+                &Who::service("a"),
+                level.to_owned(),
+                "x".repeat(400),
+                String::new(),
+            );
             spool.put(&line).unwrap();
         }
         spool
     };
     let folder = tempfile::tempdir().unwrap();
-    let few = spool(3, 4).write(&folder.path().join("few.csv")).unwrap();
+    let bounds = |lines, bytes| logs::Bounds { lines, bytes };
+    let few = spool(3, 4).write(&folder.path().join("few.csv"), BOUNDS).unwrap();
     assert_eq!((few.kept, few.in_words()), (7, None));
-    // 600,000 lines of some 450 bytes are more than 200 MiB.
-    let many = spool(100, 600_000).write(&folder.path().join("many.csv")).unwrap();
-    assert_eq!(many.kept, 100 + 300_000);
-    let told = many.in_words().unwrap();
-    assert!(told.contains("300100 of 600100 log lines are kept") && told.contains("one of 1 errors and warnings, one of 2 others"), "{told}");
+    // By number, and by length: a line takes some 440 bytes.
+    for most in [bounds(110, 1 << 20), bounds(1 << 20, 50_000)] {
+        let many = spool(10, 200).write(&folder.path().join("many.csv"), most).unwrap();
+        assert!((10 + 60..=10 + 100).contains(&many.kept), "{}", many.kept);
+        let told = many.in_words().unwrap();
+        assert!(told.contains(&format!("{} of 210 log lines are kept", many.kept)), "{told}");
+        assert!(told.contains("one of 1 errors and warnings"), "{told}");
+    }
+    let grave =
+        spool(200, 0).write(&folder.path().join("grave.csv"), bounds(100, 1 << 20)).unwrap();
+    assert_eq!(grave.kept, 50);
 }

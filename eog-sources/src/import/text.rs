@@ -77,7 +77,10 @@ pub(super) fn who_of_labels(labels: &BTreeMap<String, String>) -> Option<Who> {
 /// bundles, the names of the kubelet; else its name.
 pub(super) fn who_of_path(path: &str) -> Who {
     let parts: Vec<&str> = path.split(['/', '!']).filter(|it| !it.is_empty()).collect();
-    let pod = |namespace: &str, name: &str| Who::Pod { namespace: namespace.to_owned(), name: name.to_owned() };
+    let pod = |namespace: &str, name: &str| Who::Pod {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    };
     let stem = |name: &str| {
         let mut name = name;
         for end in [".gz", ".log", ".txt", ".json", ".jsonl", ".csv", ".out", "-previous"] {
@@ -95,7 +98,8 @@ pub(super) fn who_of_path(path: &str) -> Who {
         }
         [.., file] if file.matches('_').count() == 2 && file.ends_with(".log") => {
             let mut names = file.split('_');
-            let (name, space) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+            let (name, space) =
+                (names.next().unwrap_or_default(), names.next().unwrap_or_default());
             pod(space, name)
         }
         [.., file] => Who::service(stem(file)),
@@ -104,7 +108,12 @@ pub(super) fn who_of_path(path: &str) -> Who {
 }
 
 impl Importing<'_> {
-    pub(super) fn text(&mut self, head: &str, input: &mut Input<'_>, account: &mut FileAccount) -> io::Result<()> {
+    pub(super) fn text(
+        &mut self,
+        head: &str,
+        input: &mut Input<'_>,
+        account: &mut FileAccount,
+    ) -> io::Result<()> {
         let first = head.lines().next().unwrap_or_default();
         if is_events(first) {
             return self.with_whole(input, account, Self::kubectl_events);
@@ -159,7 +168,8 @@ impl Importing<'_> {
         };
         let is_named = self.options.entity.is_some();
         let mut last: BTreeMap<Who, Line> = BTreeMap::new();
-        let (mut bytes, mut taken, mut timeless, mut without_zone, mut cut) = (Vec::new(), 0, 0_u64, false, 0_u64);
+        let (mut bytes, mut taken, mut timeless, mut without_zone, mut cut) =
+            (Vec::new(), 0, 0_u64, false, 0_u64);
         loop {
             bytes.clear();
             match first.take() {
@@ -264,24 +274,17 @@ impl Importing<'_> {
                 account.lose(1, "a row without an age or an object");
                 continue;
             };
-            taken += self.event(space, written - age, kind, reason, (of, name), message, account);
+            let at = written.saturating_sub(age);
+            taken += self.event(&EventRow { space, at, kind, reason, of, name, message }, account);
         }
         account.take("events", taken);
         account.lose(0, "ages are counted from when the file was written");
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn event(
-        &mut self,
-        space: &str,
-        at: i64,
-        kind: &str,
-        reason: &str,
-        (of, name): (&str, &str),
-        message: &str,
-        account: &mut FileAccount,
-    ) -> usize {
-        let time = Timestamp::from_millisecond(at).unwrap_or_default().to_string();
+    /// Adds an event of a table; how many that makes.
+    fn event(&mut self, row: &EventRow<'_>, account: &mut FileAccount) -> usize {
+        let EventRow { space, at, kind, reason, of, name, message } = row;
+        let time = Timestamp::from_millisecond(*at).unwrap_or_default().to_string();
         let event = json!({"kind": "Event", "metadata": {"name": format!("{name}.{at}"), "namespace": space},
             "involvedObject": {"kind": kind_of(of), "namespace": space, "name": name},
             "type": kind, "reason": reason, "message": message, "lastTimestamp": time, "firstTimestamp": time});
@@ -322,16 +325,22 @@ impl Importing<'_> {
                 let fields = columns(row.trim_start(), 5);
                 let [of, reason, age, _, message] = fields[..] else { continue };
                 let Some(age) = age_of(age) else { continue };
-                events += self.event(&space, written - age, of, reason, (kind, &name), message, account);
+                let (space, at) = (space.as_str(), written.saturating_sub(age));
+                let row = EventRow { space, at, kind: of, reason, of: kind, name: &name, message };
+                events += self.event(&row, account);
             } else if !row.starts_with(' ') {
                 in_events = false;
             }
         }
         account.take("events", events);
         if events == 0 {
-            account.lose(objects, "objects without events; save them with `kubectl get -o yaml`, which says more");
+            account.lose(
+                objects,
+                "objects without events; save them with `kubectl get -o yaml`, which says more",
+            );
         } else {
-            account.lose(0, "only events are taken of descriptions; `kubectl get -o yaml` says more");
+            account
+                .lose(0, "only events are taken of descriptions; `kubectl get -o yaml` says more");
         }
     }
 
@@ -377,7 +386,8 @@ impl Importing<'_> {
                     let (time, zone) = rest.split_once(' ').unwrap_or((rest, "+0000"));
                     read_time(&Value::from(format!("{day}T{time}{zone}")))
                 });
-                at = parsed.or_else(|| read_time(&Value::from(date))).map(Timestamp::as_millisecond);
+                at =
+                    parsed.or_else(|| read_time(&Value::from(date))).map(Timestamp::as_millisecond);
             } else if row.starts_with("    ") && subject.is_empty() {
                 row.trim().clone_into(&mut subject);
             }
@@ -393,14 +403,20 @@ impl Importing<'_> {
     fn table(&mut self, text: &str, input: &Input<'_>, account: &mut FileAccount) {
         account.is("CSV panel");
         let first = text.lines().next().unwrap_or_default();
-        let sign = if first.matches(';').count() > first.matches(',').count() { b';' } else { b',' };
+        let sign =
+            if first.matches(';').count() > first.matches(',').count() { b';' } else { b',' };
         let mut reader =
             csv::ReaderBuilder::new().delimiter(sign).flexible(true).from_reader(text.as_bytes());
         let header: Vec<String> = match reader.headers() {
-            Ok(header) => header.iter().map(|it| it.trim_start_matches('\u{feff}').trim().to_owned()).collect(),
+            Ok(header) => header
+                .iter()
+                .map(|it| it.trim_start_matches('\u{feff}').trim().to_owned())
+                .collect(),
             Err(error) => return account.lose(1, error.to_string()),
         };
-        let place = |names: &[&str]| header.iter().position(|it| names.iter().any(|name| it.eq_ignore_ascii_case(name)));
+        let place = |names: &[&str]| {
+            header.iter().position(|it| names.iter().any(|name| it.eq_ignore_ascii_case(name)))
+        };
         let Some(time) = place(&["time", "timestamp", "date", "datetime"]) else {
             return account.lose(1, "no column of times");
         };
@@ -425,7 +441,9 @@ impl Importing<'_> {
                 match number.filter(|it| it.is_finite()) {
                     Some(number) => found.entry(name).or_default().push((at, number)),
                     // Empty cells are gaps.
-                    None if cell.is_none_or(|it| matches!(it.trim(), "" | "null" | "NaN" | "undefined")) => {}
+                    None if cell.is_none_or(|it| {
+                        matches!(it.trim(), "" | "null" | "NaN" | "undefined")
+                    }) => {}
                     None => account.lose(1, "a cell that is no number"),
                 }
             };
@@ -463,6 +481,17 @@ impl Importing<'_> {
     }
 }
 
+/// A row of a table of events.
+struct EventRow<'a> {
+    space: &'a str,
+    at: i64,
+    kind: &'a str,
+    reason: &'a str,
+    of: &'a str,
+    name: &'a str,
+    message: &'a str,
+}
+
 /// Passes over the rest of a line.
 fn skip_line(reader: &mut dyn BufRead) -> io::Result<()> {
     loop {
@@ -493,26 +522,34 @@ struct Parsed {
 fn parse(text: &str, written: Option<i64>) -> Option<Parsed> {
     let year = written.and_then(|at| Timestamp::from_millisecond(at).ok());
     let year = year.map_or(1970, |at| at.to_zoned(TimeZone::UTC).year());
-    let make = |at: Timestamp, level: &str, text: &str, host: Option<String>, without_zone: bool| {
-        let trace = captures(&TRACE, text).map(|it| it[1].to_owned()).unwrap_or_default();
-        let level = if level.is_empty() { level_in(text) } else { level };
-        Some(Parsed {
-            at: i64::try_from(at.as_nanosecond()).ok()?,
-            level: level.to_owned(),
-            text: text.to_owned(),
-            trace,
-            host,
-            without_zone,
-        })
-    };
+    let make =
+        |at: Timestamp, level: &str, text: &str, host: Option<String>, without_zone: bool| {
+            let trace = captures(&TRACE, text).map(|it| it[1].to_owned()).unwrap_or_default();
+            let level = if level.is_empty() { level_in(text) } else { level };
+            Some(Parsed {
+                at: i64::try_from(at.as_nanosecond()).ok()?,
+                level: level.to_owned(),
+                text: text.to_owned(),
+                trace,
+                host,
+                without_zone,
+            })
+        };
     let utc = |text: &str| text.parse::<Timestamp>().ok();
     if text.starts_with('{') {
-        let (at, level, text, trace) = super::records::log_parts(&serde_json::from_str(text).ok()?)?;
+        let (at, level, text, trace) =
+            super::records::log_parts(&serde_json::from_str(text).ok()?)?;
         return Some(Parsed { at, level, text, trace, host: None, without_zone: false });
     }
     if let Some(found) = captures(&ENVOY, text) {
         let at = utc(&found[1])?;
-        return make(at, of_status(&found[3]), text.split_once("] ").map_or(text, |it| it.1), None, false);
+        return make(
+            at,
+            of_status(&found[3]),
+            text.split_once("] ").map_or(text, |it| it.1),
+            None,
+            false,
+        );
     }
     if let Some(found) = captures(&ISO, text) {
         let zone = found.get(2).map(|it| it.as_str());
@@ -525,7 +562,9 @@ fn parse(text: &str, written: Option<i64>) -> Option<Parsed> {
             let rest = found.get(3).map_or("", |it| it.as_str());
             // A time of the kubelet or of compose stands before what the program wrote.
             return match parse_inner(rest) {
-                Some(inner) => Some(Parsed { at: i64::try_from(at.as_nanosecond()).ok()?, ..inner }),
+                Some(inner) => {
+                    Some(Parsed { at: i64::try_from(at.as_nanosecond()).ok()?, ..inner })
+                }
                 None => make(at, "", rest, None, zone.is_none()),
             };
         }
@@ -534,7 +573,13 @@ fn parse(text: &str, written: Option<i64>) -> Option<Parsed> {
         let month = month(&found[3])?;
         let clock = format!("{}-{month:02}-{}T{}{}", &found[4], &found[2], &found[5], &found[6]);
         let at = read_time(&Value::from(clock))?;
-        return make(at, of_status(&found[8]), &format!("\"{}\" {} {}", &found[7], &found[8], &found[9]), None, false);
+        return make(
+            at,
+            of_status(&found[8]),
+            &format!("\"{}\" {} {}", &found[7], &found[8], &found[9]),
+            None,
+            false,
+        );
     }
     if let Some(found) = captures(&SLASHED, text) {
         let at = utc(&format!("{}-{}-{}T{}Z", &found[1], &found[2], &found[3], &found[4]))?;
@@ -551,7 +596,13 @@ fn parse(text: &str, written: Option<i64>) -> Option<Parsed> {
         return make(at, level, &found[5], None, true);
     }
     if let Some(found) = captures(&SYSLOG5, text) {
-        return make(utc(&found[2])?, of_priority(&found[1]), &found[5], Some(found[4].to_owned()), false);
+        return make(
+            utc(&found[2])?,
+            of_priority(&found[1]),
+            &found[5],
+            Some(found[4].to_owned()),
+            false,
+        );
     }
     if let Some(found) = captures(&SYSLOG, text) {
         let (month, day) = (month(&found[2])?, found[3].parse::<u8>().ok()?);
@@ -565,7 +616,8 @@ fn parse(text: &str, written: Option<i64>) -> Option<Parsed> {
 /// What a program writes by itself in pairs or with a number in front.
 fn parse_inner(text: &str) -> Option<Parsed> {
     if text.starts_with('{') {
-        let (at, level, text, trace) = super::records::log_parts(&serde_json::from_str(text).ok()?)?;
+        let (at, level, text, trace) =
+            super::records::log_parts(&serde_json::from_str(text).ok()?)?;
         return Some(Parsed { at, level, text, trace, host: None, without_zone: false });
     }
     let pattern = PAIR.as_ref()?;
@@ -573,12 +625,18 @@ fn parse_inner(text: &str) -> Option<Parsed> {
     for found in pattern.captures_iter(text) {
         let (Some(name), Some(value)) = (found.get(1), found.get(2)) else { continue };
         let value = value.as_str();
-        let plain = serde_json::from_str::<String>(value).unwrap_or_else(|_| value.trim_matches('"').to_owned());
+        let plain = serde_json::from_str::<String>(value)
+            .unwrap_or_else(|_| value.trim_matches('"').to_owned());
         pairs.entry(name.as_str()).or_insert(plain);
     }
     let of = |names: &[&str]| names.iter().find_map(|name| pairs.get(name)).cloned();
-    let at = of(&["ts", "time", "timestamp", "t"]).and_then(|it| read_time(&Value::from(it.as_str())));
-    let number = || text.split(' ').next().filter(|it| it.len() >= 10).and_then(|it| read_time(&Value::from(it)).filter(|_| it.starts_with(|c: char| c.is_ascii_digit())));
+    let at =
+        of(&["ts", "time", "timestamp", "t"]).and_then(|it| read_time(&Value::from(it.as_str())));
+    let number = || {
+        text.split(' ').next().filter(|it| it.len() >= 10).and_then(|it| {
+            read_time(&Value::from(it)).filter(|_| it.starts_with(|c: char| c.is_ascii_digit()))
+        })
+    };
     let at = at.or_else(number)?;
     let level = of(&["level", "lvl", "severity"]);
     Some(Parsed {
@@ -618,20 +676,30 @@ fn month(name: &str) -> Option<usize> {
 /// A container of compose without the number of its replica: `cart-1`, `shop-cart-1`.
 fn without_number(name: &str) -> &str {
     match name.rsplit_once(['-', '_']) {
-        Some((stem, number)) if !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()) => stem,
+        Some((stem, number))
+            if !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()) =>
+        {
+            stem
+        }
         _ => name,
     }
 }
 
 fn is_events(header: &str) -> bool {
-    ["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"].iter().all(|column| header.contains(column))
+    ["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]
+        .iter()
+        .all(|column| header.contains(column))
 }
 
 /// Whether a text is a table of times and numbers.
 fn is_table(first: &str, head: &str) -> bool {
     let first = first.trim_start_matches('\u{feff}').replace('"', "");
     let mut columns = first.split([',', ';']).map(str::trim);
-    let is_time = |it: &str| ["time", "timestamp", "date", "datetime", "series"].iter().any(|name| it.eq_ignore_ascii_case(name));
+    let is_time = |it: &str| {
+        ["time", "timestamp", "date", "datetime", "series"]
+            .iter()
+            .any(|name| it.eq_ignore_ascii_case(name))
+    };
     let names: Vec<&str> = columns.by_ref().collect();
     names.len() >= 2 && names.first().is_some_and(|it| is_time(it)) && head.lines().count() > 1
 }
@@ -685,7 +753,9 @@ fn kind_of(short: &str) -> &str {
         "job" | "job.batch" => "Job",
         "cronjob" | "cronjob.batch" => "CronJob",
         "service" => "Service",
-        "horizontalpodautoscaler" | "horizontalpodautoscaler.autoscaling" => "HorizontalPodAutoscaler",
+        "horizontalpodautoscaler" | "horizontalpodautoscaler.autoscaling" => {
+            "HorizontalPodAutoscaler"
+        }
         "persistentvolumeclaim" => "PersistentVolumeClaim",
         "ingress" => "Ingress",
         _ => short,

@@ -18,19 +18,34 @@ const MAX_ALIASES: usize = 1_000;
 pub(super) fn is_one(head: &str) -> bool {
     let mut lines = head.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     let begins = |line: &str| {
-        ["apiVersion:", "kind:", "items:", "services:", "version:", "metadata:", "name:", "- apiVersion:"]
-            .iter()
-            .any(|it| line.starts_with(it))
+        [
+            "apiVersion:",
+            "kind:",
+            "items:",
+            "services:",
+            "version:",
+            "metadata:",
+            "name:",
+            "- apiVersion:",
+        ]
+        .iter()
+        .any(|it| line.starts_with(it))
     };
     let first = lines.next().unwrap_or_default();
     let is_kind = head.lines().any(|line| {
-        ["kind:", "services:", "items:"].iter().any(|it| line.trim_start_matches("- ").starts_with(it))
+        ["kind:", "services:", "items:"]
+            .iter()
+            .any(|it| line.trim_start_matches("- ").starts_with(it))
     });
     is_kind && (first.starts_with("---") || begins(first))
 }
 
 impl Importing<'_> {
-    pub(super) fn yaml(&mut self, input: &mut Input<'_>, account: &mut FileAccount) -> std::io::Result<()> {
+    pub(super) fn yaml(
+        &mut self,
+        input: &mut Input<'_>,
+        account: &mut FileAccount,
+    ) -> std::io::Result<()> {
         let Some(bytes) = input.whole(MAX_WHOLE)? else {
             account.lose(1, format!("YAML that is longer than {MAX_WHOLE} bytes"));
             return Ok(());
@@ -75,7 +90,9 @@ fn as_json(yaml: &Yaml, depth: usize) -> Option<Value> {
         Yaml::Integer(number) => (*number).into(),
         Yaml::String(text) => text.as_str().into(),
         Yaml::Boolean(is) => (*is).into(),
-        Yaml::Array(list) => Value::Array(list.iter().map(|it| as_json(it, depth)).collect::<Option<_>>()?),
+        Yaml::Array(list) => {
+            Value::Array(list.iter().map(|it| as_json(it, depth)).collect::<Option<_>>()?)
+        }
         Yaml::Hash(hash) => {
             let mut map = Map::new();
             for (key, value) in hash {

@@ -147,18 +147,24 @@ impl Collected {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn add(&mut self, mut value: serde_json::Value) -> Result<Option<&'static str>, String> {
+    pub(crate) fn add(
+        &mut self,
+        mut value: serde_json::Value,
+    ) -> Result<Option<&'static str>, String> {
         let text = |value: &serde_json::Value, at: &str| {
             value.pointer(at).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
         };
         let name = text(&value, "/kind");
-        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name) else { return Ok(None) };
+        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name) else {
+            return Ok(None);
+        };
         // The newer interface of events calls the same by other names.
         if let Some(regarding) = value.get("regarding").cloned() {
             value["involvedObject"] = regarding;
             value["message"] = value.get("note").cloned().unwrap_or_default();
             if value.get("lastTimestamp").is_none_or(serde_json::Value::is_null) {
-                value["lastTimestamp"] = value.get("deprecatedLastTimestamp").cloned().unwrap_or_default();
+                value["lastTimestamp"] =
+                    value.get("deprecatedLastTimestamp").cloned().unwrap_or_default();
             }
         }
         let object = Object::of(kind, &mut value, &mut self.masker);
@@ -172,9 +178,12 @@ impl Collected {
             _ => "/spec/template/spec",
         };
         let me = cluster::whose(kind.name(), &object.namespace, &object.name);
-        let containers = value.pointer(&format!("{spec}/containers")).and_then(serde_json::Value::as_array);
+        let containers =
+            value.pointer(&format!("{spec}/containers")).and_then(serde_json::Value::as_array);
         for container in containers.into_iter().flatten() {
-            for one in container.get("env").and_then(serde_json::Value::as_array).into_iter().flatten() {
+            for one in
+                container.get("env").and_then(serde_json::Value::as_array).into_iter().flatten()
+            {
                 let value = text(one, "/value");
                 if !value.is_empty() && self.environments.len() < MAX_ENVIRONMENTS {
                     self.environments.push((me.clone(), value));

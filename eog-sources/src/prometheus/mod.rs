@@ -524,11 +524,24 @@ pub(crate) fn saved(answer: &Answer, max_series: usize) -> Result<Piece, AskErro
         let (signal, unit) = spoken(&metric);
         let is_counter = ["_total", "_count", "_sum"].iter().any(|end| name.ends_with(end));
         let points = if is_counter { rates(&raw.points) } else { raw.points };
-        piece.series.push(Measured { who, peer: None, metric, signal, unit: unit.to_owned(), points });
+        piece.series.push(Measured {
+            who,
+            peer: None,
+            metric,
+            signal,
+            unit: unit.to_owned(),
+            points,
+        });
     }
     for (count, why) in [
-        (nameless, "series name nothing by their labels; keep a label such as service or pod in the query"),
-        (buckets, "series are buckets of histograms, which are not read; save a quantile or a mean"),
+        (
+            nameless,
+            "series name nothing by their labels; keep a label such as service or pod in the query",
+        ),
+        (
+            buckets,
+            "series are buckets of histograms, which are not read; save a quantile or a mean",
+        ),
         (found.left_out, "series beyond the bound"),
     ] {
         if count > 0 {
@@ -583,10 +596,33 @@ pub(crate) fn spoken(metric: &str) -> (Signal, &'static str) {
     let signal = match () {
         () if has(&["oom", "evict"]) => Signal::Exhaustion,
         () if has(&["error", "fail", "5xx", "exception", "timeouts"]) => Signal::Errors,
-        () if has(&["latency", "duration", "response_time", "request_seconds", "wait_time"]) => Signal::Latency,
-        () if name == "up" || has(&["available", "_ready", "probe_success"]) => Signal::Availability,
-        () if has(&["cpu", "memory", "_mem", "disk", "usage", "util", "saturation", "heap", "queue", "lag", "connections", "throttl", "filesystem"]) => Signal::Saturation,
-        () if has(&["requests", "rps", "qps", "throughput", "hits", "calls", "messages"]) => Signal::Traffic,
+        () if has(&["latency", "duration", "response_time", "request_seconds", "wait_time"]) => {
+            Signal::Latency
+        }
+        () if name == "up" || has(&["available", "_ready", "probe_success"]) => {
+            Signal::Availability
+        }
+        () if has(&[
+            "cpu",
+            "memory",
+            "_mem",
+            "disk",
+            "usage",
+            "util",
+            "saturation",
+            "heap",
+            "queue",
+            "lag",
+            "connections",
+            "throttl",
+            "filesystem",
+        ]) =>
+        {
+            Signal::Saturation
+        }
+        () if has(&["requests", "rps", "qps", "throughput", "hits", "calls", "messages"]) => {
+            Signal::Traffic
+        }
         () => Signal::Other,
     };
     (signal, unit)

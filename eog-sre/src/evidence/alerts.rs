@@ -36,7 +36,8 @@ pub(crate) fn alert_findings(
     let mut pending: BTreeSet<(EntityId, String)> = BTreeSet::new();
     for record in records {
         let Some(entity) = entity_of(record, graph) else {
-            let reason = reason_to_ignore(record).map_or_else(|| nothing_named(record), str::to_owned);
+            let reason =
+                reason_to_ignore(record).map_or_else(|| nothing_named(record), str::to_owned);
             ignored.insert(format!("{}: {reason}", record.name));
             continue;
         };

@@ -146,7 +146,8 @@ impl Snapshot {
         builder.back_services();
         builder.add_sources_of_load(self);
         let Builder { topology, warnings, index, .. } = builder;
-        let mut graph = OperationalGraph { topology, warnings, index, plain_names: OnceLock::new() };
+        let mut graph =
+            OperationalGraph { topology, warnings, index, plain_names: OnceLock::new() };
         graph.add_effects_on_alerted(self);
         graph
     }

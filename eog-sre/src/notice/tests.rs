@@ -21,13 +21,21 @@ fn bodies() -> Vec<(AlertForm, Value)> {
         ),
         (
             AlertForm::AlertmanagerApi,
-            json!([with(json!({"fingerprint": "a1", "receivers": [{"name": "r"}], "updatedAt": "2026-01-01T10:05:00Z",
-                "status": {"state": "active", "silencedBy": [], "inhibitedBy": []}}))]),
+            json!([with(
+                json!({"fingerprint": "a1", "receivers": [{"name": "r"}], "updatedAt": "2026-01-01T10:05:00Z",
+                "status": {"state": "active", "silencedBy": [], "inhibitedBy": []}})
+            )]),
         ),
         // As Prometheus sends it.
-        (AlertForm::AlertmanagerApi, json!([{"labels": {"alertname": "Slow", "service": "cart"},
-            "startsAt": "2026-01-01T10:00:00.5Z"}])),
-        (AlertForm::AlertmanagerApi, json!([{"labels": {}, "receiver": {"name": "r"}, "alerts": [labelled]}])),
+        (
+            AlertForm::AlertmanagerApi,
+            json!([{"labels": {"alertname": "Slow", "service": "cart"},
+            "startsAt": "2026-01-01T10:00:00.5Z"}]),
+        ),
+        (
+            AlertForm::AlertmanagerApi,
+            json!([{"labels": {}, "receiver": {"name": "r"}, "alerts": [labelled]}]),
+        ),
         (
             AlertForm::PrometheusAlerts,
             json!({"status": "success", "data": {"alerts": [{"labels": {"alertname": "Slow", "service": "cart"},
@@ -131,14 +139,19 @@ fn what_is_over_is_told_as_such_and_by_the_same_key() {
         *body.pointer_mut(place).unwrap() = value;
         let after = read_notices(&body).unwrap();
         assert_eq!(after.alerts[0].state, AlertState::Resolved, "{form}");
-        assert_eq!((&after.group, &after.alerts[0].key), (&before.group, &before.alerts[0].key), "{form}");
+        assert_eq!(
+            (&after.group, &after.alerts[0].key),
+            (&before.group, &before.alerts[0].key),
+            "{form}"
+        );
     }
 }
 
 #[test]
 fn an_event_may_hold_an_alert_of_another_form() {
     let (_, webhook) = bodies().into_iter().next().unwrap();
-    let event = json!({"specversion": "1.0", "type": "t", "source": "s", "id": "1", "data": webhook});
+    let event =
+        json!({"specversion": "1.0", "type": "t", "source": "s", "id": "1", "data": webhook});
     let read = read_notices(&json!([event, {"specversion": "1.0", "id": "2"}])).unwrap();
     assert_eq!((read.form, read.alerts.len(), read.truncated), (AlertForm::CloudEvent, 1, 2));
     assert_eq!(read.unusable, ["a CloudEvent needs type and source"]);
@@ -161,13 +174,20 @@ fn anything_else_is_refused_in_one_line_that_says_what_was_expected() {
         (json!({"foo": 1}), "an object with foo"),
         (json!([1, 2]), "a list of 2 that hold no labels"),
         (json!({"version": "3", "alerts": []}), "version \"3\""),
-        (json!({"event": {"event_type": "service.updated", "resource_type": "service"}}), "only events of incidents"),
+        (
+            json!({"event": {"event_type": "service.updated", "resource_type": "service"}}),
+            "only events of incidents",
+        ),
     ];
     for (body, expected) in cases {
         let error = read_notices(&body).unwrap_err();
         assert!(error.contains(expected) && error.lines().count() == 1, "{error}");
     }
-    let broken = json!([{"labels": {"job": "x"}}, {"labels": {"alertname": "A"}, "startsAt": "yesterday"}]);
+    let broken =
+        json!([{"labels": {"job": "x"}}, {"labels": {"alertname": "A"}, "startsAt": "yesterday"}]);
     let read = read_notices(&broken).unwrap();
-    assert_eq!(read.unusable, ["alert 1: it has no label alertname", "alert 2: \"yesterday\" is no time"]);
+    assert_eq!(
+        read.unusable,
+        ["alert 1: it has no label alertname", "alert 2: \"yesterday\" is no time"]
+    );
 }

@@ -146,3 +146,48 @@ fn record(
         said: annotations.into_values().collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alerts_are_read_in_every_form_in_which_people_save_them() {
+        let labels =
+            r#""labels":{"alertname":"KubePodCrashLooping","pod":"pay-1","password":"hunter2"}"#;
+        let cases = [
+            format!(
+                "[{{{labels},\"startsAt\":\"2026-01-01T10:00:00Z\",\"status\":{{\"state\":\"active\"}}}}]"
+            ),
+            format!(
+                "{{\"version\":\"4\",\"groupKey\":\"g\",\"alerts\":[{{{labels},\"status\":\"firing\",\"startsAt\":\"2026-01-01T10:00:00Z\"}}]}}"
+            ),
+            format!(
+                "{{\"version\":\"1\",\"orgId\":1,\"alerts\":[{{{labels},\"status\":\"resolved\",\"startsAt\":\"2026-01-01T10:00:00Z\",\"endsAt\":\"2026-01-01T10:09:00Z\"}}]}}"
+            ),
+            format!(
+                "{{\"data\":{{\"alerts\":[{{{labels},\"state\":\"firing\",\"activeAt\":\"2026-01-01T10:00:00Z\",\"value\":\"1e+00\"}}]}}}}"
+            ),
+        ];
+        for text in cases {
+            let (mut records, mut warnings) = (Vec::new(), Warnings::default());
+            read_dump("alerts/a.json", text.as_bytes(), &mut records, &mut warnings);
+            let [record] = &records[..] else { panic!("{text}: {:?}", warnings.into_lines()) };
+            assert_eq!(
+                (record.name.as_str(), record.state.as_str()),
+                ("KubePodCrashLooping", "firing")
+            );
+            assert_eq!(record.active_at, "2026-01-01T10:00:00Z".parse().unwrap());
+            assert!(!format!("{record:?}").contains("hunter2"));
+        }
+        let (mut records, mut warnings) = (Vec::new(), Warnings::default());
+        let text = format!("[{{{labels}}}, {{{labels},\"startsAt\":\"2026-01-01T10:00:00Z\"}}]");
+        read_dump("a.json", text.as_bytes(), &mut records, &mut warnings);
+        assert_eq!(records.len(), 1);
+        let told = warnings.unusable_files();
+        assert_eq!(
+            (told[0].records, told[0].unusable, told[0].reason.as_str()),
+            (2, 1, "alert 1: it has no start time")
+        );
+    }
+}

@@ -42,10 +42,14 @@ fn known(subject: &Subject) -> Option<String> {
         KNOWN.iter().find(|it| it.ends_with(&end)).map(|it| (*it).to_owned())
     };
     match subject.kind {
-        "" => spaces("Service")
-            .or_else(|| spaces("Node"))
-            .or_else(|| anywhere("Service"))
-            .or_else(|| KNOWN.iter().find(|it| **it == format!("Node/{}", subject.name)).map(|it| (*it).to_owned())),
+        "" => spaces("Service").or_else(|| spaces("Node")).or_else(|| anywhere("Service")).or_else(
+            || {
+                KNOWN
+                    .iter()
+                    .find(|it| **it == format!("Node/{}", subject.name))
+                    .map(|it| (*it).to_owned())
+            },
+        ),
         kind => spaces(kind),
     }
 }
@@ -72,8 +76,10 @@ fn about(text: &str, said: &[&str]) -> String {
     }
 }
 
-const KSM: &str = "job=kube-state-metrics service=kps-kube-state-metrics instance=10.0.0.1:8080 endpoint=http";
-const KUBELET: &str = "job=kubelet service=kps-kubelet endpoint=https-metrics metrics_path=/metrics";
+const KSM: &str =
+    "job=kube-state-metrics service=kps-kube-state-metrics instance=10.0.0.1:8080 endpoint=http";
+const KUBELET: &str =
+    "job=kubelet service=kps-kubelet endpoint=https-metrics metrics_path=/metrics";
 const NODE: &str = "job=node-exporter service=kps-node-exporter namespace=monitoring pod=kps-node-exporter-4zq \
                     container=node-exporter endpoint=http-metrics instance=10.0.0.7:9100";
 
@@ -161,7 +167,12 @@ fn alerts_are_about_what_their_labels_name_and_not_about_the_exporter() {
 #[test]
 fn alerts_on_different_workloads_do_not_collapse() {
     let about = |text: &str| about(&format!("{text} {KSM}"), &[]);
-    let names = ["pod=a-1 namespace=x", "deployment=b namespace=x", "node=n9", "persistentvolumeclaim=c namespace=x"];
+    let names = [
+        "pod=a-1 namespace=x",
+        "deployment=b namespace=x",
+        "node=n9",
+        "persistentvolumeclaim=c namespace=x",
+    ];
     let all: std::collections::BTreeSet<String> = names.iter().map(|it| about(it)).collect();
     assert_eq!(all.len(), names.len(), "{all:?}");
 }
@@ -169,8 +180,16 @@ fn alerts_on_different_workloads_do_not_collapse() {
 #[test]
 fn texts_and_queries_name_what_labels_do_not() {
     let cases = [
-        ("severity=page", "http://p/graph?g0.expr=rate%28http_total%7Bservice%3D%22cart%22%2Cnamespace%3D%22shop%22%7D%5B5m%5D%29&g0.tab=1", "shop/Service/cart"),
-        ("severity=page", "up{job=\"postgres-exporter\",namespace=\"data\"} == 0", "data/Service/postgres"),
+        (
+            "severity=page",
+            "http://p/graph?g0.expr=rate%28http_total%7Bservice%3D%22cart%22%2Cnamespace%3D%22shop%22%7D%5B5m%5D%29&g0.tab=1",
+            "shop/Service/cart",
+        ),
+        (
+            "severity=page",
+            "up{job=\"postgres-exporter\",namespace=\"data\"} == 0",
+            "data/Service/postgres",
+        ),
         ("severity=page", "mailer answers slowly", "shop/Service/mailer"),
         ("severity=page", "mailer and cart answer slowly", "nothing"),
         ("severity=page", "the mailer-2 of others", "nothing"),
