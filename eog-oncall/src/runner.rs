@@ -141,14 +141,13 @@ async fn make(shared: &Arc<Shared>, job: Job) -> Result<Outcome, Problem> {
     let (alerts, into) = (job.alerts, folder.clone());
     // A capture borrows what cannot move between threads.
     let runtime = tokio::runtime::Handle::current();
-    let without_place: Vec<String>;
     let captured =
         tokio::task::spawn_blocking(move || runtime.block_on(capture(&source, &alerts, &into)));
-    match captured.await {
-        Ok(Ok(report)) => without_place = report,
+    let without_place = match captured.await {
+        Ok(Ok(told)) => told,
         Ok(Err(reason)) => return Err(Problem { reason, fate: None }),
         Err(error) => return Err(Problem { reason: error.to_string(), fate: Some(Fate::Lost) }),
-    }
+    };
     let mut order = Order::new(folder);
     order.settings = shared.settings.clone();
     // What takes in no news begins anew.

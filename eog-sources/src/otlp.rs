@@ -352,7 +352,7 @@ impl Reading {
             let answer = Answer { body: traces.get().as_bytes().to_vec(), is_cut: false };
             if let Ok(piece) = crate::jaeger::traces(&answer) {
                 is_known = true;
-                self.missed(piece.missing, line);
+                self.missed(&piece.missing, line);
                 piece.spans.into_iter().for_each(|span| self.span(span));
             }
         }
@@ -363,7 +363,7 @@ impl Reading {
         Ok(())
     }
 
-    fn missed(&mut self, reasons: Vec<String>, line: u64) {
+    fn missed(&mut self, reasons: &[String], line: u64) {
         reasons.iter().for_each(|reason| self.broken.add(line, reason));
     }
 

@@ -52,6 +52,9 @@ pub(super) struct Spool {
     grave: (u64, u64),
     other: (u64, u64),
     lost: u64,
+    /// The time of which lines are kept, and how many lie outside of it.
+    only: Option<(Millis, Millis)>,
+    outside: u64,
 }
 
 /// What was written of the lines.
@@ -82,7 +85,8 @@ impl Thinned {
 }
 
 impl Spool {
-    pub(super) fn new() -> io::Result<Self> {
+    /// Lines of a time, or all.
+    pub(super) fn new(only: Option<(Millis, Millis)>) -> io::Result<Self> {
         let file = BufWriter::with_capacity(1 << 20, tempfile::tempfile()?);
         Ok(Self {
             writer: csv::Writer::from_writer(file),
@@ -91,6 +95,8 @@ impl Spool {
             grave: (0, 0),
             other: (0, 0),
             lost: 0,
+            only,
+            outside: 0,
         })
     }
 
@@ -100,6 +106,11 @@ impl Spool {
             self.lost += 1;
             return Ok(());
         };
+        let at = line.at / 1_000_000;
+        if self.only.is_some_and(|(from, until)| at < from || at > until) {
+            self.outside += 1;
+            return Ok(());
+        }
         let message = shorten(&mask_text(&line.text), MAX_TEXT);
         let fields =
             [time.to_string(), entity.to_string(), line.level.clone(), message, line.trace.clone()];
@@ -110,13 +121,17 @@ impl Spool {
             false => &mut self.other,
         };
         *class = (class.0 + 1, class.1 + bytes);
-        let at = line.at / 1_000_000;
         let (first, last) = self.extent.unwrap_or((at, at));
         self.extent = Some((first.min(at), last.max(at)));
         if !self.entities.contains(&entity) {
             self.entities.insert(entity);
         }
         Ok(())
+    }
+
+    /// How many lines lie outside of the time of which lines are kept.
+    pub(super) fn outside(&self) -> u64 {
+        self.outside
     }
 
     pub(super) fn entities(&self) -> impl Iterator<Item = EntityId> {

@@ -34,6 +34,9 @@ use logs::{BOUNDS, Spool};
 /// Most records of each kind but log lines that are kept: points, spans, and so on.
 const MAX_RECORDS: usize = 2_000_000;
 
+/// How much before the end is looked at where there are no alerts, and how much before a window is kept, in milliseconds.
+const RECENT: Millis = 2 * 3_600_000;
+
 /// Most reasons that are named of one file.
 const MAX_REASONS: usize = 3;
 
@@ -128,7 +131,13 @@ pub fn import(
     if out.exists() && out.read_dir().map_err(|it| folder(it.to_string()))?.next().is_some() {
         return Err(folder("it is not empty; name a new folder".to_owned()));
     }
-    let spool = Spool::new().map_err(|error| folder(format!("no room for log lines: {error}")))?;
+    // What lies before the window is what it is compared with.
+    let only = options.window.map(|window| {
+        let start = window.start().as_millisecond().saturating_sub(RECENT);
+        (start, window.end().as_millisecond())
+    });
+    let spool =
+        Spool::new(only).map_err(|error| folder(format!("no room for log lines: {error}")))?;
     let mut importing = Importing {
         options,
         all: Piece::default(),
@@ -296,9 +305,27 @@ impl Importing<'_> {
         let captured = Window::new(at(first), at(last.saturating_add(1000))).map_err(|error| {
             CaptureError::Folder { path: out.to_owned(), reason: error.to_string() }
         })?;
-        let mut report = CaptureReport::new(&self.options.name, self.options.window, captured);
+        let mut window = self.options.window;
+        if window.is_none() && self.all.alerts.is_empty() {
+            let start = captured.start().max(at(last.saturating_sub(RECENT)));
+            window = Window::new(start, captured.end()).ok();
+        }
+        let mut report = CaptureReport::new(&self.options.name, window, captured);
+        if window != self.options.window {
+            report.notes.push(
+                "there are no alerts: what failed or was changed in the last two hours is where to start; --window \
+                 names another time"
+                    .to_owned(),
+            );
+        }
         for account in self.accounts.iter().filter(|account| !account.is_whole()) {
             report.missing.push(account.in_words());
+        }
+        if spool.outside() > 0 {
+            let count = spool.outside();
+            report.notes.push(format!(
+                "{count} log lines lie outside of the window and the two hours before it, and are left out"
+            ));
         }
         if !told.is_empty() {
             let count = told.len();

@@ -64,8 +64,8 @@ pub(crate) fn streams(
                 found.lost += 1;
                 continue;
             };
-            let level = level.cloned().unwrap_or_else(|| level_in(said).to_owned());
-            found.lines.push(line(at, who, level, text(said), String::new()));
+            let level = level.map_or_else(|| level_in(said), String::as_str);
+            found.lines.push(line(at, who, level, text(said), ""));
         }
     }
     found
@@ -99,16 +99,16 @@ fn add(record: &Value, nobody: Nobody<'_>, found: &mut Found) {
     let who = who_of_labels(&labels).or_else(|| nobody(&labels));
     match (log_parts(record), who) {
         (Some((at, level, said, trace)), Some(who)) => {
-            found.lines.push(line(at, &who, level, text(&said), trace));
+            found.lines.push(line(at, &who, &level, text(&said), &trace));
         }
         _ => found.lost += 1,
     }
 }
 
 /// A line with its parts.
-pub(super) fn line(at: i64, who: &Who, level: String, text: String, trace: String) -> Line {
-    let level = eog_evidence::shorten(&level, 40);
-    let trace = eog_evidence::shorten(&trace, 64);
+pub(super) fn line(at: i64, who: &Who, level: &str, text: String, trace: &str) -> Line {
+    let level = eog_evidence::shorten(level, 40);
+    let trace = eog_evidence::shorten(trace, 64);
     Line { at, who: who.clone(), level, text, trace, resource: BTreeMap::new() }
 }
 

@@ -159,7 +159,7 @@ fn archives_and_folders_are_looked_into() {
     let kinds: Vec<&str> = report.files.iter().map(|it| it.kind.as_str()).collect();
     assert_eq!(kinds, ["log lines", "log lines", ""]);
     let bundle = Bundle::read(&folder.path().join("out")).unwrap();
-    let who: Vec<&str> = bundle.recorded().map(|it| it.as_str()).collect();
+    let who: Vec<&str> = bundle.recorded().map(eog_core::EntityId::as_str).collect();
     assert_eq!(who, ["shop/Pod/pay-1"]);
 }
 
@@ -189,6 +189,10 @@ fn a_dump_of_a_cluster_gives_topology_states_and_the_alert_its_pod() {
     let list =
         format!("{{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[{}]}}", pods.join(","));
     let alert = r#"{"version":"4","groupKey":"g","alerts":[{"status":"firing","labels":{"alertname":"KubePodCrashLooping","namespace":"shop","pod":"pay-5d8-bbb","job":"kube-state-metrics","service":"kps-kube-state-metrics"},"startsAt":"2026-01-01T10:05:00Z"}]}"#;
+    // Without an alert, what failed lately is where to start.
+    let (_, alone) = imported(&[("cluster.json", list.as_bytes())]);
+    let incident = Bundle::read(&alone.path().join("out")).unwrap().incident();
+    assert!(incident.anomalies.is_empty() && incident.window.is_some());
     let (read, folder) =
         imported(&[("cluster.json", list.as_bytes()), ("alert.json", alert.as_bytes())]);
     let report = read.unwrap();
@@ -219,15 +223,15 @@ fn a_dump_of_a_cluster_gives_topology_states_and_the_alert_its_pod() {
 #[test]
 fn more_lines_than_a_bundle_holds_are_thinned_out_evenly_and_told() {
     let spool = |grave: u64, other: u64| {
-        let mut spool = Spool::new().unwrap();
+        let mut spool = Spool::new(None).unwrap();
         for at in 0..grave + other {
             let level = if at < grave { "error" } else { "info" };
             let line = records::line(
                 i64::try_from(at).unwrap() + 1,
                 &Who::service("a"),
-                level.to_owned(),
+                level,
                 "x".repeat(400),
-                String::new(),
+                "",
             );
             spool.put(&line).unwrap();
         }
@@ -248,4 +252,11 @@ fn more_lines_than_a_bundle_holds_are_thinned_out_evenly_and_told() {
     let grave =
         spool(200, 0).write(&folder.path().join("grave.csv"), bounds(100, 1 << 20)).unwrap();
     assert_eq!(grave.kept, 50);
+    let mut of_a_time = Spool::new(Some((5, 7))).unwrap();
+    for at in 1..=10 {
+        let line = records::line(at * 1_000_000, &Who::service("a"), "info", "x".into(), "");
+        of_a_time.put(&line).unwrap();
+    }
+    assert_eq!(of_a_time.outside(), 7);
+    assert_eq!(of_a_time.write(&folder.path().join("time.csv"), BOUNDS).unwrap().kept, 3);
 }

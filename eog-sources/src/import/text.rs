@@ -211,7 +211,7 @@ impl Importing<'_> {
                     if let (Some(host), false) = (host, is_named) {
                         who = Who::service(host);
                     }
-                    let new = line(at, &who, level, text, trace);
+                    let new = line(at, &who, &level, text, &trace);
                     if let Some(done) = last.insert(who, new) {
                         self.spool.put(&done)?;
                         taken += 1;
