@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use eog_report::clean::clean;
-use eog_sources::{ImportOptions, ImportReport};
+use eog_sources::{FileAccount, ImportOptions, ImportReport};
 
 use crate::args::Import;
 use crate::error::{CliError, Exit};
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Import) -> Result<Exit, CliError> {
     };
     drop(progress);
     files::print(&told(&report, arguments))?;
-    let is_whole = report.files.iter().all(|file| file.is_whole()) && report.capture.is_whole();
+    let is_whole = report.files.iter().all(FileAccount::is_whole) && report.capture.is_whole();
     Ok(if arguments.strict && !is_whole { Exit::BadInput } else { Exit::Diagnosed })
 }
 
@@ -44,7 +44,7 @@ fn told(report: &ImportReport, arguments: &Import) -> String {
     let counts = counts.collect::<Vec<_>>().join(", ");
     let (start, end) = (capture.captured.start(), capture.captured.end());
     let _ = writeln!(text, "{}: {counts}, from {start} to {end}", arguments.out.display());
-    let of_files: Vec<String> = report.files.iter().map(|file| file.in_words()).collect();
+    let of_files: Vec<String> = report.files.iter().map(FileAccount::in_words).collect();
     for missing in capture.missing.iter().filter(|missing| !of_files.contains(missing)) {
         let _ = writeln!(text, "  missing: {}", clean(missing));
     }
