@@ -45,7 +45,7 @@ pub(crate) use prompt::{Export, PhaseName, Show};
 pub(crate) use reading::Reading;
 pub(crate) use said::Said;
 pub(crate) use simulate::Simulate;
-pub(crate) use sources::{Capture, Check, Completions, Init, Initial, Man};
+pub(crate) use sources::{Capture, Check, Completions, Import, Init, Initial, Man};
 pub(crate) use stress::{Stress, StressFormat};
 pub(crate) use tool::{Asked, Call, Evidence, Tool, ToolFormat};
 
@@ -152,6 +152,12 @@ pub(crate) enum Command {
     /// sources at that time. What could not be had is printed, and kept in capture.json beside it. Secrets
     /// are masked before anything is written.
     Capture(Capture),
+    /// Write files as people have them into a folder: dumps of clusters, alerts, traces, logs, panels.
+    ///
+    /// Each file is told by its content (see docs/imports.md): objects and events of Kubernetes, dumps and support bundles;
+    /// alerts of Alertmanager, Prometheus and others; answers of Prometheus, Loki, Elasticsearch, Jaeger, Tempo and Zipkin;
+    /// OTLP; logs; CSV panels; compose files. What became of each file is printed. The folder is an incident bundle.
+    Import(Import),
     /// Write a commented configuration, or an empty bundle, to begin with.
     Init(Init),
     /// Check a configuration, a bundle or a snapshot, and say what live sources offer.

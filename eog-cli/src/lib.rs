@@ -15,6 +15,7 @@ mod fork;
 #[cfg(feature = "serve")]
 mod front;
 mod html;
+mod import;
 mod init;
 mod interrupt;
 mod investigate;
@@ -89,6 +90,7 @@ pub fn main() -> ExitCode {
         Command::Eval(arguments) => eval::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Capture(arguments) => capture::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

@@ -104,8 +104,8 @@ impl<'a> Input<'a> {
                 say_missing(&incident.warnings);
             } else if self.kind == Kind::Bundle {
                 bundle_files::say_unread(self.path);
-                strangers::say(incident);
             }
+            strangers::say(incident);
             say_unusable(&incident.unusable);
         });
         Ok(opened)

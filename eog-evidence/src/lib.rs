@@ -43,6 +43,7 @@ mod signs;
 mod spans;
 mod spread;
 mod start;
+mod states;
 mod stats;
 mod steps;
 mod template;
@@ -57,7 +58,7 @@ pub use bundle::{
     BUNDLE_FORMAT, BUNDLE_VERSION, Bundle, BundleContext, BundleError, BundleSource,
     BundleWriteError, BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_BORROWED, MAX_CSV_BYTES,
     MAX_FAILURES, MAX_FIELD_BYTES, MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS, Manifest, ManifestEdge,
-    ManifestTopology, SiblingName, bundle_schemas,
+    ManifestTopology, NO_PLACE_TO_START, SiblingName, bundle_schemas,
 };
 pub use chart::{Band, Chart, MAX_CHART_POINTS};
 pub use effect_map::{EffectMap, Notes, harm_of_alert};
@@ -85,6 +86,7 @@ pub use series::{MIN_BASELINE, Periods, Series};
 pub use shift::{Shift, find_shift, full_finding, shift_finding, shift_of, steady_finding};
 pub use spans::{SPAN_BUCKET_SECONDS, SpanIds, SpanRecord, span_series};
 pub use start::{StartError, open_case};
+pub use states::{ObjectState, StateHistory, StateRecord};
 pub use stats::{rates_differ, shares_differ};
 pub use template::{HOLE, template};
 pub use text::{bytes_in_words, rounded, shorten, shorten_change, words};

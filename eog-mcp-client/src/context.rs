@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use eog_core::evidence::EvidenceTime;
+use eog_core::evidence::{EvidenceTime, FindingContent};
 use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
     LocalContext, Timestamp, Window,
@@ -105,7 +105,8 @@ impl McpContext {
             let Call { server, tool, .. } = call;
             Failure::context(format!("server {server}, tool {tool}: {reason}"))
         };
-        let value = unmasked_json_of(&answer).map_err(wrong)?;
+        let source = format!("{}/{}", call.server, call.tool);
+        let value = completed(unmasked_json_of(&answer).map_err(wrong)?, &source, &request.entity);
         let context: LocalContext = serde_json::from_value(value)
             .map_err(|error| mask_text(&error.to_string()))
             .map_err(|error| wrong(format!("its answer is not a context: {error}")))?;
@@ -213,6 +214,38 @@ impl McpContext {
         };
         alerts.heeding_late_alerts()
     }
+}
+
+/// A context with what a server need not know: ids of findings, which follow from their content, and what has a usual value.
+/// A finding may be its content alone. An id that is there is checked as ever.
+fn completed(mut context: Value, source: &str, entity: &EntityId) -> Value {
+    let Some(findings) = context.get_mut("findings").and_then(Value::as_array_mut) else {
+        return context;
+    };
+    for finding in findings {
+        let Some(map) = finding.as_object() else { continue };
+        let content = match map.get("content") {
+            Some(content) if !map.contains_key("id") => content.clone(),
+            None if !map.contains_key("id") => finding.clone(),
+            _ => continue,
+        };
+        let Value::Object(mut content) = content else { continue };
+        let usual = [
+            ("entity", Value::from(entity.as_str())),
+            ("trend", Value::from("steady")),
+            ("source", Value::from(source)),
+            ("query", Value::from(format!("entity={entity}"))),
+            ("excerpt", Value::from("")),
+        ];
+        for (name, value) in usual {
+            content.entry(name).or_insert(value);
+        }
+        // What is wrong with it is told when all of it is read.
+        let whole = serde_json::from_value::<FindingContent>(Value::Object(content.clone()));
+        let whole = whole.ok().and_then(|content| serde_json::to_value(Finding::new(content)).ok());
+        *finding = whole.unwrap_or_else(|| serde_json::json!({ "content": content }));
+    }
+    context
 }
 
 impl ContextContract for McpContext {
@@ -368,4 +401,35 @@ fn page(
     context.pages_left = u32::try_from(left).unwrap_or(u32::MAX);
     context.findings = if at < pages.len() { pages.swap_remove(at) } else { Vec::new() };
     context
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_server_need_not_know_ids_and_usual_values() {
+        let entity = EntityId::new("cart").unwrap();
+        let short = json!({"kind": "event", "signal": "availability", "time": {"at": "2026-01-01T10:00:00Z"}});
+        for finding in [short.clone(), json!({ "content": short })] {
+            let context = completed(json!({ "findings": [finding] }), "own/get_context", &entity);
+            let read: LocalContext = serde_json::from_value(context).unwrap();
+            let [found] = &read.findings[..] else { panic!("{read:?}") };
+            assert_eq!(found.entity, entity);
+            assert_eq!(
+                (found.source.as_str(), found.trend),
+                ("own/get_context", eog_core::evidence::Trend::Steady)
+            );
+            assert_eq!(*found, Finding::new(found.content().clone()));
+            // One that it gives is checked.
+            let mut wrong = serde_json::to_value(&read).unwrap();
+            wrong["findings"][0]["content"]["excerpt"] = "other".into();
+            let wrong = completed(wrong, "own/get_context", &entity);
+            assert!(serde_json::from_value::<LocalContext>(wrong).is_err());
+        }
+        let broken = completed(json!({"findings": [{"kind": "event"}]}), "s/t", &entity);
+        let error = serde_json::from_value::<LocalContext>(broken).unwrap_err().to_string();
+        assert!(error.contains("signal"), "{error}");
+    }
 }

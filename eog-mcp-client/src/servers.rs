@@ -130,6 +130,8 @@ pub(super) struct Variables<'a> {
 
 impl<'a> Variables<'a> {
     pub(super) fn of(folder: &Path, environment: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        // A file that is named without a folder is in the present one.
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         Self { folder, environment }
     }
@@ -351,6 +353,10 @@ mod tests {
         assert_eq!(variables("${env:TOKEN}").unwrap(), "t0p");
         assert_eq!(variables("${OTHER:-else}/x").unwrap(), "else/x");
         assert_eq!(variables("${CONFIG_DIR}/x.db").unwrap(), "/conf/x.db");
+        // A configuration that is named without a folder is in the present one.
+        let none = |_: &str| None;
+        let here = Variables::of(Path::new(""), &none).fill("${CONFIG_DIR}/x.db").unwrap();
+        assert_eq!(Path::new(&here), std::env::current_dir().unwrap().join("x.db"));
         assert!(variables("${OTHER}").unwrap_err().contains("OTHER is not set"));
         assert!(variables("${TOKEN").unwrap_err().contains("unclosed"));
         assert_eq!(variables("$TOKEN {}").unwrap(), "$TOKEN {}");

@@ -1,16 +1,17 @@
-//! Alerts as Alertmanager's webhook sends them (version 4), bounded and masked.
+//! Alerts in any form in which they are sent, bounded and masked.
 
 use std::collections::BTreeMap;
 
 use eog_evidence::{mask_named, mask_text, shorten};
 use eog_sources::SentAlert;
+use eog_sre::subject::{SERVICE_LABELS, subjects};
+use eog_sre::{AlertForm, AlertState, Notice, Notices, read_notices};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::own::Own;
 
-/// The version of the webhook's body.
-const VERSION: &str = "4";
 /// Most alerts of one request.
 const MAX_ALERTS: usize = 10_000;
 /// Most labels or annotations of an alert.
@@ -19,41 +20,8 @@ const MAX_NAMES: usize = 64;
 const MAX_NAME: usize = 100;
 const MAX_LABEL: usize = 300;
 const MAX_TEXT: usize = 1_000;
-
-/// What the webhook sends.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Body {
-    version: String,
-    group_key: String,
-    #[serde(default)]
-    truncated_alerts: u64,
-    #[serde(default)]
-    group_labels: BTreeMap<String, String>,
-    alerts: Vec<Given>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Given {
-    status: Status,
-    #[serde(default)]
-    labels: BTreeMap<String, String>,
-    #[serde(default)]
-    annotations: BTreeMap<String, String>,
-    starts_at: Timestamp,
-    #[serde(default)]
-    ends_at: Option<Timestamp>,
-    #[serde(default)]
-    fingerprint: String,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Status {
-    Firing,
-    Resolved,
-}
+/// Most alerts that an answer names.
+const MAX_NAMED: usize = 3;
 
 /// An alert, as an incident keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,16 +37,22 @@ pub struct Alert {
     pub ends_at: Option<Timestamp>,
 }
 
-/// A request of the webhook.
+/// A request with alerts.
 #[derive(Debug)]
 pub(crate) struct Notification {
-    /// What Alertmanager calls the group.
+    /// What the sender calls the group.
     pub(crate) key: String,
     pub(crate) labels: BTreeMap<String, String>,
     /// Alerts by what tells them apart.
     pub(crate) alerts: Vec<(String, Alert)>,
-    /// How many alerts Alertmanager has left out.
+    /// How many alerts the sender has left out.
     pub(crate) truncated: u64,
+    /// The form in which they came.
+    pub(crate) form: AlertForm,
+    /// What the sender is to know.
+    pub(crate) notes: Vec<String>,
+    /// Where a subscription is to be confirmed, and to which topic.
+    pub(crate) subscription: Option<(String, String)>,
 }
 
 impl Alert {
@@ -109,33 +83,69 @@ impl Alert {
 }
 
 impl Notification {
-    /// Reads the body of a request. What held a secret is told apart by digests of this service.
+    /// Reads the body of a request, in any form of alerts. What held a secret is told apart by digests of this service.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub(crate) fn read(body: &[u8], own: &Own) -> Result<Self, String> {
-        let body: Body = serde_json::from_slice(body).map_err(|error| {
-            mask_text(&format!("not a body of Alertmanager's webhook: {error}"))
-        })?;
-        if body.version != VERSION {
-            let version = shorten(&mask_text(&body.version), 20);
+    /// What is wrong with it, or what was expected in its place.
+    pub(crate) fn read(body: &[u8], own: &Own, now: Timestamp) -> Result<Self, String> {
+        let body: Value =
+            serde_json::from_slice(body).map_err(|error| mask_text(&format!("no JSON: {error}")))?;
+        let Notices { form, group, group_labels, alerts, truncated, unusable, subscription } =
+            read_notices(&body)?;
+        let count = alerts.len() + unusable.len();
+        if count > MAX_ALERTS {
             return Err(format!(
-                "version {version:?} of the webhook; eog reads version {VERSION:?}"
+                "{count} alerts in one request, more than {MAX_ALERTS}; set max_alerts in Alertmanager's \
+                 webhook_config"
             ));
         }
-        if body.alerts.len() > MAX_ALERTS {
-            return Err(format!(
-                "{} alerts in one request, more than {MAX_ALERTS}; set max_alerts in Alertmanager's \
-                 webhook_config",
-                body.alerts.len()
+        if let (true, Some(first)) = (alerts.is_empty(), unusable.first()) {
+            return Err(format!("{form}: {}", shorten(first, 300)));
+        }
+        let mut notes = Vec::new();
+        if let Some(first) = unusable.first() {
+            let (count, first) = (unusable.len(), shorten(first, 300));
+            notes.push(format!("{count} cannot be used: {first}"));
+        }
+        let (pending, active): (Vec<Notice>, Vec<Notice>) =
+            alerts.into_iter().partition(|alert| alert.state == AlertState::Pending);
+        if !pending.is_empty() {
+            notes.push(format!("{} not firing yet", pending.len()));
+        }
+        let nameless = active.iter().filter(|alert| {
+            subjects(&alert.labels, &SERVICE_LABELS).is_empty() && alert.state == AlertState::Firing
+        });
+        for alert in nameless.take(MAX_NAMED) {
+            let labels: Vec<&str> = alert.labels.keys().map(String::as_str).collect();
+            notes.push(format!(
+                "no label of {} names what it is about ({}); it is looked for in its other texts",
+                shorten(
+                    &mask_text(alert.labels.get("alertname").map_or("", String::as_str)),
+                    MAX_NAME
+                ),
+                shorten(&labels.join(", "), MAX_LABEL)
             ));
         }
         Ok(Self {
-            key: key(&body.group_key, own),
-            labels: labels(&body.group_labels),
-            alerts: body.alerts.into_iter().map(|given| alert(given, own)).collect(),
-            truncated: body.truncated_alerts,
+            form,
+            // What comes without a group is one: `group_by` divides it.
+            key: key(group.as_deref().unwrap_or("alerts"), own),
+            labels: labels(&group_labels),
+            alerts: active.into_iter().map(|given| alert(given, own, now)).collect(),
+            truncated,
+            notes,
+            subscription,
         })
+    }
+
+    /// What became of it, in one line.
+    pub(crate) fn in_words(&self) -> String {
+        let count = match self.alerts.len() {
+            1 => "1 alert".to_owned(),
+            count => format!("{count} alerts"),
+        };
+        let notes: String = self.notes.iter().map(|note| format!("; {note}")).collect();
+        format!("taken in: {count} ({}){notes}", self.form)
     }
 }
 
@@ -146,25 +156,30 @@ fn key(given: &str, own: &Own) -> String {
     shorten(&masked, 2_000) + &apart
 }
 
-fn alert(given: Given, own: &Own) -> (String, Alert) {
-    let mut fingerprint = shorten(&mask_text(&given.fingerprint), 64);
+fn alert(given: Notice, own: &Own, now: Timestamp) -> (String, Alert) {
+    let mut fingerprint = shorten(&mask_text(&given.key), 64);
     let labels = labels(&given.labels);
     let holds_secret = given.labels.iter().any(|(name, value)| mask_named(name, value) != *value);
     if fingerprint.is_empty() {
-        // Older senders have none; equal labels are the same alert.
+        // Equal labels are the same alert.
         fingerprint = own.digest(&serde_json::to_string(&given.labels).unwrap_or_default());
-    } else if holds_secret {
-        // It is a hash of all labels, by which a secret could be tried.
-        fingerprint = own.digest(&fingerprint);
+    } else if holds_secret || given.key.chars().count() > 64 {
+        // It may be a hash of all labels, by which a secret could be tried.
+        fingerprint = own.digest(&given.key);
     }
-    let ends_at = (given.status == Status::Resolved)
-        .then(|| given.ends_at.unwrap_or(given.starts_at).max(given.starts_at));
+    let starts_at = given.starts_at.filter(|at| at.as_second() > 0);
+    let is_over = given.state == AlertState::Resolved;
+    // Prometheus says until when an alert is to count, or, in the past, when it ended.
+    let ended = given.ends_at.filter(|at| is_over || *at <= now);
+    let starts_at = starts_at.unwrap_or_else(|| ended.unwrap_or(now));
+    let ends_at = match is_over {
+        true => Some(ended.unwrap_or(starts_at).max(starts_at)),
+        false => ended.map(|at| at.max(starts_at)),
+    };
     let texts = given.annotations.into_iter().take(MAX_NAMES);
     let annotations =
         texts.map(|(name, text)| (name_of(&name), shorten(&mask_named(&name, &text), MAX_TEXT)));
-    let alert =
-        Alert { labels, annotations: annotations.collect(), starts_at: given.starts_at, ends_at };
-    (fingerprint, alert)
+    (fingerprint, Alert { labels, annotations: annotations.collect(), starts_at, ends_at })
 }
 
 fn labels(given: &BTreeMap<String, String>) -> BTreeMap<String, String> {
@@ -185,6 +200,8 @@ fn name_of(given: &str) -> String {
 mod tests {
     use super::*;
 
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
     /// As Alertmanager 0.28 sends it.
     const REAL: &str = r#"{"receiver":"eog","status":"firing","alerts":[
         {"status":"firing","labels":{"alertname":"HighErrorRate","job":"web"},
@@ -198,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_request_is_read_bounded_and_masked() {
-        let read = Notification::read(REAL.as_bytes(), &Own::fixed()).unwrap();
+        let read = Notification::read(REAL.as_bytes(), &Own::fixed(), NOW).unwrap();
         assert_eq!((read.alerts.len(), read.truncated), (2, 3));
         let (fingerprint, first) = &read.alerts[0];
         assert_eq!((fingerprint.as_str(), first.is_firing()), ("a1", true));
@@ -214,7 +231,7 @@ mod tests {
             let text = REAL.replace("{job=\\\"web\\\"}", &format!("password={secret}"));
             let text = text.replace("\"fingerprint\":\"a1\"", "\"fingerprint\":\"\"");
             let text = text.replace("\"job\":\"web\"}", &format!("\"password\":\"{secret}\"}}"));
-            Notification::read(text.as_bytes(), own).unwrap()
+            Notification::read(text.as_bytes(), own, NOW).unwrap()
         };
         let of = |secret: &str| by(&here, secret);
         let (one, other) = (of("hunter2"), of("hunter3"));
@@ -226,7 +243,7 @@ mod tests {
         assert!(one.key.starts_with("{}:password=[masked] #"), "{}", one.key);
         assert!(one.key != other.key && one.alerts[0].0 != other.alerts[0].0);
         assert!(!format!("{one:?}").contains("hunter"), "{one:?}");
-        let plain = Notification::read(REAL.as_bytes(), &here).unwrap();
+        let plain = Notification::read(REAL.as_bytes(), &here, NOW).unwrap();
         assert_eq!((plain.key.as_str(), plain.alerts[1].0.as_str()), ("{}:{job=\"web\"}", "b2"));
     }
 
@@ -234,12 +251,39 @@ mod tests {
     fn what_is_no_such_request_is_refused_with_a_reason() {
         for (from, to, expected) in [
             ("\"version\":\"4\"", "\"version\":\"3\"", "version \"3\""),
-            ("2026-01-01T10:00:00.5Z", "yesterday", "line 4"),
-            ("\"groupKey\"", "\"other\"", "groupKey"),
+            ("\"alerts\":[", "\"alarms\":[", "expected a JSON body of Alertmanager"),
+            ("{\"receiver\"", "receiver", "no JSON"),
         ] {
-            let error = Notification::read(REAL.replace(from, to).as_bytes(), &Own::fixed());
-            let error = error.unwrap_err();
-            assert!(error.contains(expected), "{error}");
+            let text = REAL.replace(from, to);
+            let error = Notification::read(text.as_bytes(), &Own::fixed(), NOW).unwrap_err();
+            assert!(error.contains(expected) && error.lines().count() == 1, "{error}");
         }
+    }
+
+    #[test]
+    fn an_alert_that_cannot_be_used_is_told_beside_the_others() {
+        let text = REAL.replace("2026-01-01T10:00:00.5Z", "yesterday");
+        let read = Notification::read(text.as_bytes(), &Own::fixed(), NOW).unwrap();
+        assert_eq!(read.alerts.len(), 1);
+        let told = read.in_words();
+        assert!(told.contains("1 cannot be used: alert 1: \"yesterday\" is no time"), "{told}");
+    }
+
+    #[test]
+    fn what_prometheus_sends_counts_until_it_ends() {
+        let text = r#"[{"labels":{"alertname":"A","host":"a"},"startsAt":"2026-01-01T10:00:00Z","endsAt":"2026-01-01T10:09:00Z"},
+            {"labels":{"alertname":"A","severity":"page"},"startsAt":"2026-01-01T10:00:00Z","endsAt":"2026-01-01T09:59:00Z"},
+            {"labels":{"alertname":"B","severity":"page"}}]"#;
+        let now = "2026-01-01T10:05:00Z".parse().unwrap();
+        let read = Notification::read(text.as_bytes(), &Own::fixed(), now).unwrap();
+        let ends: Vec<bool> = read.alerts.iter().map(|(_, alert)| alert.is_firing()).collect();
+        assert_eq!(ends, [true, false, true]);
+        assert_eq!(read.alerts[2].1.starts_at, now, "it says no time");
+        let told = read.in_words();
+        assert!(told.starts_with("taken in: 3 alerts (Alertmanager alerts (api/v2))"), "{told}");
+        assert!(
+            told.contains("no label of B names what it is about (alertname, severity)"),
+            "{told}"
+        );
     }
 }

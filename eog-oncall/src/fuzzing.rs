@@ -19,7 +19,8 @@ const MOST: usize = 8;
 /// # Panics
 /// When neither is so.
 pub fn webhook(bytes: &[u8]) {
-    let Ok(sent) = Notification::read(bytes, &Own::fixed()) else { return };
+    let read = Notification::read(bytes, &Own::fixed(), Timestamp::UNIX_EPOCH);
+    let Ok(sent) = read else { return };
     let second = SignedDuration::from_secs(1);
     let pace = Pace { settle: second, pause: second, quiet: second };
     for now in [Timestamp::UNIX_EPOCH, Timestamp::MAX] {

@@ -1,7 +1,7 @@
 //! eog on call: alerts come in, are investigated, and what was found goes out.
 //!
 //! ```text
-//! Alertmanager ─► routes ─► Desk: incidents, each a file ─► runner ─► capture ─► Investigations
+//! senders ──────► routes ─► Desk: incidents, each a file ─► runner ─► capture ─► Investigations
 //!                             ▲                                │
 //!                             └──── seen, result ──────────────┴─► Outbox ─► webhooks
 //! ```
@@ -38,6 +38,7 @@ mod routes;
 mod runner;
 mod service;
 mod sign;
+mod sns;
 mod template;
 
 pub use config::{Config, ConfigError};

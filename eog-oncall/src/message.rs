@@ -9,6 +9,8 @@ use eog_report::{Report, words};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use eog_sre::PAGERDUTY_INCIDENT;
+
 use crate::incident::Incident;
 
 /// The version of the messages.
@@ -219,6 +221,15 @@ impl Message {
 }
 
 impl IncidentView {
+    /// The incident of PagerDuty that its alerts came from, if they did.
+    pub(crate) fn pager_duty(&self) -> Option<String> {
+        let given = self.alerts.iter().filter_map(|alert| alert.labels.get(PAGERDUTY_INCIDENT));
+        let is_id = |id: &&String| {
+            !id.is_empty() && id.len() <= 40 && id.bytes().all(|c| c.is_ascii_alphanumeric())
+        };
+        given.filter(is_id).min().cloned()
+    }
+
     fn of(incident: &Incident) -> Self {
         let mut alerts: Vec<_> = incident.alerts.values().collect();
         alerts.sort_by_key(|alert| (alert.starts_at, alert.name()));

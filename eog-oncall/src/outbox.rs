@@ -15,6 +15,7 @@ use crate::config::Webhook;
 use crate::incident::is_due_at;
 use crate::message::Message;
 use crate::metrics::{Kind, Metrics};
+use crate::template::Form;
 
 /// The version of the files.
 const VERSION: u32 = 1;
@@ -40,6 +41,9 @@ struct Letter {
     next_at: Timestamp,
     /// What came of the last try.
     last: Option<String>,
+    /// The incident of the receiver that it belongs to, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    about: Option<String>,
 }
 
 /// What is to be done when: by receiver, the files with their times.
@@ -119,6 +123,14 @@ impl Outbox {
     /// Why it cannot be stored.
     pub(crate) fn put(&self, message: &Message, now: Timestamp) -> Result<(), String> {
         for webhook in &self.0.webhooks {
+            let about = match webhook.body.form() {
+                // A note belongs to an incident of PagerDuty: what others sent has none.
+                Form::PagerDuty => match message.incident.pager_duty() {
+                    Some(incident) => Some(incident),
+                    None => continue,
+                },
+                _ => None,
+            };
             let body = webhook.body.render(message)?;
             let letter = Letter {
                 version: VERSION,
@@ -129,6 +141,7 @@ impl Outbox {
                 tried: 0,
                 next_at: now,
                 last: None,
+                about,
             };
             self.0.write(&letter)?;
             let name = file_name(&letter);
@@ -275,9 +288,13 @@ struct Failed {
 
 async fn send(webhook: &Webhook, letter: &Letter) -> Result<(), Failed> {
     let now = Timestamp::now().as_second();
+    let mut url = webhook.url.clone();
+    if let (Some(incident), Ok(mut path)) = (&letter.about, url.path_segments_mut()) {
+        path.pop_if_empty().extend(["incidents", incident, "notes"]);
+    }
     let mut request = webhook
         .client
-        .post(webhook.url.clone())
+        .post(url)
         .timeout(webhook.timeout)
         .header("content-type", &letter.media_type)
         .header("webhook-id", &letter.id)

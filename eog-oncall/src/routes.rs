@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use eog_live::{as_page, wants_page};
+use eog_sre::AlertForm;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -17,11 +18,14 @@ use crate::alert::Notification;
 use crate::desk::Refused;
 use crate::metrics::Kind;
 use crate::service::Shared;
+use crate::sns;
 
 /// The routes of the service, behind the checks of the server.
 pub(crate) fn routes(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/alerts", post(alerts))
+        // Where Prometheus and Grafana send alerts if eog stands where an Alertmanager does.
+        .route("/api/v2/alerts", post(alerts))
         .route("/incidents", get(incidents))
         .route("/incidents/{id}", get(incident))
         // The gate of the server bounds bodies, by `--max-body`.
@@ -38,7 +42,7 @@ type Served = State<Arc<Shared>>;
 
 async fn alerts(State(served): Served, headers: HeaderMap, body: Bytes) -> Response {
     let (kind, answer) = match take_in(&served, &headers, &body).await {
-        Ok(()) => ("taken", told(StatusCode::OK, "taken in")),
+        Ok(words) => ("taken", told(StatusCode::OK, &words)),
         Err((kind, status, reason)) => {
             served.refusals.tell(kind, &reason);
             (kind, told(status, &reason))
@@ -51,19 +55,64 @@ async fn alerts(State(served): Served, headers: HeaderMap, body: Bytes) -> Respo
 /// What becomes of a request that is not taken in: for the figures, as a status, and in words.
 type NotTaken = (&'static str, StatusCode, String);
 
-async fn take_in(served: &Shared, headers: &HeaderMap, body: &[u8]) -> Result<(), NotTaken> {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
-        let reason = "send application/json, as Alertmanager does";
-        return Err(("refused", StatusCode::UNSUPPORTED_MEDIA_TYPE, reason.to_owned()));
+async fn take_in(served: &Shared, headers: &HeaderMap, body: &[u8]) -> Result<String, NotTaken> {
+    let refused = |status, reason| ("refused", status, reason);
+    if !is_json(headers) {
+        let reason = "send JSON, as application/json".to_owned();
+        return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
     }
-    let request = Notification::read(body, &served.own)
-        .map_err(|reason| ("refused", StatusCode::BAD_REQUEST, reason))?;
+    let whole = as_event(headers, body);
+    let body = whole.as_deref().unwrap_or(body);
+    let now = Timestamp::now();
+    let request = Notification::read(body, &served.own, now)
+        .map_err(|reason| refused(StatusCode::BAD_REQUEST, reason))?;
+    if request.form == AlertForm::SnsSubscription {
+        return subscribe(request.subscription).await;
+    }
+    let words = request.in_words();
     // Alertmanager tries again after 5xx, and not after 4xx.
-    served.desk.receive(request, Timestamp::now()).await.map_err(|refused| match refused {
+    served.desk.receive(request, now).await.map_err(|refused| match refused {
         Refused::Full(reason) => ("full", StatusCode::SERVICE_UNAVAILABLE, reason),
         Refused::NotStored(reason) => ("not_stored", StatusCode::INTERNAL_SERVER_ERROR, reason),
-    })
+    })?;
+    Ok(words)
+}
+
+/// Whether a body is said to be JSON. SNS sends JSON as plain text.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json"
+        || kind.ends_with("+json")
+        || kind == "text/plain" && headers.contains_key("x-amz-sns-message-type")
+}
+
+/// An event of CloudEvents whose attributes are in headers, as one body.
+fn as_event(headers: &HeaderMap, body: &[u8]) -> Option<Vec<u8>> {
+    headers.get("ce-specversion")?;
+    let data: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let mut event = serde_json::Map::new();
+    for (name, value) in headers {
+        if let (Some(name), Ok(value)) = (name.as_str().strip_prefix("ce-"), value.to_str()) {
+            event.insert(name.to_owned(), value.into());
+        }
+    }
+    event.insert("data".to_owned(), data);
+    serde_json::to_vec(&event).ok()
+}
+
+/// Confirms that a topic of SNS may send.
+async fn subscribe(subscription: Option<(String, String)>) -> Result<String, NotTaken> {
+    let Some((url, topic)) = subscription else { return Ok("nothing to confirm".to_owned()) };
+    let refused = |reason| ("refused", StatusCode::BAD_REQUEST, reason);
+    let address = sns::address(&url, &topic).map_err(refused)?;
+    sns::confirm(address).await.map_err(|reason| {
+        let reason = format!("the subscription could not be confirmed: {reason}");
+        ("refused", StatusCode::BAD_GATEWAY, reason)
+    })?;
+    let topic = eog_report::clean::clean_up_to(&topic, 300);
+    tracing::info!(?topic, "subscription to a topic of SNS confirmed");
+    Ok(format!("subscription confirmed: {topic}"))
 }
 
 async fn incidents(State(served): Served) -> Response {

@@ -143,22 +143,33 @@ async fn make(shared: &Arc<Shared>, job: Job) -> Result<Outcome, Problem> {
     let runtime = tokio::runtime::Handle::current();
     let captured =
         tokio::task::spawn_blocking(move || runtime.block_on(capture(&source, &alerts, &into)));
-    match captured.await {
-        Ok(Ok(())) => {}
+    let without_place = match captured.await {
+        Ok(Ok(told)) => told,
         Ok(Err(reason)) => return Err(Problem { reason, fate: None }),
         Err(error) => return Err(Problem { reason: error.to_string(), fate: Some(Fate::Lost) }),
-    }
+    };
     let mut order = Order::new(folder);
     order.settings = shared.settings.clone();
     // What takes in no news begins anew.
     order.of = job.investigation.filter(|id| shared.server.takes_news(id));
     let made = shared.server.carry_out(order).await;
-    made.map_err(|error| Problem { reason: error.reason, fate: Some(error.fate) })
+    made.map_err(|error| {
+        // Why there is nothing to start from is what its reader needs.
+        let reasons = std::iter::once(error.reason).chain(without_place);
+        Problem { reason: reasons.collect::<Vec<_>>().join("; "), fate: Some(error.fate) }
+    })
 }
 
-async fn capture(source: &SourceConfig, alerts: &[SentAlert], into: &Path) -> Result<(), String> {
-    if matches!(CaptureReport::of(into), Ok(Some(_))) {
-        return Ok(());
+/// Captures, and gives what is said of alerts that are on nothing that is known.
+async fn capture(
+    source: &SourceConfig,
+    alerts: &[SentAlert],
+    into: &Path,
+) -> Result<Vec<String>, String> {
+    let without_place =
+        |report: &CaptureReport| report.without_place().map(str::to_owned).collect();
+    if let Ok(Some(report)) = CaptureReport::of(into) {
+        return Ok(without_place(&report));
     }
     let begin = || eog_sources::capture_for(source, alerts, None, Timestamp::now(), into, &|_| {});
     let captured = match begin().await {
@@ -172,7 +183,7 @@ async fn capture(source: &SourceConfig, alerts: &[SentAlert], into: &Path) -> Re
         let (count, first) = (report.missing.len(), clean_up_to(first, MAX_REASON));
         tracing::warn!(capture = ?into, missing = count, ?first, "not all sources gave all");
     }
-    Ok(())
+    Ok(without_place(&report))
 }
 
 fn tell(shared: &Shared, number: u64, outcome: &Outcome, seconds: f64, now: Timestamp) {

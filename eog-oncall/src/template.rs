@@ -7,6 +7,9 @@ use serde::Deserialize;
 use crate::message::{Event, Message};
 
 const SLACK: &str = include_str!("templates/slack.json.hbs");
+const MATTERMOST: &str = include_str!("templates/mattermost.json.hbs");
+const TEAMS: &str = include_str!("templates/teams.json.hbs");
+const PAGERDUTY: &str = include_str!("templates/pagerduty.json.hbs");
 const MARKDOWN: &str = include_str!("templates/markdown.md.hbs");
 
 /// Longest body, in bytes.
@@ -21,6 +24,12 @@ pub(crate) enum Form {
     Json,
     /// For Slack and what takes the same: Mattermost, Rocket.Chat, Google Chat in part.
     Slack,
+    /// For Mattermost's incoming webhooks.
+    Mattermost,
+    /// For a workflow of Microsoft Teams that posts what a webhook sends: an adaptive card.
+    Teams,
+    /// A note on the incident of PagerDuty that the alerts came from.
+    PagerDuty,
     /// Text in Markdown.
     Markdown,
 }
@@ -42,6 +51,9 @@ impl Body {
             (Some((text, _)), _) => Some(text),
             (None, Form::Json) => None,
             (None, Form::Slack) => Some(SLACK),
+            (None, Form::Mattermost) => Some(MATTERMOST),
+            (None, Form::Teams) => Some(TEAMS),
+            (None, Form::PagerDuty) => Some(PAGERDUTY),
             (None, Form::Markdown) => Some(MARKDOWN),
         };
         let place = own.map_or("template", |(_, place)| place);
@@ -57,10 +69,17 @@ impl Body {
         Ok(body)
     }
 
+    /// The format.
+    pub(crate) fn form(&self) -> Form {
+        self.form
+    }
+
     /// The media type.
     pub(crate) fn media_type(&self) -> &'static str {
         match self.form {
-            Form::Json | Form::Slack => "application/json",
+            Form::Json | Form::Slack | Form::Mattermost | Form::Teams | Form::PagerDuty => {
+                "application/json"
+            }
             Form::Markdown => "text/markdown; charset=utf-8",
         }
     }
@@ -91,7 +110,9 @@ fn compiled(form: Form, text: &str) -> Result<Handlebars<'static>, String> {
     let mut engine = Handlebars::new();
     engine.set_strict_mode(true);
     engine.register_escape_fn(match form {
-        Form::Json => json,
+        Form::Json | Form::PagerDuty => json,
+        Form::Mattermost => mattermost,
+        Form::Teams => teams,
         Form::Slack => slack,
         Form::Markdown => markdown,
     });
@@ -108,6 +129,16 @@ fn json(text: &str) -> String {
 /// The same, without links and mentions, which Slack writes between `<` and `>`.
 fn slack(text: &str) -> String {
     json(&text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+}
+
+/// Markdown within a string of JSON, without mentions.
+fn mattermost(text: &str) -> String {
+    json(&markdown(text).replace('@', "@\u{200b}"))
+}
+
+/// Markdown within a string of JSON. Mentions of Teams are entities of a card, never text.
+fn teams(text: &str) -> String {
+    json(&markdown(text))
 }
 
 /// In one line, without markup.
@@ -133,7 +164,7 @@ mod tests {
     /// A message whose texts try to be markup, a template and the end of a string.
     fn hostile() -> Message {
         let mut message = Message::sample(Event::Diagnosed);
-        let text = "\"}, <!channel> {{incident.id}} [x](http://evil) <http://evil|ok>\n# *";
+        let text = "\"}, <!channel> {{incident.id}} [x](http://evil) <http://evil|ok> @all\n# *";
         message.incident.title = text.to_owned();
         let result = message.result.as_mut().unwrap();
         result.headline = text.to_owned();
@@ -143,11 +174,12 @@ mod tests {
 
     #[test]
     fn what_is_filled_in_is_data_in_every_format() {
-        for form in [Form::Slack, Form::Markdown] {
+        for form in [Form::Slack, Form::Mattermost, Form::Teams, Form::Markdown] {
             let text = Body::new(form, None).unwrap().render(&hostile()).unwrap();
             assert!(text.contains("{{incident.id}}") || text.contains("{{incident.id}}"), "{text}");
             assert!(!text.contains("<!channel>") && !text.contains("<http://evil"), "{text}");
             assert!(form == Form::Slack || !text.contains("[x](http"), "{text}");
+            assert!(form != Form::Mattermost || !text.contains("@all"), "{text}");
         }
         let own = Body::new(Form::Json, Some(("{\"a\": \"{{incident.title}}\"}", "t"))).unwrap();
         let read: serde_json::Value =

@@ -7,18 +7,20 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::capture::Parts;
-use crate::config::{Alertmanager as Config, SourceConfig};
+use crate::config::Alertmanager as Config;
 use crate::error::{AskError, ConfigError};
 use crate::http::{Answer, Http};
 use crate::period::Period;
-use crate::piece::{Alert, Piece, Run};
-use crate::prometheus::Naming;
+use crate::piece::{Alert, Piece, Place, Run};
 
 /// Most alerts of one answer that are used.
 const MAX_ALERTS: usize = 20_000;
 
 /// Longest text of an alert, in characters.
 const MAX_TEXT: usize = 2_000;
+
+/// Most annotations of an alert that are kept.
+const MAX_SAID: usize = 64;
 
 /// Annotations that describe an alert, best first.
 const DESCRIPTIONS: [&str; 3] = ["description", "message", "summary"];
@@ -27,7 +29,6 @@ const DESCRIPTIONS: [&str; 3] = ["description", "message", "summary"];
 pub(crate) struct Alertmanager<'a> {
     config: &'a Config,
     http: Http,
-    naming: Naming,
 }
 
 /// An alert that somebody has sent, such as Alertmanager by its webhook.
@@ -44,21 +45,13 @@ pub struct SentAlert {
 }
 
 /// Adds alerts that were sent. What a source says of one of them is joined with it later.
-pub(crate) fn sent(alerts: &[SentAlert], of: &SourceConfig, period: Period, all: &mut Piece) {
-    let naming = naming(of);
+pub(crate) fn sent(alerts: &[SentAlert], period: Period, all: &mut Piece) {
     for SentAlert { labels, annotations, starts_at, ends_at } in alerts.iter().cloned() {
         let status = Status::default();
-        let given = Given { labels, annotations, starts_at, ends_at, status };
-        let Some(mut alert) = alert(given, period) else { continue };
-        alert.who = naming.of_labels(&alert.labels);
-        all.alerts.push(alert);
+        let given =
+            Given { labels, annotations, generator_url: String::new(), starts_at, ends_at, status };
+        all.alerts.extend(alert(given, period));
     }
-}
-
-/// What names a service in Prometheus does so in the alerts that it sends.
-fn naming(of: &SourceConfig) -> Naming {
-    let labels = of.prometheus.as_ref().map(|it| it.entity_labels.clone());
-    Naming { labels: labels.unwrap_or_else(|| crate::config::Prometheus::default().entity_labels) }
 }
 
 /// An alert as the interface gives it.
@@ -68,6 +61,8 @@ struct Given {
     labels: BTreeMap<String, String>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
+    #[serde(default, rename = "generatorURL")]
+    generator_url: String,
     starts_at: Timestamp,
     #[serde(default)]
     ends_at: Option<Timestamp>,
@@ -90,9 +85,9 @@ struct Group {
 }
 
 impl<'a> Alertmanager<'a> {
-    pub(crate) fn new(config: &'a Config, of: &SourceConfig) -> Result<Self, ConfigError> {
+    pub(crate) fn new(config: &'a Config) -> Result<Self, ConfigError> {
         let http = Http::new("alertmanager", &config.endpoint())?;
-        Ok(Self { config, http, naming: naming(of) })
+        Ok(Self { config, http })
     }
 
     /// Where it is.
@@ -125,7 +120,7 @@ impl<'a> Alertmanager<'a> {
 
     /// Asks for the alerts that are active. What was active before is not known here.
     pub(crate) async fn capture(&self, period: Period, parts: &mut Parts<'_>) {
-        let ask = async || Ok(piece(self.alerts().await?, &self.naming, period));
+        let ask = async || Ok(piece(self.alerts().await?, period));
         parts.piece("alertmanager alerts", ask).await;
     }
 
@@ -144,7 +139,7 @@ fn parsed<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Result<T, AskError> 
 }
 
 /// What an answer says of alerts in a period.
-fn piece(given: Vec<Given>, naming: &Naming, period: Period) -> Piece {
+fn piece(given: Vec<Given>, period: Period) -> Piece {
     let mut piece = Piece::default();
     if given.len() > MAX_ALERTS {
         let count = given.len();
@@ -152,17 +147,14 @@ fn piece(given: Vec<Given>, naming: &Naming, period: Period) -> Piece {
     }
     let alerts = given.into_iter().take(MAX_ALERTS);
     piece.alerts = alerts.filter_map(|one| alert(one, period)).collect();
-    for alert in &mut piece.alerts {
-        alert.who = naming.of_labels(&alert.labels);
-    }
     piece.alerts.sort_by(|a, b| (&a.name, &a.labels).cmp(&(&b.name, &b.labels)));
     piece
 }
 
 /// The same from the bytes of an answer.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) fn read(answer: &Answer, of: &SourceConfig, period: Period) -> Result<Piece, AskError> {
-    Ok(piece(parsed(answer)?, &naming(of), period))
+pub(crate) fn read(answer: &Answer, period: Period) -> Result<Piece, AskError> {
+    Ok(piece(parsed(answer)?, period))
 }
 
 /// An alert that was active in a period.
@@ -178,6 +170,8 @@ fn alert(given: Given, period: Period) -> Option<Alert> {
         *value = shorten(&mask_named(name, value), MAX_TEXT);
     }
     let description = DESCRIPTIONS.iter().find_map(|name| given.annotations.get(*name));
+    let said = given.annotations.values().chain([&given.generator_url]).filter(|it| !it.is_empty());
+    let said = said.take(MAX_SAID).map(|text| shorten(&mask_text(text), MAX_TEXT)).collect();
     Some(Alert {
         name: labels.get("alertname").filter(|name| !name.is_empty())?.clone(),
         labels,
@@ -185,6 +179,8 @@ fn alert(given: Given, period: Period) -> Option<Alert> {
         description: description
             .map(|text| shorten(&mask_text(text), MAX_TEXT))
             .unwrap_or_default(),
+        said,
+        place: Place::default(),
         runs: vec![Run { active_at: began, first: began.max(period.from), last }],
     })
 }

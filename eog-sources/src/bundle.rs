@@ -3,21 +3,31 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use eog_core::evidence::{Peer, PeerRole};
+use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::incident::EffectDirection;
-use eog_core::{Anomaly, EntityId, EvidenceKind, Timestamp};
+use eog_core::{Anomaly, EntityId, EvidenceKind, Timestamp, Window};
 use eog_evidence::{
     BundleWriter, ChangeRecord, EventRecord, LogLine, Manifest, ManifestEdge, Series, SpanIds,
-    SpanRecord, mask_named, mask_text,
+    SpanRecord, StateRecord, mask_named, mask_text,
 };
 
 use crate::config::SourceConfig;
 use crate::error::CaptureError;
-use crate::piece::{Alert, Millis, Piece, Span, Who};
+use crate::piece::{Alert, Happened, Millis, Piece, Place, Span, Who};
+use crate::place::Known;
 use crate::report::CaptureReport;
 
 /// Alerts about the alerting itself.
 const NOISE: [&str; 2] = ["InfoInhibitor", "Watchdog"];
+
+/// How what is said of an alert on nothing that is known begins.
+pub(crate) const NO_PLACE: &str = "no place for alert";
+
+/// Most alerts that are named for it.
+const MAX_NOTES: usize = 20;
+
+/// How long before the first alert is looked at where none has a place, in milliseconds.
+const LEAD: Millis = 30 * 60 * 1000;
 
 /// Records that a bundle cannot have, by what they are.
 #[derive(Default)]
@@ -72,28 +82,16 @@ pub(crate) fn write(
         }
     }
     let mut entities: BTreeSet<EntityId> = config.topology.entities.iter().cloned().collect();
-    let mut nameless = BTreeSet::new();
-    for alert in &all.alerts {
-        if alert.labels.get("severity").is_some_and(|severity| severity == "none") {
-            ignored.insert(alert.name.clone());
-        }
-        match alert.who.as_ref().and_then(id) {
-            Some(entity) => {
-                entities.insert(entity.clone());
-                match anomaly(alert, entity) {
-                    Some(anomaly) => writer.alerts.push(anomaly),
-                    None => lost.one("alerts"),
-                }
-            }
-            None if ignored.contains(&alert.name) => {}
-            None => {
-                nameless.insert(alert.name.clone());
-            }
-        }
-    }
-    if !nameless.is_empty() {
-        let names = nameless.into_iter().collect::<Vec<_>>().join(", ");
-        left.push(format!("alerts that name no entity by their labels: {names}"));
+    let severity_none = all
+        .alerts
+        .iter()
+        .filter(|alert| alert.labels.get("severity").is_some_and(|severity| severity == "none"));
+    ignored.extend(severity_none.map(|alert| alert.name.clone()));
+    let placed = alerts(config, report.captured, &all, &mut ignored, &mut writer, &mut lost);
+    entities.extend(placed.entities);
+    left.extend(placed.notes);
+    if placed.is_without_a_place && writer.manifest.window.is_none() {
+        writer.manifest.window = around(&all.alerts, report.captured);
     }
     writer.alerts.sort_by(|a, b| (a.onset, &a.name, &a.entity).cmp(&(b.onset, &b.name, &b.entity)));
     for change in all.changes {
@@ -128,6 +126,15 @@ pub(crate) fn write(
             message: mask_text(&event.message),
             peer: None,
         });
+    }
+    for seen in all.states {
+        let (Some(time), Some(entity)) = (at(seen.at), id(&seen.who)) else {
+            lost.one("states of objects");
+            continue;
+        };
+        entities.insert(entity.clone());
+        let reason = mask_text(&seen.reason);
+        writer.states.push(StateRecord { time, entity, state: seen.state, reason });
     }
     for series in all.series {
         let peer = series.peer.map(|(who, role)| Some(Peer { entity: id(&who)?, role }));
@@ -181,6 +188,120 @@ pub(crate) fn write(
     })?;
     left.extend(lost.told());
     Ok(left)
+}
+
+/// What came of the alerts.
+#[derive(Default)]
+struct Placed {
+    entities: Vec<EntityId>,
+    notes: Vec<String>,
+    /// Whether there are alerts, and none is on anything that is known.
+    is_without_a_place: bool,
+}
+
+/// Writes the alerts, and says of those that are on nothing that is known what they name. Where none is on anything that
+/// is known, there is no place to start from: then whatever is abnormal around them is looked at.
+fn alerts(
+    config: &SourceConfig,
+    captured: Window,
+    all: &Piece,
+    ignored: &mut BTreeSet<String>,
+    writer: &mut BundleWriter,
+    lost: &mut Lost,
+) -> Placed {
+    let mut placed = Placed::default();
+    let count: Vec<&Alert> = all.alerts.iter().filter(|it| !ignored.contains(&it.name)).collect();
+    let has_place = count.iter().any(|alert| matches!(alert.place, Place::Known(_)));
+    let known = Known::of(all, &config.topology);
+    let is_anything_known = !known.is_empty();
+    let begins = around(&all.alerts, captured);
+    let is_near =
+        |time: Millis| at(time).zip(begins).is_some_and(|(at, window)| window.contains(at));
+    let is_failure =
+        |event: &&Happened| matches!(event.signal, Signal::Availability | Signal::Exhaustion);
+    let has_other = all.changes.iter().any(|change| is_near(change.at))
+        || all.events.iter().filter(is_failure).any(|event| is_near(event.at));
+    let has_names = count.iter().any(|alert| alert.place != Place::Nothing);
+    // Without anything else to start from, an alert that names something is where to start all the same.
+    placed.is_without_a_place =
+        !count.is_empty() && !has_place && is_anything_known && (has_other || !has_names);
+    let mut notes = BTreeSet::new();
+    let mut no_start = BTreeSet::new();
+    for alert in &all.alerts {
+        let who = match &alert.place {
+            Place::Known(who) => who,
+            Place::Unknown(who, label) => {
+                if !ignored.contains(&alert.name) && is_anything_known {
+                    notes.insert(unknown(&known, alert, who, label));
+                }
+                who
+            }
+            Place::Nothing if ignored.contains(&alert.name) => continue,
+            Place::Nothing => {
+                notes.insert(nothing(alert));
+                continue;
+            }
+        };
+        let Some(anomaly) = id(who).and_then(|entity| anomaly(alert, entity)) else {
+            lost.one("alerts");
+            continue;
+        };
+        match &alert.place {
+            Place::Known(_) => placed.entities.push(anomaly.entity.clone()),
+            _ if !is_anything_known => placed.entities.push(anomaly.entity.clone()),
+            _ if placed.is_without_a_place => {
+                no_start.insert(alert.name.clone());
+            }
+            _ => {}
+        }
+        writer.alerts.push(anomaly);
+    }
+    ignored.extend(no_start);
+    let many = notes.len();
+    placed.notes.extend(notes.into_iter().take(MAX_NOTES));
+    if let Some(more) = many.checked_sub(MAX_NOTES).filter(|more| *more > 0) {
+        placed.notes.push(format!("{NO_PLACE} {more} more alerts"));
+    }
+    if placed.is_without_a_place {
+        placed.notes.push(
+            "no alert is on anything that the sources know, so there is no alert to start from: whatever failed or was \
+             changed around them is looked at instead"
+                .to_owned(),
+        );
+    }
+    placed
+}
+
+fn unknown(known: &Known, alert: &Alert, who: &Who, label: &str) -> String {
+    let near = known.nearest(who);
+    let meant = match near.as_slice() {
+        [] => String::new(),
+        names => format!("; the nearest names are {}", names.join(", ")),
+    };
+    let (name, who) = (&alert.name, id(who).map_or_else(String::new, |it| it.to_string()));
+    format!("{NO_PLACE} {name}: its label {label} names {who}, which no source knows{meant}")
+}
+
+fn nothing(alert: &Alert) -> String {
+    let labels = alert.labels.iter().filter(|(name, _)| *name != "alertname");
+    let labels: Vec<String> = labels.map(|(name, value)| format!("{name}={value}")).collect();
+    let labels = match labels.as_slice() {
+        [] => "it has no labels but its name".to_owned(),
+        some => format!("none of its labels names anything: {}", some.join(", ")),
+    };
+    let labels = eog_evidence::shorten(&labels, 300);
+    format!(
+        "{NO_PLACE} {}: {labels}; label it with the service, pod or machine that it is about (entity_labels names \
+         the labels of services)",
+        alert.name
+    )
+}
+
+/// The time around alerts.
+fn around(alerts: &[Alert], captured: Window) -> Option<Window> {
+    let first = alerts.iter().flat_map(|alert| &alert.runs).map(|run| run.active_at).min()?;
+    let start = at(first.saturating_sub(LEAD))?.max(captured.start());
+    Window::new(start, captured.end()).ok()
 }
 
 /// The entity of a bundle.
@@ -269,11 +390,8 @@ fn spans(spans: &[Span], lost: &mut Lost) -> (Vec<SpanRecord>, BTreeSet<(EntityI
 
 #[cfg(test)]
 mod tests {
-    use eog_core::Window;
-    use eog_core::evidence::Signal;
-
     use super::*;
-    use crate::piece::{Change, Happened, Line, Link, Measured, Run};
+    use crate::piece::{Change, Line, Link, Measured, Run};
 
     /// Times of records are whole numbers, which reach further than a calendar does.
     #[test]
@@ -312,6 +430,8 @@ mod tests {
                 labels: BTreeMap::new(),
                 who: Some(who.clone()),
                 description: String::new(),
+                said: Vec::new(),
+                place: Place::Known(who.clone()),
                 runs: vec![run],
             }],
             series: vec![series(&who), series(&nobody)],
@@ -345,5 +465,77 @@ mod tests {
         );
         let written = eog_evidence::Bundle::read(folder.path()).unwrap();
         assert_eq!((written.events().count(), written.series().count()), (1, 1));
+    }
+
+    /// The alerts of a bundle that is written with a known service and, if it is said, a failure.
+    fn written(labels: &[(&str, &str)], fails: bool) -> (eog_evidence::Incident, Vec<String>) {
+        let (minute, cart) = (60_000, Who::service("mq-b"));
+        let labels: BTreeMap<String, String> =
+            labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let failure = Happened {
+            at: 5 * minute,
+            who: cart.clone(),
+            reason: "OOMKilled".to_owned(),
+            signal: Signal::Exhaustion,
+            message: String::new(),
+        };
+        let mut all = Piece {
+            series: vec![Measured {
+                who: cart,
+                peer: None,
+                metric: "p95".to_owned(),
+                signal: Signal::Latency,
+                unit: "ms".to_owned(),
+                points: vec![(minute, 1.0)],
+            }],
+            events: if fails { vec![failure] } else { Vec::new() },
+            alerts: vec![Alert {
+                name: "DiskFull".to_owned(),
+                labels,
+                who: None,
+                description: String::new(),
+                said: Vec::new(),
+                place: Place::default(),
+                runs: vec![Run { active_at: 6 * minute, first: 6 * minute, last: 7 * minute }],
+            }],
+            ..Piece::default()
+        };
+        let config = SourceConfig::default();
+        crate::place::alerts(&mut all, &config.service_labels(), &config.topology);
+        let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+        let captured = Window::new(at(0), at(10)).unwrap();
+        let report = CaptureReport::new("night", None, captured);
+        let folder = tempfile::tempdir().unwrap();
+        let left = write(&config, &report, all, folder.path()).unwrap();
+        (eog_evidence::Bundle::read(folder.path()).unwrap().incident(), left)
+    }
+
+    #[test]
+    fn an_alert_on_nothing_that_is_known_is_told_and_the_rest_is_looked_at() {
+        let (known, left) = written(&[("host", "mq-b")], true);
+        assert_eq!((known.anomalies.len(), left.len()), (1, 0), "{left:?}");
+        // Something else failed: that is where to start.
+        let (unknown, left) = written(&[("host", "mq-a")], true);
+        assert!(unknown.anomalies.is_empty() && unknown.window.is_some());
+        assert!(unknown.ignored[0].contains("DiskFull on Host/mq-a"), "{:?}", unknown.ignored);
+        let case = eog_evidence::open_case(&unknown, None).unwrap();
+        assert_eq!(case.seeds[0].entity.as_str(), "mq-b");
+        assert!(
+            left[0].contains("no place for alert DiskFull: its label host names Host/mq-a"),
+            "{left:?}"
+        );
+        assert!(left[1].contains("no alert is on anything that the sources know"), "{left:?}");
+        // Nothing else did: the alert is kept where it says that it is, and that this is not known is told.
+        let (kept, left) = written(&[("host", "mq-a")], false);
+        assert_eq!(kept.anomalies[0].entity.as_str(), "Host/mq-a");
+        assert!(left[0].starts_with("no place for alert DiskFull"), "{left:?}");
+        assert!(
+            kept.warnings.iter().any(|it| it.starts_with("no place to start from")),
+            "{:?}",
+            kept.warnings
+        );
+        let (nameless, left) = written(&[("severity", "page")], true);
+        assert!(nameless.anomalies.is_empty() && nameless.window.is_some());
+        assert!(left[0].contains("none of its labels names anything: severity=page"), "{left:?}");
     }
 }

@@ -15,6 +15,7 @@ use crate::config::{Limits, SourceConfig};
 use crate::error::{AskError, CaptureError};
 use crate::jaeger::{Jaeger, distinct};
 use crate::kubernetes::Kubernetes;
+use crate::log_stores::LogStore;
 use crate::otlp::Otlp;
 use crate::period::Period;
 use crate::piece::Piece;
@@ -22,7 +23,7 @@ use crate::prometheus::Prometheus;
 use crate::report::{CaptureReport, REPORT, SourceReport};
 use crate::store::{Store, write};
 use crate::tempo::Tempo;
-use crate::{bundle, changes, resolve};
+use crate::{bundle, changes, place, resolve};
 
 /// What is heard of a capture while it goes on: one line for each question that was answered.
 pub type Heard<'a> = &'a dyn Fn(&str);
@@ -85,7 +86,7 @@ pub async fn capture_for(
         asked.end(parts, &config.limits)?;
     }
     if let Some(of) = &config.alertmanager {
-        let source = Alertmanager::new(of, config)?;
+        let source = Alertmanager::new(of)?;
         let mut parts = asked.begin("alertmanager", source.place());
         source.capture(period, &mut parts).await;
         asked.end(parts, &config.limits)?;
@@ -113,22 +114,42 @@ pub async fn capture_for(
         source.capture(period, &mut parts).await;
         asked.end(parts, &config.limits)?;
     }
+    for (store, of) in config.log_stores() {
+        let source = LogStore::new(store, of, config)?;
+        let mut parts = asked.begin(store.name(), source.place());
+        source.capture(period, &mut parts).await;
+        asked.end(parts, &config.limits)?;
+    }
     if report.sources.iter().all(|source| source.answered == 0) {
         // The next try is to begin anew, with the time that it is then.
         store.abandon(out);
         return Err(CaptureError::Nothing(report.missing));
     }
-    crate::alertmanager::sent(alerts, config, period, &mut all);
+    crate::alertmanager::sent(alerts, period, &mut all);
     changes::read(config, period, &mut all);
     report.missing.append(&mut all.missing);
     report.notes.append(&mut all.notes);
-    resolve::names(&mut all);
-    count(&all, &mut report);
-    report.missing.extend(bundle::write(config, &report, all, out)?);
+    finish(config, &mut report, all, out)?;
     // Written last: a folder that has it is whole.
     write(&out.join(REPORT), &report)?;
     store.finish()?;
     Ok(report)
+}
+
+/// Joins what sources said, says what each alert is about, and writes all of it.
+pub(crate) fn finish(
+    config: &SourceConfig,
+    report: &mut CaptureReport,
+    mut all: Piece,
+    out: &Path,
+) -> Result<(), CaptureError> {
+    resolve::names(&mut all);
+    place::alerts(&mut all, &config.service_labels(), &config.topology);
+    count(&all, report);
+    // An alert without a place may be why nothing is found: it is said first.
+    let left = bundle::write(config, report, all, out)?;
+    report.missing.splice(0..0, left);
+    Ok(())
 }
 
 fn as_window(period: Period) -> Option<Window> {
@@ -140,6 +161,7 @@ fn count(all: &Piece, report: &mut CaptureReport) {
     report.count("alerts", all.alerts.len());
     report.count("changes", all.changes.len());
     report.count("events", all.events.len());
+    report.count("states of objects", all.states.len());
     report.count("series", all.series.len());
     report.count("points", all.points());
     report.count("spans", all.spans.len());
@@ -378,7 +400,7 @@ pub async fn offers(config: &SourceConfig, now: Timestamp) -> Result<Vec<Offer>,
         all.push(told("prometheus", source.place(), source.offer(period).await));
     }
     if let Some(of) = &config.alertmanager {
-        let source = Alertmanager::new(of, config)?;
+        let source = Alertmanager::new(of)?;
         all.push(told("alertmanager", source.place(), source.offer().await));
     }
     if let Some(of) = &config.kubernetes {
@@ -396,6 +418,10 @@ pub async fn offers(config: &SourceConfig, now: Timestamp) -> Result<Vec<Offer>,
     if let Some(of) = &config.tempo {
         let source = Tempo::new(of, config)?;
         all.push(told("tempo", source.place(), source.offer(period).await));
+    }
+    for (store, of) in config.log_stores() {
+        let source = LogStore::new(store, of, config)?;
+        all.push(told(store.name(), source.place(), source.offer(period).await));
     }
     for (place, found) in changes::offers(config) {
         all.push(Offer { source: "changes", place, found });

@@ -11,13 +11,24 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 
 use crate::error::ConfigError;
+use crate::log_stores::Store;
 use crate::receiver::Received;
 
 /// Longest configuration that is read, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
 
 /// The tables of which a file must have one to be a configuration of live sources.
-const TABLES: [&str; 6] = ["prometheus", "alertmanager", "kubernetes", "otlp", "jaeger", "tempo"];
+const TABLES: [&str; 9] = [
+    "prometheus",
+    "alertmanager",
+    "kubernetes",
+    "otlp",
+    "jaeger",
+    "tempo",
+    "loki",
+    "elasticsearch",
+    "victorialogs",
+];
 
 /// Which live sources there are, and how they are asked: the file `source.toml`. The fields are described
 /// in `docs/live-sources.md`.
@@ -41,6 +52,10 @@ pub struct SourceConfig {
     pub(crate) otlp: Option<Otlp>,
     pub(crate) jaeger: Option<Jaeger>,
     pub(crate) tempo: Option<Tempo>,
+    pub(crate) loki: Option<LogStore>,
+    /// Elasticsearch, and OpenSearch, which has the same interface.
+    pub(crate) elasticsearch: Option<LogStore>,
+    pub(crate) victorialogs: Option<LogStore>,
     pub(crate) topology: ManifestTopology,
     /// Files with recorded changes, each a list as `changes.json` has it, or one change a line.
     pub(crate) changes: Vec<PathBuf>,
@@ -68,6 +83,9 @@ impl Default for SourceConfig {
             otlp: None,
             jaeger: None,
             tempo: None,
+            loki: None,
+            elasticsearch: None,
+            victorialogs: None,
             topology: ManifestTopology::default(),
             changes: Vec::new(),
             ignore_alerts: Vec::new(),
@@ -144,7 +162,6 @@ pub(crate) struct Prometheus {
 
 impl Default for Prometheus {
     fn default() -> Self {
-        let labels = ["service_name", "exported_service", "exported_job", "service", "app", "job"];
         Self {
             url: String::new(),
             headers: BTreeMap::new(),
@@ -155,7 +172,7 @@ impl Default for Prometheus {
             scrape_interval: None,
             max_points: 11_000,
             max_series: 5_000,
-            entity_labels: labels.map(str::to_owned).to_vec(),
+            entity_labels: eog_sre::subject::SERVICE_LABELS.map(str::to_owned).to_vec(),
             conventions: true,
             matchers: Vec::new(),
             series: Vec::new(),
@@ -339,6 +356,53 @@ impl Default for Tempo {
     }
 }
 
+/// `[loki]`, `[elasticsearch]` and `[victorialogs]`: a store of log lines.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LogStore {
+    pub(crate) url: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) ca_file: Option<PathBuf>,
+    pub(crate) timeout: SignedDuration,
+    pub(crate) max_bytes: usize,
+    /// LogQL, Lucene's syntax or LogsQL; by default all lines.
+    query: Option<String>,
+    /// The indices of Elasticsearch.
+    pub(crate) index: String,
+    /// Most lines in each of the parts that the time is cut into.
+    pub(crate) lines: usize,
+    /// How many parts.
+    pub(crate) parts: u32,
+}
+
+impl Default for LogStore {
+    fn default() -> Self {
+        Self {
+            url: String::new(),
+            headers: BTreeMap::new(),
+            ca_file: None,
+            timeout: SignedDuration::from_secs(30),
+            max_bytes: 32 << 20,
+            query: None,
+            index: "logs-*,filebeat-*,logstash-*".to_owned(),
+            lines: 5_000,
+            parts: 24,
+        }
+    }
+}
+
+impl LogStore {
+    /// What is asked for.
+    pub(crate) fn query_of(&self, store: Store) -> String {
+        let all = match store {
+            // Loki needs one label that is there.
+            Store::Loki => "{service_name=~\".+\"}",
+            Store::Elasticsearch | Store::VictoriaLogs => "*",
+        };
+        self.query.clone().unwrap_or_else(|| all.to_owned())
+    }
+}
+
 macro_rules! endpoint {
     ($($of:ident),*) => {$(
         impl $of {
@@ -354,7 +418,7 @@ macro_rules! endpoint {
         }
     )*};
 }
-endpoint!(Prometheus, Alertmanager, Jaeger, Tempo);
+endpoint!(Prometheus, Alertmanager, Jaeger, Tempo, LogStore);
 
 impl SourceConfig {
     /// Whether a text is the configuration of live sources, by its tables. Whether it can be used is
@@ -407,8 +471,27 @@ impl SourceConfig {
             self.otlp.is_some(),
             self.jaeger.is_some(),
             self.tempo.is_some(),
+            self.loki.is_some(),
+            self.elasticsearch.is_some(),
+            self.victorialogs.is_some(),
         ];
         TABLES.into_iter().zip(is_there).filter(|(_, there)| *there).map(|(name, _)| name).collect()
+    }
+
+    /// The stores of log lines.
+    pub(crate) fn log_stores(&self) -> impl Iterator<Item = (Store, &LogStore)> {
+        let all = [
+            (Store::Loki, &self.loki),
+            (Store::Elasticsearch, &self.elasticsearch),
+            (Store::VictoriaLogs, &self.victorialogs),
+        ];
+        all.into_iter().filter_map(|(store, config)| Some((store, config.as_ref()?)))
+    }
+
+    /// The labels that name a service, best first: what does so in Prometheus does so in the alerts that it sends.
+    pub(crate) fn service_labels(&self) -> Vec<String> {
+        let labels = self.prometheus.as_ref().map(|it| it.entity_labels.clone());
+        labels.unwrap_or_else(|| Prometheus::default().entity_labels)
     }
 
     /// The same sources for an incident of another name.
@@ -466,6 +549,16 @@ impl SourceConfig {
         }
         if let Some(it) = &mut self.tempo {
             fields("tempo", &mut it.url, &mut it.headers, &mut it.ca_file)?;
+        }
+        let stores = [
+            ("loki", &mut self.loki),
+            ("elasticsearch", &mut self.elasticsearch),
+            ("victorialogs", &mut self.victorialogs),
+        ];
+        for (name, store) in stores {
+            if let Some(it) = store {
+                fields(name, &mut it.url, &mut it.headers, &mut it.ca_file)?;
+            }
         }
         Ok(())
     }
@@ -546,6 +639,19 @@ impl SourceConfig {
                     let reason = format!("{name:?} is no name of a namespace");
                     return wrong("[kubernetes] namespaces", reason);
                 }
+            }
+        }
+        for (store, it) in self.log_stores() {
+            let name = store.name();
+            positive(&format!("[{name}] timeout"), &it.timeout)?;
+            if it.parts == 0 || !(1..=10_000).contains(&it.lines) {
+                let reason = "parts must be at least 1, lines from 1 to 10000";
+                return wrong(&format!("[{name}]"), reason.to_owned());
+            }
+            let is_index = |c: char| c.is_ascii_alphanumeric() || "-_.*,".contains(c);
+            if it.index.is_empty() || !it.index.chars().all(is_index) {
+                let reason = "must be names of indices, such as \"logs-*\"";
+                return wrong(&format!("[{name}] index"), reason.to_owned());
             }
         }
         if let Some(it) = &self.jaeger {

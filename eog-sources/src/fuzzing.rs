@@ -60,7 +60,7 @@ pub fn prometheus(bytes: &[u8]) {
 /// # Panics
 /// When it does not.
 pub fn alertmanager(bytes: &[u8]) {
-    let read = alertmanager::read(&answer(bytes, false), &SourceConfig::default(), ALWAYS);
+    let read = alertmanager::read(&answer(bytes, false), ALWAYS);
     if let Ok(piece) = read {
         assert!(piece.alerts.iter().all(|alert| !alert.name.is_empty()));
         captured(piece);

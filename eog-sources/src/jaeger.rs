@@ -149,9 +149,26 @@ impl<'a> Jaeger<'a> {
 /// What an answer says of traces.
 pub(crate) fn piece(answer: &Answer) -> Result<Piece, AskError> {
     let found: Data<Trace> = parsed(answer)?;
+    Ok(of(found.data))
+}
+
+/// The same of the list of traces within an answer, as Jaeger's pages save it, too.
+pub(crate) fn traces(answer: &Answer) -> Result<Piece, AskError> {
+    let found: Vec<Strict> = parsed(answer)?;
+    Ok(of(found.into_iter().map(|it| Trace { spans: it.spans, processes: it.processes }).collect()))
+}
+
+/// A trace that has spans and processes: other lists are none of traces.
+#[derive(Deserialize)]
+struct Strict {
+    spans: Vec<Given>,
+    processes: BTreeMap<String, Process>,
+}
+
+fn of(traces: Vec<Trace>) -> Piece {
     let mut piece = Piece::default();
     let mut nameless = 0;
-    for trace in found.data {
+    for trace in traces {
         for given in trace.spans {
             match span(given, &trace.processes) {
                 Some(span) => piece.spans.push(span),
@@ -162,7 +179,7 @@ pub(crate) fn piece(answer: &Answer) -> Result<Piece, AskError> {
     if nameless > 0 {
         piece.missing.push(format!("{nameless} spans name no service"));
     }
-    Ok(piece)
+    piece
 }
 
 fn parsed<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Result<T, AskError> {

@@ -21,11 +21,14 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod http;
+mod import;
 mod jaeger;
 mod kubernetes;
+mod log_stores;
 mod otlp;
 mod period;
 mod piece;
+mod place;
 mod prometheus;
 mod received;
 #[cfg(feature = "otlp")]
@@ -43,6 +46,7 @@ pub use alertmanager::SentAlert;
 pub use capture::{Heard, Offer, capture, capture_for, offers};
 pub use config::{SourceConfig, expand};
 pub use error::{CaptureError, ConfigError};
+pub use import::{FileAccount, ImportOptions, ImportReport, import};
 pub use received::ReceivedFigures;
 pub use receiver::{Received, Receiver};
 pub use report::{CaptureReport, SourceReport};

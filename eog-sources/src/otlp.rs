@@ -1,4 +1,5 @@
-//! Files of the OpenTelemetry collector's file exporter: OTLP as JSON, one request a line.
+//! Files of traces and log lines: OTLP as JSON, as the collector's file exporter writes it or as people print it, and what
+//! Tempo and Jaeger answer.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -6,16 +7,24 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::capture::Parts;
 use crate::config::{Otlp as Config, SourceConfig};
 use crate::error::AskError;
+use crate::http::Answer;
 use crate::period::Period;
 use crate::piece::{Line, Piece, Span};
 use crate::spans::{Attributes, add, failed, plain, sender, text};
 
 /// Longest line that is read, in bytes: the collector writes a batch of records on each.
 const MAX_LINE: u64 = 32 << 20;
+
+/// Longest value over several lines, in bytes: all of it is in memory at once.
+const MAX_WHOLE: u64 = 64 << 20;
+
+/// Most bytes of files of which is looked what they hold, before anything is asked.
+const MAX_LOOKED_AT: u64 = 64 << 20;
 
 /// Most files that are read.
 const MAX_FILES: usize = 1_000;
@@ -26,17 +35,26 @@ pub(crate) struct Otlp<'a> {
     of: &'a SourceConfig,
 }
 
-/// A request of OTLP: any of the two kinds.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// A request of OTLP, of any kind; and the other forms in which traces are written: Tempo's answer (`batches`, `trace`),
+/// Jaeger's of version 3 (`result`), and Jaeger's interface and download (`data`).
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Request {
-    #[serde(default)]
-    resource_spans: Vec<Batch>,
-    #[serde(default)]
-    resource_logs: Vec<Batch>,
+    resource_spans: Option<Vec<Batch>>,
+    resource_logs: Option<Vec<Batch>>,
     /// Metrics are taken from Prometheus.
-    #[serde(default)]
-    resource_metrics: Vec<serde::de::IgnoredAny>,
+    resource_metrics: Option<Vec<serde::de::IgnoredAny>>,
+    batches: Option<Vec<Batch>>,
+    trace: Option<Inner>,
+    result: Option<Inner>,
+    data: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Inner {
+    resource_spans: Option<Vec<Batch>>,
+    batches: Option<Vec<Batch>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -44,7 +62,7 @@ struct Request {
 struct Batch {
     #[serde(default)]
     resource: Holder,
-    #[serde(default)]
+    #[serde(default, alias = "instrumentationLibrarySpans")]
     scope_spans: Vec<Scope>,
     #[serde(default)]
     scope_logs: Vec<Scope>,
@@ -131,8 +149,31 @@ impl<'a> Otlp<'a> {
         }
         let files = self.files()?;
         let bytes = files.iter().filter_map(|file| file.metadata().ok()).map(|it| it.len());
-        lines.push(format!("{} files of {} bytes in all", files.len(), bytes.sum::<u64>()));
-        Ok(lines)
+        let bytes = bytes.sum::<u64>();
+        lines.push(format!("{} files of {bytes} bytes in all", files.len()));
+        if bytes > MAX_LOOKED_AT {
+            return Ok(lines);
+        }
+        let (mut usable, mut reasons) = (0, Vec::new());
+        for file in files {
+            let place = file.display().to_string();
+            let all = Period { from: 0, until: i64::MAX };
+            let piece = read(&file, all, (usize::MAX, usize::MAX)).map_err(AskError::Answer)?;
+            let (spans, logs) = (piece.spans.len(), piece.lines.len());
+            usable += spans + logs;
+            lines.push(format!("{place}: {spans} spans, {logs} log lines"));
+            reasons.extend(piece.missing.into_iter().map(|reason| format!("{place}: {reason}")));
+        }
+        match usable {
+            0 => Err(AskError::Answer(format!(
+                "nothing in the files can be used: {}",
+                reasons.first().map_or("they hold no spans and no log lines", String::as_str)
+            ))),
+            _ => {
+                lines.extend(reasons);
+                Ok(lines)
+            }
+        }
     }
 
     /// Reads each file, and what was received.
@@ -202,15 +243,10 @@ impl<'a> Otlp<'a> {
     }
 }
 
-/// Reads what a file says of a period, up to so many spans and lines.
-pub(crate) fn read(
-    path: &Path,
-    period: Period,
-    (spans, lines): (usize, usize),
-) -> Result<Piece, String> {
+/// Reads what a file says of a period, up to so many spans and lines: one request a line, or values of JSON over several lines.
+pub(crate) fn read(path: &Path, period: Period, left: (usize, usize)) -> Result<Piece, String> {
     let mut reader = BufReader::new(File::open(path).map_err(|error| error.to_string())?);
-    let (mut piece, mut line, mut number) = (Piece::default(), Vec::new(), 0_u64);
-    let (mut broken, mut nameless, mut left_out) = (Broken::default(), 0_u64, 0_u64);
+    let (mut reading, mut line, mut number) = (Reading::new(period, left), Vec::new(), 0_u64);
     loop {
         line.clear();
         number += 1;
@@ -220,60 +256,168 @@ pub(crate) fn read(
             break;
         }
         if line.last() != Some(&b'\n') && line.len() as u64 == MAX_LINE {
-            broken.add(number, &format!("longer than {MAX_LINE} bytes"));
+            reading.broken.add(number, &format!("longer than {MAX_LINE} bytes"));
             reader.skip_until(b'\n').map_err(|error| error.to_string())?;
             continue;
         }
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let request: Request = match serde_json::from_slice(&line) {
-            Ok(request) => request,
-            Err(error) => {
-                broken.add(number, &error.to_string());
-                continue;
+        match reading.take(&line, number) {
+            // A value that goes on in the next line: people print it so to look at it.
+            Err(error) if error.is_eof() => {
+                let mut bounded = reader.by_ref().take(MAX_WHOLE - line.len() as u64 + 1);
+                bounded.read_to_end(&mut line).map_err(|error| error.to_string())?;
+                if line.len() as u64 > MAX_WHOLE {
+                    let reason = format!("a value that goes on for more than {MAX_WHOLE} bytes");
+                    reading.broken.add(number, &reason);
+                } else {
+                    reading.values(&line, number);
+                }
+                break;
             }
+            Err(error) => reading.broken.add(number, &error.to_string()),
+            Ok(()) => {}
+        }
+    }
+    Ok(reading.end(path))
+}
+
+/// What is read of requests.
+pub(crate) struct Reading {
+    piece: Piece,
+    broken: Broken,
+    nameless: u64,
+    left_out: u64,
+    has_metrics: bool,
+    period: Period,
+    spans: usize,
+    lines: usize,
+}
+
+impl Reading {
+    pub(crate) fn new(period: Period, (spans, lines): (usize, usize)) -> Self {
+        Self {
+            piece: Piece::default(),
+            broken: Broken::default(),
+            nameless: 0,
+            left_out: 0,
+            has_metrics: false,
+            period,
+            spans,
+            lines,
+        }
+    }
+
+    /// Takes in values of JSON, one after the other.
+    fn values(&mut self, text: &[u8], line: u64) {
+        let values = serde_json::Deserializer::from_slice(text).into_iter::<Box<RawValue>>();
+        for value in values {
+            let taken = value.and_then(|value| self.take(value.get().as_bytes(), line));
+            if let Err(error) = taken {
+                self.broken.add(line, &error.to_string());
+                // What follows what is broken cannot be told apart.
+                if error.is_syntax() || error.is_eof() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Takes in one value: a request, or another form in which traces are written.
+    pub(crate) fn take(&mut self, text: &[u8], line: u64) -> Result<(), serde_json::Error> {
+        let request: Request = serde_json::from_slice(text)?;
+        let Request {
+            resource_spans,
+            resource_logs,
+            resource_metrics,
+            batches,
+            trace,
+            result,
+            data,
+            ..
+        } = request;
+        let mut is_known = resource_spans.is_some() || resource_logs.is_some();
+        if resource_metrics.is_some() {
+            (self.has_metrics, is_known) = (true, true);
+        }
+        let inner = [trace, result].into_iter().flatten();
+        let inner = inner.flat_map(|it| [it.resource_spans, it.batches]).flatten();
+        let spans: Vec<Vec<Batch>> = inner.chain(resource_spans).chain(batches).collect();
+        is_known |= !spans.is_empty();
+        for batch in spans.into_iter().chain(resource_logs).flatten() {
+            self.batch(batch, line);
+        }
+        if let Some(traces) = data {
+            let answer = Answer { body: traces.get().as_bytes().to_vec(), is_cut: false };
+            if let Ok(piece) = crate::jaeger::traces(&answer) {
+                is_known = true;
+                self.missed(&piece.missing, line);
+                piece.spans.into_iter().for_each(|span| self.span(span));
+            }
+        }
+        if !is_known {
+            let reason = "JSON, but without resourceSpans, resourceLogs, batches or traces of Jaeger in data";
+            self.broken.add(line, reason);
+        }
+        Ok(())
+    }
+
+    fn missed(&mut self, reasons: &[String], line: u64) {
+        reasons.iter().for_each(|reason| self.broken.add(line, reason));
+    }
+
+    fn span(&mut self, span: Span) {
+        if !self.period.contains(span.start / 1_000_000) {
+            return;
+        }
+        match self.piece.spans.len() < self.spans {
+            true => self.piece.spans.push(span),
+            false => self.left_out += 1,
+        }
+    }
+
+    fn batch(&mut self, batch: Batch, number: u64) {
+        let resource = attributes(batch.resource.attributes);
+        let Some(who) = sender(&resource) else {
+            let of_spans = batch.scope_spans.iter().map(|scope| scope.spans.len());
+            let of_logs = batch.scope_logs.iter().map(|scope| scope.log_records.len());
+            self.nameless += of_spans.chain(of_logs).map(|count| count as u64).sum::<u64>();
+            return;
         };
-        if !request.resource_metrics.is_empty() {
+        for given in batch.scope_spans.into_iter().flat_map(|scope| scope.spans) {
+            match span(given, &who, &resource) {
+                Some(span) => self.span(span),
+                None => self.broken.add(number, "a span without ids or times"),
+            }
+        }
+        for given in batch.scope_logs.into_iter().flat_map(|scope| scope.log_records) {
+            match log(&given, &who, &resource) {
+                Some(line) if !self.period.contains(line.at / 1_000_000) => {}
+                Some(_) if self.piece.lines.len() >= self.lines => self.left_out += 1,
+                Some(line) => self.piece.lines.push(line),
+                None => self.broken.add(number, "a log record without a time"),
+            }
+        }
+    }
+
+    /// What was read, and what could not be.
+    pub(crate) fn end(self, path: &Path) -> Piece {
+        let Self { mut piece, broken, nameless, left_out, has_metrics, .. } = self;
+        if has_metrics {
             piece.notes.push(format!("{}: metrics in it are not read", path.display()));
         }
-        for batch in request.resource_spans.into_iter().chain(request.resource_logs) {
-            let resource = attributes(batch.resource.attributes);
-            let Some(who) = sender(&resource) else {
-                let of_spans = batch.scope_spans.iter().map(|scope| scope.spans.len());
-                let of_logs = batch.scope_logs.iter().map(|scope| scope.log_records.len());
-                nameless += of_spans.chain(of_logs).map(|count| count as u64).sum::<u64>();
-                continue;
-            };
-            for given in batch.scope_spans.into_iter().flat_map(|scope| scope.spans) {
-                match span(given, &who, &resource) {
-                    Some(span) if !period.contains(span.start / 1_000_000) => {}
-                    Some(_) if piece.spans.len() >= spans => left_out += 1,
-                    Some(span) => piece.spans.push(span),
-                    None => broken.add(number, "a span without ids or times"),
-                }
-            }
-            for given in batch.scope_logs.into_iter().flat_map(|scope| scope.log_records) {
-                match log(&given, &who, &resource) {
-                    Some(line) if !period.contains(line.at / 1_000_000) => {}
-                    Some(_) if piece.lines.len() >= lines => left_out += 1,
-                    Some(line) => piece.lines.push(line),
-                    None => broken.add(number, "a log record without a time"),
-                }
-            }
+        if let Some(first) = broken.first {
+            piece.missing.push(format!("{} records cannot be used: {first}", broken.count));
         }
+        if nameless > 0 {
+            piece.missing.push(format!("{nameless} records have no service.name"));
+        }
+        if left_out > 0 {
+            piece.missing.push(format!("{left_out} records beyond max_spans or max_logs"));
+        }
+        piece
     }
-    piece.notes.dedup();
-    if let Some(first) = broken.first {
-        piece.missing.push(format!("{} records cannot be used: {first}", broken.count));
-    }
-    if nameless > 0 {
-        piece.missing.push(format!("{nameless} records have no service.name"));
-    }
-    if left_out > 0 {
-        piece.missing.push(format!("{left_out} records beyond max_spans or max_logs"));
-    }
-    Ok(piece)
 }
 
 /// The spans of one trace as Tempo gives it, and how many cannot be used.

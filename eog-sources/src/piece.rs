@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::EffectDirection;
+use eog_evidence::ObjectState;
 use serde::{Deserialize, Serialize};
 
 /// Who is measured, before it has the name that a bundle gives it.
@@ -56,11 +57,30 @@ pub(crate) struct Measured {
 pub(crate) struct Alert {
     pub(crate) name: String,
     pub(crate) labels: BTreeMap<String, String>,
+    /// Who it is about, where its source knows that better than its labels say.
     #[serde(default)]
     pub(crate) who: Option<Who>,
     #[serde(default)]
     pub(crate) description: String,
+    /// What else it says about itself, and where it comes from.
+    #[serde(default)]
+    pub(crate) said: Vec<String>,
     pub(crate) runs: Vec<Run>,
+    /// Decided when all sources have been asked.
+    #[serde(skip)]
+    pub(crate) place: Place,
+}
+
+/// Where an alert is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On something that a source knows.
+    Known(Who),
+    /// On something that no source knows, by the label that names it.
+    Unknown(Who, String),
+    /// Nothing in it names anything.
+    #[default]
+    Nothing,
 }
 
 /// One time that an alert was active.
@@ -93,6 +113,15 @@ pub(crate) struct Happened {
     pub(crate) reason: String,
     pub(crate) signal: Signal,
     pub(crate) message: String,
+}
+
+/// What state an object was seen in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    pub(crate) at: Millis,
+    pub(crate) who: Who,
+    pub(crate) state: ObjectState,
+    pub(crate) reason: String,
 }
 
 /// An edge: `source` *relation* `target`.
@@ -143,6 +172,7 @@ pub(crate) struct Piece {
     pub(crate) alerts: Vec<Alert>,
     pub(crate) changes: Vec<Change>,
     pub(crate) events: Vec<Happened>,
+    pub(crate) states: Vec<Seen>,
     pub(crate) links: Vec<Link>,
     pub(crate) spans: Vec<Span>,
     pub(crate) lines: Vec<Line>,
@@ -164,6 +194,7 @@ impl Piece {
         self.alerts.extend(other.alerts);
         self.changes.extend(other.changes);
         self.events.extend(other.events);
+        self.states.extend(other.states);
         self.links.extend(other.links);
         self.spans.extend(other.spans);
         self.lines.extend(other.lines);

@@ -7,6 +7,8 @@ use eog_core::{Timestamp, Window};
 use eog_evidence::FolderHandle;
 use serde::{Deserialize, Serialize};
 
+use crate::bundle::NO_PLACE;
+
 /// The name of the file.
 pub(crate) const REPORT: &str = "capture.json";
 
@@ -110,6 +112,12 @@ impl CaptureReport {
     /// What an investigation says of it: everything that could not be had.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.missing.iter().map(|missing| format!("missing in the capture: {missing}"))
+    }
+
+    /// What is said of alerts that are on nothing that a source knows.
+    pub fn without_place(&self) -> impl Iterator<Item = &str> {
+        let all = self.missing.iter().map(String::as_str);
+        all.filter(|missing| missing.starts_with(NO_PLACE))
     }
 
     /// Whether everything that was asked was answered.

@@ -56,6 +56,7 @@ fn each(all: &mut Piece, then: &mut impl FnMut(&mut Who)) {
     all.alerts.iter_mut().filter_map(|alert| alert.who.as_mut()).for_each(&mut *then);
     all.changes.iter_mut().map(|change| &mut change.who).for_each(&mut *then);
     all.events.iter_mut().map(|event| &mut event.who).for_each(&mut *then);
+    all.states.iter_mut().map(|seen| &mut seen.who).for_each(&mut *then);
     for link in &mut all.links {
         then(&mut link.source);
         then(&mut link.target);
@@ -79,6 +80,10 @@ fn join(known: &mut Alert, other: Alert) {
     }
     if known.who.is_none() {
         known.who = other.who;
+    }
+    known.said.extend(other.said);
+    for (name, value) in other.labels {
+        known.labels.entry(name).or_insert(value);
     }
     for run in other.runs {
         // It is sent some time after it became active.
@@ -108,6 +113,8 @@ mod tests {
             labels: labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
             who: None,
             description: text.to_owned(),
+            said: Vec::new(),
+            place: crate::piece::Place::default(),
             runs: vec![Run { active_at, first: 60, last: 90 }],
         };
         let mut all = Piece {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use eog_core::evidence::Signal;
 use eog_core::{EvidenceKind, Finding};
-use eog_evidence::Incident;
+use eog_evidence::{Incident, NO_PLACE_TO_START};
 
 use crate::evidence::{
     alert_findings, change_findings, consequences, event_findings, mark_demand, status_findings,
+    strangers,
 };
 use crate::facts::{Alerts, Facts};
 use crate::graph::OperationalGraph;
@@ -27,7 +28,13 @@ impl Snapshot {
         for anomaly in anomalies {
             topology.add_entity(anomaly.entity.clone());
         }
-        let warnings = self.warnings().iter().chain(graph.warnings());
+        let strangers = strangers(&self.alerts, graph);
+        let has_place = anomalies.iter().any(|it| graph.topology().contains(&it.entity));
+        let is_anything_known = graph.topology().entities().len() > 0;
+        let no_place = (!anomalies.is_empty() && !has_place && is_anything_known)
+            .then(|| NO_PLACE_TO_START.to_owned());
+        let warnings = self.warnings().iter().chain(graph.warnings()).chain(&strangers);
+        let warnings = warnings.chain(&no_place);
         Incident {
             name: self.name.clone(),
             topology,

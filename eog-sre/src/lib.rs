@@ -30,11 +30,14 @@ mod graph;
 mod incident;
 mod masker;
 mod names;
+mod notice;
+mod object_state;
 mod pydict;
 mod quantity;
 mod read;
 mod snapshot;
 mod store;
+pub mod subject;
 mod time;
 pub mod tools;
 mod unfold;
@@ -48,6 +51,10 @@ pub use evidence::{ChangedLeaf, alert_signal, changed_leaves, event_signal};
 pub use graph::{OperationalGraph, relation};
 pub use masker::Masker as ObjectMasker;
 pub use names::EntityName;
+pub use notice::{
+    AlertForm, AlertState, Notice, Notices, PAGERDUTY_INCIDENT, read_notices, read_time,
+};
+pub use object_state::object_state;
 pub use read::{
     CacheAt, MAX_FIELD_BYTES, MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES, MAX_RECORD_BYTES,
     MAX_ROWS_PER_FILE, MAX_SERIES, MAX_TEXT, Progress, ReadOptions, Reading, SnapshotError, Stop,

@@ -47,6 +47,50 @@ pub(crate) struct Capture {
     pub(crate) quiet: bool,
 }
 
+const IMPORT_HELP: &str = "\
+Exit codes:
+  0    imported; what became of each file is printed, and what was not used is in capture.json
+  1    the folder cannot be written
+  2    wrong command line, or a folder that is not empty
+  4    nothing of any file can be used, or with --strict something was not
+
+Examples:
+  eog import incident cluster-dump/ alerts.json traces.json cart.log
+  kubectl get all,events -A -o yaml > cluster.yaml && eog import incident cluster.yaml
+  eog import incident app.log --entity cart && eog investigate incident";
+
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_HELP)]
+pub(crate) struct Import {
+    /// Folder to write to: a new or empty one.
+    #[arg(value_name = "OUT")]
+    pub(crate) out: PathBuf,
+
+    /// Files, folders, and archives (tar, gzip). Each is told by its content.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Who wrote log lines, and whom changes and panels are about, where files do not say so. Default: the name of the file.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entity: Option<String>,
+
+    /// What the incident is called. Default: the name of the folder.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+
+    /// Time window to investigate, as START/END in RFC 3339. Default: chosen from the alerts.
+    #[arg(long, value_name = "START/END", value_parser = parse_window)]
+    pub(crate) window: Option<Window>,
+
+    /// End with exit code 4 if anything could not be used. The folder is written all the same.
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Do not print progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
 const INIT_HELP: &str = concat!(
     writing_codes!(),
     "\n\n\

@@ -9,6 +9,7 @@ use crate::events::EventRecord;
 use crate::logs::LogLine;
 use crate::series::Series;
 use crate::spans::{SpanIds, SpanRecord};
+use crate::states::{ObjectState, StateRecord};
 
 /// A CSV file of a bundle.
 pub(super) struct DataFile {
@@ -58,7 +59,13 @@ pub(super) const SPANS: DataFile = DataFile {
     take: span,
 };
 
-pub(super) const DATA_FILES: [DataFile; 4] = [METRICS, EVENTS, LOGS, SPANS];
+pub(super) const STATES: DataFile = DataFile {
+    name: "states.csv",
+    columns: Columns { required: &["time", "entity", "state"], optional: &["reason"], rare: &[] },
+    take: state,
+};
+
+pub(super) const DATA_FILES: [DataFile; 5] = [METRICS, EVENTS, LOGS, SPANS, STATES];
 
 fn metric(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
     let name = row.text("metric")?;
@@ -86,6 +93,18 @@ fn event(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
         signal: row.signal()?.unwrap_or(Signal::Other),
         message: row.text("message")?.into_owned(),
         peer: row.peer()?,
+    });
+    Ok(())
+}
+
+fn state(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
+    let state = row.word::<ObjectState>("state")?;
+    let state = state.ok_or_else(|| Fault::of_column("state", "it is empty"))?;
+    intake.state(StateRecord {
+        time: row.time()?,
+        entity: row.entity("entity")?,
+        state,
+        reason: row.text("reason")?.to_owned(),
     });
     Ok(())
 }

@@ -14,6 +14,7 @@ use crate::intervals::Intervals;
 use crate::logs::{LogLine, LogPatterns};
 use crate::series::Series;
 use crate::spans::SpanRecord;
+use crate::states::StateRecord;
 use crate::text::shorten;
 
 /// Most errors in logs of which the request is kept. At most some 30 MB.
@@ -118,6 +119,8 @@ pub(super) struct Intake {
     only: Intervals,
     failed_requests: usize,
     held: Held,
+    /// States of objects. They say nothing of when was recorded: a state may be years old.
+    states: BTreeMap<EntityId, Vec<StateRecord>>,
 }
 
 /// About how many bytes are held by now, for who reads and who collects.
@@ -164,6 +167,11 @@ impl Intake {
         Window::new(first, last.checked_add(SignedDuration::from_secs(1)).ok()?).ok()
     }
 
+    /// Whether anything was recorded of an entity.
+    pub(super) fn has(&self, entity: &EntityId) -> bool {
+        self.by_entity.contains_key(entity) || self.states.contains_key(entity)
+    }
+
     fn counts(&self, at: Timestamp) -> bool {
         self.only.is_empty() || self.only.contains(at)
     }
@@ -196,6 +204,25 @@ impl Intake {
         self.saw(event.time);
         self.holds(listed::<EventRecord>() + text(&event.reason) + text(&event.message));
         push(&mut self.of(&event.entity).events, event);
+    }
+
+    pub(super) fn state(&mut self, record: StateRecord) {
+        // Another bundle's objects are others.
+        if !self.only.is_empty() {
+            return;
+        }
+        self.holds(listed::<StateRecord>() + text(&record.reason));
+        self.states.entry(record.entity.clone()).or_default().push(record);
+    }
+
+    /// The states of objects, by time.
+    pub(super) fn take_states(&mut self) -> BTreeMap<EntityId, Vec<StateRecord>> {
+        let mut states = std::mem::take(&mut self.states);
+        for records in states.values_mut() {
+            records.sort_unstable();
+            records.dedup();
+        }
+        states
     }
 
     pub(super) fn log(&mut self, entity: &EntityId, line: &LogLine) {

@@ -38,6 +38,7 @@ pub use manifest::{
 pub use schema::bundle_schemas;
 pub use sibling::SiblingName;
 pub use source::BundleSource;
+pub use strangers::NO_PLACE_TO_START;
 pub use writer::BundleWriter;
 
 use crate::events::{EventRecord, event_findings, is_failure};
@@ -47,6 +48,7 @@ use crate::logs::LogPatterns;
 use crate::series::{MIN_BASELINE, Series};
 use crate::shift::MIN_RUN;
 use crate::spans::{SpanRecord, span_series};
+use crate::states::{StateHistory, StateRecord};
 use crate::text::{counted, shorten};
 use intake::{Intake, Telemetry};
 use table::Complaints;
@@ -71,6 +73,7 @@ pub struct Bundle {
     changes: Vec<Finding>,
     changes_recorded: Option<Window>,
     telemetry: BTreeMap<EntityId, Telemetry>,
+    states: BTreeMap<EntityId, Vec<StateRecord>>,
     observed: Option<Window>,
     warnings: Vec<String>,
     unusable: Vec<Unusable>,
@@ -78,7 +81,7 @@ pub struct Bundle {
 
 impl Bundle {
     /// The files of a bundle that are read. Only `bundle.json` must be there.
-    pub const FILES: [&'static str; 7] = [
+    pub const FILES: [&'static str; 8] = [
         "bundle.json",
         "alerts.json",
         "changes.json",
@@ -86,6 +89,7 @@ impl Bundle {
         files::EVENTS.name,
         files::LOGS.name,
         files::SPANS.name,
+        files::STATES.name,
     ];
 
     /// What the incident is called.
@@ -111,6 +115,16 @@ impl Bundle {
     /// What log lines say, by entity. Lines themselves are not kept.
     pub fn logs(&self) -> impl Iterator<Item = &LogPatterns> {
         self.telemetry.values().map(|telemetry| &telemetry.logs)
+    }
+
+    /// What state an object was in over time, and at the end.
+    pub fn states(&self, entity: &EntityId) -> StateHistory<'_> {
+        StateHistory::new(self.states.get(entity).map_or(&[], Vec::as_slice))
+    }
+
+    /// All states of objects, by entity and time.
+    pub fn all_states(&self) -> impl Iterator<Item = &StateRecord> {
+        self.states.values().flatten()
     }
 
     /// Every entity of which anything was recorded.
@@ -173,7 +187,7 @@ impl Bundle {
         manifest: Manifest,
         alerts: Vec<Anomaly>,
         changes: &[ChangeRecord],
-        intake: Intake,
+        mut intake: Intake,
         complaints: Complaints,
     ) -> Self {
         let Complaints { mut warnings, unusable } = complaints;
@@ -183,6 +197,7 @@ impl Bundle {
         for (what, name, entity) in named.chain(changed) {
             warnings.extend(strangers::hint(&topology, what, name, entity));
         }
+        warnings.extend(strangers::no_place(&topology, &alerts, &intake));
         let recorded = manifest.changes_recorded;
         warnings.extend(recorded.and_then(|recorded| outside(recorded, changes)));
         let noise = |alert: &Anomaly| manifest.ignore_alerts.contains(&alert.name);
@@ -195,6 +210,7 @@ impl Bundle {
         let mut changes: Vec<Finding> = changes.iter().map(ChangeRecord::to_finding).collect();
         changes.sort_by(|a, b| (a.time.start(), a.id()).cmp(&(b.time.start(), b.id())));
         changes.dedup_by(|a, b| a.id() == b.id());
+        let states = intake.take_states();
         let (telemetry, observed) = intake.finish();
         for (entity, telemetry) in &telemetry {
             let beyond = telemetry.logs.beyond();
@@ -214,6 +230,7 @@ impl Bundle {
             changes,
             changes_recorded: recorded,
             telemetry,
+            states,
             observed,
             warnings,
             unusable,

@@ -20,7 +20,7 @@ pub enum BundleSource {
     Metrics,
     /// The changes, `changes.json`, and since when they were recorded.
     Changes,
-    /// The events, `events.csv`.
+    /// The events, `events.csv`, and the states of objects, `states.csv`.
     Events,
 }
 
@@ -51,7 +51,7 @@ impl Bundle {
             BundleSource::Logs => any(|it| it.logs.times().next().is_some()),
             BundleSource::Metrics => any(|it| !it.series.is_empty()),
             BundleSource::Changes => !self.changes.is_empty(),
-            BundleSource::Events => any(|it| !it.events.is_empty()),
+            BundleSource::Events => !self.states.is_empty() || any(|it| !it.events.is_empty()),
         }
     }
 
@@ -63,6 +63,9 @@ impl Bundle {
         if source == BundleSource::Changes {
             left.changes.clear();
             left.changes_recorded = None;
+        }
+        if source == BundleSource::Events {
+            left.states.clear();
         }
         left.telemetry.retain(|entity, telemetry| {
             match source {

@@ -1,7 +1,8 @@
 //! Entities that the topology does not have, which are often misspelt.
 
-use eog_core::{EntityId, Topology};
+use eog_core::{Anomaly, EntityId, Topology};
 
+use super::intake::Intake;
 use crate::near::near_entities;
 use crate::text::shorten;
 
@@ -23,4 +24,19 @@ pub(super) fn hint(
         names => format!("did you mean {}?", names.join(" or ")),
     };
     Some(format!("{what} {name} concerns {entity}, which is not in the topology; {meant}"))
+}
+
+/// What is said where no alert is on anything that is known.
+pub const NO_PLACE_TO_START: &str = "no place to start from: none of the alerts is on anything that the topology or the \
+    telemetry knows, so what is behind them cannot be found; correct what they name";
+
+/// That no alert is on anything that is known, neither by the topology nor by telemetry: then there is no place to start from,
+/// and what an investigation says of them rests on nothing.
+pub(super) fn no_place(topology: &Topology, alerts: &[Anomaly], intake: &Intake) -> Option<String> {
+    let is_known = |entity: &EntityId| topology.contains(entity) || intake.has(entity);
+    let has_place = alerts.iter().any(|alert| is_known(&alert.entity));
+    if alerts.is_empty() || has_place || topology.entities().len() == 0 {
+        return None;
+    }
+    Some(NO_PLACE_TO_START.to_owned())
 }

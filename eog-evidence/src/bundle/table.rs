@@ -370,7 +370,10 @@ impl Row<'_> {
     }
 
     /// One of the words of an enum, if the column is there and filled.
-    fn word<T: DeserializeOwned>(&self, column: &'static str) -> Result<Option<T>, Fault> {
+    pub(super) fn word<T: DeserializeOwned>(
+        &self,
+        column: &'static str,
+    ) -> Result<Option<T>, Fault> {
         let text = self.unmasked(column)?.trim();
         if text.is_empty() {
             return Ok(None);

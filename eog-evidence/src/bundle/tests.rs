@@ -10,7 +10,7 @@ use eog_core::{Anomaly, ContextRequest, EntityId, EvidenceKind, Timestamp, Windo
 use proptest::prelude::*;
 
 use super::*;
-use crate::{EventRecord, LogLine, Series, SpanIds, SpanRecord, open_case};
+use crate::{EventRecord, LogLine, ObjectState, Series, SpanIds, SpanRecord, open_case};
 
 const MANIFEST: &str = r#"{"format": "eog-bundle", "version": 1, "name": "n"}"#;
 
@@ -204,7 +204,11 @@ fn who_is_not_in_the_topology_is_told_with_names_that_are_alike() {
     let manifest = r#"{"format": "eog-bundle", "version": 1, "name": "t",
         "topology": {"entities": ["cart"], "edges": []}}"#;
     for (entity, expected) in cases {
-        let found = read(&[("bundle.json", manifest), ("alerts.json", &alert(entity))]).unwrap();
+        let mut found =
+            read(&[("bundle.json", manifest), ("alerts.json", &alert(entity))]).unwrap();
+        let has_place = found.last().is_none_or(|last| last != NO_PLACE_TO_START);
+        assert_eq!(has_place, expected.is_empty(), "{entity}");
+        found.retain(|told| told != NO_PLACE_TO_START);
         assert_eq!(found, expected);
     }
 }
@@ -414,7 +418,65 @@ fn full() -> BundleWriter {
         spans: (0..20)
             .flat_map(|minute| std::iter::repeat_n(span(minute, Some(minute > 12)), 3))
             .collect(),
+        states: vec![
+            state(12, ObjectState::Failing, "CrashLoopBackOff"),
+            state(15, ObjectState::Ready, ""),
+            state(19, ObjectState::Ready, ""),
+        ],
     }
+}
+
+fn state(minute: i64, state: ObjectState, reason: &str) -> StateRecord {
+    StateRecord { time: at(minute), entity: id("cart"), state, reason: reason.into() }
+}
+
+#[test]
+fn states_of_objects_are_told_over_time_and_at_the_end() {
+    let bundle = full().to_bundle();
+    let cart = id("cart");
+    let states = bundle.states(&cart);
+    assert_eq!(states.at(at(13)).unwrap().reason, "CrashLoopBackOff");
+    assert_eq!(states.at(at(11)), None);
+    assert_eq!((states.well_since(at(30)), states.well_since(at(14))), (Some(at(15)), None));
+    assert!(bundle.states(&id("web")).records().is_empty());
+    assert_eq!(bundle.without(BundleSource::Events).all_states().count(), 0);
+    let dir = tempfile::tempdir().unwrap();
+    full().write(dir.path()).unwrap();
+    let rows =
+        "time,entity,state\n2026-01-01T10:00:00Z,cart,broken\n2026-01-01T10:00:00Z,cart,gone\n";
+    fs::write(dir.path().join("states.csv"), rows).unwrap();
+    let read = Bundle::read(dir.path()).unwrap();
+    let all: Vec<ObjectState> = read.all_states().map(|it| it.state).collect();
+    assert_eq!(all, [ObjectState::Gone]);
+    assert!(read.incident().unusable[0].reason.contains("line 2, column state"));
+}
+
+#[test]
+fn a_bundle_of_a_program_is_checked_as_one_of_a_folder() {
+    assert_eq!(Bundle::of(&full()).unwrap(), full().to_bundle());
+    let mut rows = full();
+    rows.metrics[0].points.push((at(3), f64::NAN));
+    rows.events[0].message = "x".repeat(MAX_FIELD_BYTES + 1);
+    let dir = tempfile::tempdir().unwrap();
+    rows.write(dir.path()).unwrap();
+    let made = Bundle::of(&rows).unwrap();
+    assert_eq!(made, Bundle::read(dir.path()).unwrap());
+    let unusable = made.incident().unusable;
+    let told: Vec<(&str, u64)> =
+        unusable.iter().map(|it| (it.source.as_str(), it.unusable)).collect();
+    assert_eq!(told, [("metrics.csv", 1), ("events.csv", 1)]);
+    rows.manifest.version = 9;
+    assert!(matches!(Bundle::of(&rows), Err(BundleError::Unsupported { version: 9, .. })));
+}
+
+#[test]
+fn alerts_on_nothing_that_is_known_have_no_place_to_start() {
+    let mut writer = full();
+    for alert in &mut writer.alerts {
+        alert.entity = id("elsewhere");
+    }
+    let warnings = writer.to_bundle().incident().warnings.join("\n");
+    assert!(warnings.contains("no place to start from"), "{warnings}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::logs::LogLine;
 use crate::mask::{MASK, mask_text};
 use crate::series::Series;
 use crate::spans::{SpanIds, SpanRecord};
+use crate::states::StateRecord;
 
 pub(super) fn entity(name: &EntityId) -> EntityId {
     let masked = mask_text(name.as_str());
@@ -50,6 +51,11 @@ pub(super) fn event(given: &EventRecord) -> EventRecord {
         message: mask_text(message),
         peer: peer(other),
     }
+}
+
+pub(super) fn state(given: &StateRecord) -> StateRecord {
+    let StateRecord { time, entity: name, state, reason } = given;
+    StateRecord { time: *time, entity: entity(name), state: *state, reason: mask_text(reason) }
 }
 
 pub(super) fn line(given: &LogLine) -> LogLine {

@@ -1,6 +1,7 @@
 //! Writes a bundle. Equal content gives equal bytes.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use eog_core::{Anomaly, Digest, EntityId};
@@ -8,17 +9,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Bundle;
-use super::error::BundleWriteError;
-use super::files::{DataFile, EVENTS, LOGS, METRICS, SPANS, peer_fields, word};
+use super::error::{BundleError, BundleWriteError};
+use super::files::{DATA_FILES, DataFile, EVENTS, LOGS, METRICS, SPANS, STATES, peer_fields, word};
 use super::intake::Intake;
-use super::manifest::{ChangeRecord, Manifest};
-use super::table::{Complaints, Tally};
+use super::limits::MAX_ROWS;
+use super::manifest::{BUNDLE_FORMAT, BUNDLE_VERSION, ChangeRecord, Manifest};
+use super::table::{Complaints, Row, Tally, read_rows};
 use super::without_secrets;
 use crate::events::EventRecord;
 use crate::logs::LogLine;
 use crate::mask::{MASK, mask_text, masked};
 use crate::series::Series;
 use crate::spans::SpanRecord;
+use crate::states::StateRecord;
 
 /// The content of a bundle to be written, or used without a directory.
 ///
@@ -46,6 +49,8 @@ pub struct BundleWriter {
     pub logs: Vec<(EntityId, LogLine)>,
     /// Spans, for `spans.csv`.
     pub spans: Vec<SpanRecord>,
+    /// States of objects, for `states.csv`.
+    pub states: Vec<StateRecord>,
 }
 
 impl BundleWriter {
@@ -59,6 +64,7 @@ impl BundleWriter {
             events: Vec::new(),
             logs: Vec::new(),
             spans: Vec::new(),
+            states: Vec::new(),
         }
     }
 
@@ -77,7 +83,8 @@ impl BundleWriter {
         put_table(dir, &METRICS, &self.metric_rows())?;
         put_table(dir, &EVENTS, &self.event_rows())?;
         put_table(dir, &LOGS, &self.log_rows())?;
-        put_table(dir, &SPANS, &self.span_rows())
+        put_table(dir, &SPANS, &self.span_rows())?;
+        put_table(dir, &STATES, &self.state_rows())
     }
 
     /// The same, with checksums of all files in the manifest, for what nobody is to change by hand. The manifest
@@ -99,7 +106,8 @@ impl BundleWriter {
         put_json(&dir.join("bundle.json"), &manifest)
     }
 
-    /// The bundle that reading the written files would give.
+    /// The bundle that reading the written files would give, of content that a reader finds nothing wrong with: numbers are
+    /// finite, names are not empty, bounds are kept. [`Bundle::of`] checks that.
     pub fn to_bundle(&self) -> Bundle {
         let mut intake = Intake::default();
         self.metrics.iter().for_each(|series| intake.points(&without_secrets::series(series)));
@@ -108,7 +116,14 @@ impl BundleWriter {
             intake.log(&without_secrets::entity(entity), &without_secrets::line(line));
         }
         self.spans.iter().for_each(|span| intake.span(without_secrets::span(span)));
+        self.states.iter().for_each(|state| intake.state(without_secrets::state(state)));
         let mut complaints = Complaints::default();
+        let (manifest, alerts) = self.masked_parts(&mut complaints);
+        Bundle::assemble(manifest, alerts, &self.changes, intake, complaints)
+    }
+
+    /// The manifest and the alerts without secrets.
+    fn masked_parts(&self, complaints: &mut Complaints) -> (Manifest, Vec<Anomaly>) {
         let manifest = masked(&self.manifest).unwrap_or_else(|error| {
             complaints.warnings.push(format!("bundle.json: {error}"));
             Manifest::new(MASK)
@@ -121,8 +136,8 @@ impl BundleWriter {
                 Err(error) => tally.unusable(&error.to_string()),
             }
         }
-        tally.tell("alerts.json", &mut complaints);
-        Bundle::assemble(manifest, alerts, &self.changes, intake, complaints)
+        tally.tell("alerts.json", complaints);
+        (manifest, alerts)
     }
 
     fn metric_rows(&self) -> Vec<Vec<String>> {
@@ -143,6 +158,29 @@ impl BundleWriter {
             .iter()
             .flat_map(|series| series.points.iter().map(move |point| row(series, point)))
             .collect()
+    }
+
+    fn state_rows(&self) -> Vec<Vec<String>> {
+        let row = |record: &StateRecord| {
+            vec![
+                record.time.to_string(),
+                record.entity.to_string(),
+                word(&record.state),
+                record.reason.clone(),
+            ]
+        };
+        self.states.iter().map(row).collect()
+    }
+
+    /// The rows of one of the data files.
+    fn rows(&self, file: &DataFile) -> Vec<Vec<String>> {
+        match file.name {
+            name if name == METRICS.name => self.metric_rows(),
+            name if name == EVENTS.name => self.event_rows(),
+            name if name == LOGS.name => self.log_rows(),
+            name if name == SPANS.name => self.span_rows(),
+            _ => self.state_rows(),
+        }
     }
 
     fn event_rows(&self) -> Vec<Vec<String>> {
@@ -205,6 +243,69 @@ impl BundleWriter {
         };
         self.spans.iter().map(row).collect()
     }
+}
+
+impl Bundle {
+    /// A bundle from rows and series of a program, with the same checks as one from a folder: records of no use are skipped
+    /// and counted in [`Incident::unusable`](crate::Incident::unusable), and bounds hold. `baseline_from` names folders, and
+    /// is not followed here.
+    ///
+    /// ```
+    /// use eog_core::{EntityId, evidence::Signal};
+    /// use eog_evidence::{Bundle, BundleWriter, EventRecord, Manifest};
+    /// let mut rows = BundleWriter::new(Manifest::new("from a program"));
+    /// rows.events.push(EventRecord {
+    ///     time: "2026-01-01T10:00:00Z".parse()?,
+    ///     entity: EntityId::new("cart")?,
+    ///     reason: "Killed".into(),
+    ///     signal: Signal::Availability,
+    ///     message: String::new(),
+    ///     peer: None,
+    /// });
+    /// assert_eq!(Bundle::of(&rows)?.events().count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BundleError`] when the manifest is of another format or version, or a bound is passed. Files in it are named as
+    /// they would be in a folder.
+    pub fn of(rows: &BundleWriter) -> Result<Self, BundleError> {
+        let Manifest { format, version, .. } = &rows.manifest;
+        if format != BUNDLE_FORMAT || *version != BUNDLE_VERSION {
+            let (file, version) = ("bundle.json".into(), u64::from(*version));
+            return Err(BundleError::Unsupported { file, format: format.clone(), version });
+        }
+        for (name, count) in
+            [("alerts.json", rows.alerts.len()), ("changes.json", rows.changes.len())]
+        {
+            if count > MAX_ROWS {
+                return Err(BundleError::TooManyRows { file: name.into(), limit: MAX_ROWS });
+            }
+        }
+        let (mut intake, mut complaints) = (Intake::default(), Complaints::default());
+        for file in DATA_FILES {
+            let all = rows.rows(&file);
+            if all.is_empty() {
+                continue;
+            }
+            let path = Path::new(file.name);
+            let text = as_csv(&file, &all)
+                .map_err(|source| BundleError::Unreadable { file: path.into(), source })?;
+            let take = |row: &Row<'_>| (file.take)(row, &mut intake);
+            read_rows(path, text.as_slice(), file.columns, &mut complaints, take)?;
+        }
+        let (manifest, alerts) = rows.masked_parts(&mut complaints);
+        Ok(Self::assemble(manifest, alerts, &rows.changes, intake, complaints))
+    }
+}
+
+fn as_csv(file: &DataFile, rows: &[Vec<String>]) -> io::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(file.columns.all())?;
+    for row in rows {
+        writer.write_record(row)?;
+    }
+    writer.into_inner().map_err(csv::IntoInnerError::into_error)
 }
 
 fn put_list<T: Clone + Serialize + DeserializeOwned>(

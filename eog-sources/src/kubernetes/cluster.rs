@@ -8,7 +8,7 @@ use eog_sre::relation;
 use super::kinds::Kind;
 use super::object::{Fact, Object};
 use crate::period::Period;
-use crate::piece::{Happened, Link, Piece, Who};
+use crate::piece::{Happened, Link, Millis, Piece, Seen, Who};
 
 /// Owners of owners are followed so far: what refers to itself in a circle must end.
 const MAX_OWNERS: usize = 8;
@@ -35,6 +35,7 @@ impl Cluster {
         self.of_selectors(&owners, &mut piece);
         self.of_names(&mut piece);
         self.events(&owners, period, &mut piece);
+        self.states(period.until, &mut piece);
         super::changes::add(self, period, &mut piece);
         piece
     }
@@ -113,6 +114,20 @@ impl Cluster {
             for (of, name) in &pod.names {
                 let other = whose(of, &pod.namespace, name);
                 link(piece, &me, relation::MOUNTS, other, TargetToSource);
+            }
+        }
+    }
+
+    /// The state of each object when it was listed, and since when it is so.
+    fn states(&self, listed: Millis, piece: &mut Piece) {
+        for (kind, objects) in &self.objects {
+            for object in objects {
+                let Some((state, reason, since)) = &object.state else { continue };
+                let who = whose(kind.name(), &object.namespace, &object.name);
+                for at in since.filter(|since| *since < listed).into_iter().chain([listed]) {
+                    let (who, reason) = (who.clone(), reason.clone());
+                    piece.states.push(Seen { at, who, state: *state, reason });
+                }
             }
         }
     }

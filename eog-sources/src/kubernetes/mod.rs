@@ -27,6 +27,7 @@ use crate::capture::Parts;
 use crate::config::Kubernetes as Config;
 use crate::error::{AskError, ConfigError};
 use crate::period::Period;
+use crate::piece::{Millis, Who};
 
 /// The API of a cluster as a source.
 pub(crate) struct Kubernetes<'a> {
@@ -134,6 +135,92 @@ impl<'a> Kubernetes<'a> {
         all
     }
 }
+
+/// Objects of a cluster as they are found in files.
+#[derive(Default)]
+pub(crate) struct Collected {
+    cluster: Cluster,
+    masker: ObjectMasker,
+    latest: Option<Millis>,
+    /// Values of environments of workloads, by which they may name whom they call.
+    environments: Vec<(Who, String)>,
+}
+
+impl Collected {
+    /// Adds an object; nothing comes of one whose kind says nothing.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn add(
+        &mut self,
+        mut value: serde_json::Value,
+    ) -> Result<Option<&'static str>, String> {
+        let text = |value: &serde_json::Value, at: &str| {
+            value.pointer(at).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+        };
+        let name = text(&value, "/kind");
+        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name) else {
+            return Ok(None);
+        };
+        // The newer interface of events calls the same by other names.
+        if let Some(regarding) = value.get("regarding").cloned() {
+            value["involvedObject"] = regarding;
+            value["message"] = value.get("note").cloned().unwrap_or_default();
+            if value.get("lastTimestamp").is_none_or(serde_json::Value::is_null) {
+                value["lastTimestamp"] =
+                    value.get("deprecatedLastTimestamp").cloned().unwrap_or_default();
+            }
+        }
+        let object = Object::of(kind, &mut value, &mut self.masker);
+        let object = object.ok_or_else(|| format!("{name} without metadata.name"))?;
+        let times = object.facts.iter().map(|fact| fact.at).chain(object.created);
+        let since = object.state.as_ref().and_then(|(_, _, since)| *since);
+        self.latest = times.chain(since).chain(self.latest).max();
+        let spec = match kind {
+            Kind::Pod => "/spec",
+            Kind::CronJob => "/spec/jobTemplate/spec/template/spec",
+            _ => "/spec/template/spec",
+        };
+        let me = cluster::whose(kind.name(), &object.namespace, &object.name);
+        let containers =
+            value.pointer(&format!("{spec}/containers")).and_then(serde_json::Value::as_array);
+        for container in containers.into_iter().flatten() {
+            for one in
+                container.get("env").and_then(serde_json::Value::as_array).into_iter().flatten()
+            {
+                let value = text(one, "/value");
+                if !value.is_empty() && self.environments.len() < MAX_ENVIRONMENTS {
+                    self.environments.push((me.clone(), value));
+                }
+            }
+        }
+        self.cluster.objects.entry(kind).or_default().push(object);
+        Ok(Some(kind.name()))
+    }
+
+    /// When the objects were written down, about: the latest time that any of them names.
+    pub(crate) fn latest(&self) -> Option<Millis> {
+        self.latest
+    }
+
+    /// Values of environments, and whose they are.
+    pub(crate) fn environments(&self) -> &[(Who, String)] {
+        &self.environments
+    }
+
+    /// The services of the cluster.
+    pub(crate) fn services(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.cluster.of(Kind::Service).iter().map(|it| (it.namespace.as_str(), it.name.as_str()))
+    }
+
+    /// What is made of all of them.
+    pub(crate) fn piece(&self, period: Period) -> crate::piece::Piece {
+        self.cluster.piece(period)
+    }
+}
+
+/// Most values of environments that are looked at.
+const MAX_ENVIRONMENTS: usize = 200_000;
 
 /// What lists say, by their plural names.
 #[cfg(any(test, feature = "fuzzing"))]

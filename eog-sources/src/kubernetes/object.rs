@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_evidence::{mask_named, shorten};
+use eog_evidence::{ObjectState, mask_named, shorten};
 use eog_sre::ObjectMasker;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,8 @@ pub(super) struct Object {
     pub(super) template: Option<Value>,
     pub(super) revision: u64,
     pub(super) facts: Vec<Fact>,
+    /// Its state, why, and since when if it says so.
+    pub(super) state: Option<(ObjectState, String, Option<Millis>)>,
 }
 
 /// Something that an object says happened: an event, a container that ended, a condition.
@@ -77,6 +79,7 @@ impl Object {
             created: time(value.pointer("/metadata/creationTimestamp")),
             labels: strings(value.pointer("/metadata/labels")),
             written: written(value),
+            state: state(kind, value),
             name,
             namespace,
             owner,
@@ -130,6 +133,11 @@ impl Object {
             Kind::Job | Kind::ConfigMap | Kind::Secret | Kind::Claim | Kind::Quota => {}
         }
     }
+}
+
+fn state(kind: Kind, value: &Value) -> Option<(ObjectState, String, Option<Millis>)> {
+    let (state, reason, since) = eog_sre::object_state(kind.name(), value)?;
+    Some((state, reason, since.map(Timestamp::as_millisecond)))
 }
 
 fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::answer::Raw;
 use super::{Asking, Prometheus, told};
 use crate::error::AskError;
-use crate::piece::{Alert, Millis, Piece, Run};
+use crate::piece::{Alert, Millis, Piece, Place, Run};
 
 /// What holds since when the condition of an alert is so, as its value.
 const SINCE: &str = "ALERTS_FOR_STATE";
@@ -36,10 +36,12 @@ pub(super) async fn ask(source: &Prometheus<'_>, asking: &Asking) -> Result<Piec
         }
         let since = since.get(&labels).map(Vec::as_slice).unwrap_or_default();
         piece.alerts.push(Alert {
-            who: asking.inventory.whose(&source.naming, &raw),
+            who: asking.inventory.host(&raw),
             name,
             labels,
             description: String::new(),
+            said: Vec::new(),
+            place: Place::default(),
             runs: runs(&raw.points, since, asking.step),
         });
     }

@@ -20,6 +20,7 @@ use self::subject::{Inventory, distinct};
 use crate::capture::Parts;
 use crate::config::{Limits, OwnSeries, Prometheus as Config, SourceConfig};
 use crate::error::{AskError, ConfigError};
+use crate::http::Answer;
 use crate::period::Period;
 use crate::piece::{Link, Measured, Millis, Piece, Who};
 
@@ -495,6 +496,136 @@ pub(crate) fn series(answer: &crate::http::Answer, most: usize) -> Result<Vec<Na
     let found = answer::matrix(answer, most)?;
     let named = |raw: answer::Raw| (format!("{:?}", raw.labels), raw.points);
     Ok(found.series.into_iter().map(named).collect())
+}
+
+/// What a saved answer says: series, each of what its labels name, and alerts of `ALERTS`.
+pub(crate) fn saved(answer: &Answer, max_series: usize) -> Result<Piece, AskError> {
+    let found = answer::matrix(answer, max_series)?;
+    let mut piece = Piece::default();
+    let (mut nameless, mut buckets) = (0, 0);
+    for raw in found.series {
+        let name = raw.label("__name__").to_owned();
+        if name == "ALERTS" || !raw.label("alertname").is_empty() {
+            piece.alerts.extend(saved_alert(raw));
+            continue;
+        }
+        let mut labels = raw.labels.clone();
+        labels.remove("__name__");
+        let subject = eog_sre::subject::subjects(&labels, &eog_sre::subject::SERVICE_LABELS);
+        let Some(who) = subject.first().map(crate::place::who_of) else {
+            nameless += 1;
+            continue;
+        };
+        if name.ends_with("_bucket") {
+            buckets += 1;
+            continue;
+        }
+        let metric = if name.is_empty() { "query".to_owned() } else { name.clone() };
+        let (signal, unit) = spoken(&metric);
+        let is_counter = ["_total", "_count", "_sum"].iter().any(|end| name.ends_with(end));
+        let points = if is_counter { rates(&raw.points) } else { raw.points };
+        piece.series.push(Measured {
+            who,
+            peer: None,
+            metric,
+            signal,
+            unit: unit.to_owned(),
+            points,
+        });
+    }
+    for (count, why) in [
+        (
+            nameless,
+            "series name nothing by their labels; keep a label such as service or pod in the query",
+        ),
+        (
+            buckets,
+            "series are buckets of histograms, which are not read; save a quantile or a mean",
+        ),
+        (found.left_out, "series beyond the bound"),
+    ] {
+        if count > 0 {
+            piece.missing.push(format!("{count} {why}"));
+        }
+    }
+    Ok(piece)
+}
+
+fn saved_alert(raw: Raw) -> Option<crate::piece::Alert> {
+    let (first, last) = (raw.points.first()?.0, raw.points.last()?.0);
+    let mut labels = raw.labels;
+    if labels.get("alertstate").is_some_and(|state| state == "pending") {
+        return None;
+    }
+    labels.retain(|name, _| name != "__name__" && name != "alertstate");
+    Some(crate::piece::Alert {
+        name: labels.get("alertname")?.clone(),
+        labels,
+        who: None,
+        description: String::new(),
+        said: Vec::new(),
+        runs: vec![crate::piece::Run { active_at: first, first, last }],
+        place: crate::piece::Place::default(),
+    })
+}
+
+/// What counters grew by each second, from one point to the next; where they began anew, from nothing.
+fn rates(points: &[(Millis, f64)]) -> Vec<(Millis, f64)> {
+    let rate = |pair: &[(Millis, f64)]| match pair {
+        [(before, old), (at, new)] if at > before => {
+            let grown = if new >= old { new - old } else { *new };
+            Some((*at, grown * 1000.0 / (at - before) as f64))
+        }
+        _ => None,
+    };
+    points.windows(2).filter_map(rate).collect()
+}
+
+/// What the name of a metric speaks of, and its unit, as far as its words tell.
+pub(crate) fn spoken(metric: &str) -> (Signal, &'static str) {
+    let name = metric.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let unit = match () {
+        () if has(&["ratio", "_share"]) => "ratio",
+        () if has(&["percent", "pct"]) => "percent",
+        () if has(&["_ms", "millis"]) => "ms",
+        () if has(&["seconds", "duration", "latency"]) => "s",
+        () if has(&["bytes"]) => "bytes",
+        () => "",
+    };
+    let signal = match () {
+        () if has(&["oom", "evict"]) => Signal::Exhaustion,
+        () if has(&["error", "fail", "5xx", "exception", "timeouts"]) => Signal::Errors,
+        () if has(&["latency", "duration", "response_time", "request_seconds", "wait_time"]) => {
+            Signal::Latency
+        }
+        () if name == "up" || has(&["available", "_ready", "probe_success"]) => {
+            Signal::Availability
+        }
+        () if has(&[
+            "cpu",
+            "memory",
+            "_mem",
+            "disk",
+            "usage",
+            "util",
+            "saturation",
+            "heap",
+            "queue",
+            "lag",
+            "connections",
+            "throttl",
+            "filesystem",
+        ]) =>
+        {
+            Signal::Saturation
+        }
+        () if has(&["requests", "rps", "qps", "throughput", "hits", "calls", "messages"]) => {
+            Signal::Traffic
+        }
+        () => Signal::Other,
+    };
+    (signal, unit)
 }
 
 #[cfg(test)]

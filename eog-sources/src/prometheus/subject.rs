@@ -55,11 +55,6 @@ impl Naming {
         distinct(&by)
     }
 
-    /// The service that an alert of another source is about.
-    pub(crate) fn of_labels(&self, labels: &BTreeMap<String, String>) -> Option<Who> {
-        self.service(&Raw { labels: labels.clone(), points: Vec::new() })
-    }
-
     /// The service that a series is of.
     pub(super) fn service(&self, raw: &Raw) -> Option<Who> {
         let named = self.labels.iter().map(|name| raw.label(name)).find(|name| !name.is_empty());
@@ -80,10 +75,12 @@ impl Naming {
 impl Inventory {
     /// The service, or the machine if it is what a node exporter tells.
     pub(super) fn whose(&self, naming: &Naming, raw: &Raw) -> Option<Who> {
-        match self.hosts.get(raw.label("instance")) {
-            Some(host) => Some(Who::Host(host.clone())),
-            None => naming.service(raw),
-        }
+        self.host(raw).or_else(|| naming.service(raw))
+    }
+
+    /// The machine, if it is what a node exporter tells.
+    pub(super) fn host(&self, raw: &Raw) -> Option<Who> {
+        self.hosts.get(raw.label("instance")).map(|host| Who::Host(host.clone()))
     }
 
     /// The server that a client's requests name, where that can be told.

@@ -133,6 +133,25 @@ pub(crate) fn piece_of(kind: u8, message: &[u8], period: Period) -> Option<Piece
     Some(received.piece(period, 20, 20))
 }
 
+/// What a message says that is a request of OTLP of any kind; nothing if it is none.
+pub(crate) fn decoded(message: &[u8]) -> Option<Piece> {
+    use intake::Intake;
+    use opentelemetry_proto::tonic::collector::{logs, metrics, trace};
+    fn take<R: Intake>(message: &[u8]) -> Option<Piece> {
+        let received = Received::new(&Config { window: ALWAYS, ..Config::default() });
+        R::decode(message).ok()?.take(&received);
+        let piece = received.piece(Period { from: 0, until: i64::MAX }, usize::MAX, usize::MAX);
+        let is_any = !piece.spans.is_empty() || !piece.lines.is_empty() || !piece.series.is_empty();
+        is_any.then_some(piece)
+    }
+    take::<trace::v1::ExportTraceServiceRequest>(message)
+        .or_else(|| take::<logs::v1::ExportLogsServiceRequest>(message))
+        .or_else(|| take::<metrics::v1::ExportMetricsServiceRequest>(message))
+}
+
+/// So long that whatever is decoded is held.
+const ALWAYS: jiff::SignedDuration = jiff::SignedDuration::from_hours(24 * 365 * 100);
+
 fn now() -> Millis {
     Timestamp::now().as_millisecond()
 }

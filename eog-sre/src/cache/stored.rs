@@ -40,7 +40,7 @@ stored! {
     Cached { records, files, warnings, unusable }
     Unusable { source, records, unusable, reason }
     Records { alerts, events, objects, logs, spans, metrics }
-    AlertRecord { name, labels, description, state, active_at, value, seen_at, file }
+    AlertRecord { name, labels, description, said, state, active_at, value, seen_at, file }
     EventRecord {
         at, entity, reason, is_warning, message, count, is_experiment, first_at, component, host,
         file,

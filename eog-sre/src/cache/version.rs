@@ -38,6 +38,7 @@ const SOURCES: &[&str] = &[
     include_str!("../store/times.rs"),
     include_str!("../masker.rs"),
     include_str!("../names.rs"),
+    include_str!("../notice.rs"),
     include_str!("../pydict.rs"),
     include_str!("../time.rs"),
     include_str!("../unfold.rs"),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::evidence::{EvidenceTime, Quantity};
 use eog_core::{Anomaly, EntityId, EvidenceKind, Window};
+use eog_evidence::near_entities;
 use jiff::SignedDuration;
 
 use super::at_rest::as_wanted;
@@ -12,29 +13,12 @@ use super::spoken::{praises, signal_of, trend_of};
 use super::{Draft, selector};
 use crate::facts::Alerts;
 use crate::graph::{Match, OperationalGraph};
-use crate::names;
+use crate::names::{self, WORKLOAD_KINDS};
 use crate::read::{AlertRecord, Objects};
+use crate::subject::{Resolution, SERVICE_LABELS, Subject, resolve};
 
 /// Alerts about the alerting itself and about the platform's certificates.
 const NOISE: [&str; 3] = ["Watchdog", "InfoInhibitor", "KubeClientCertificateExpiration"];
-
-/// Labels that name the subject of an alert, with its kind. Those before `service` come first
-/// because `service` often names who scraped the value.
-const SUBJECTS: [(&str, &str); 13] = [
-    ("service_name", "Service"),
-    ("deployment", "Deployment"),
-    ("statefulset", "StatefulSet"),
-    ("daemonset", "DaemonSet"),
-    ("job_name", "Job"),
-    ("cronjob", "CronJob"),
-    ("horizontalpodautoscaler", "HorizontalPodAutoscaler"),
-    ("poddisruptionbudget", "PodDisruptionBudget"),
-    ("resourcequota", "ResourceQuota"),
-    ("persistentvolumeclaim", "PersistentVolumeClaim"),
-    ("pod", "Pod"),
-    ("service", "Service"),
-    ("node", "Node"),
-];
 
 /// Sorts the alert dumps of a snapshot out.
 ///
@@ -52,7 +36,8 @@ pub(crate) fn alert_findings(
     let mut pending: BTreeSet<(EntityId, String)> = BTreeSet::new();
     for record in records {
         let Some(entity) = entity_of(record, graph) else {
-            let reason = reason_to_ignore(record).unwrap_or("no label names what it is about");
+            let reason =
+                reason_to_ignore(record).map_or_else(|| nothing_named(record), str::to_owned);
             ignored.insert(format!("{}: {reason}", record.name));
             continue;
         };
@@ -163,42 +148,87 @@ pub(crate) fn reason_to_ignore(record: &AlertRecord) -> Option<&'static str> {
     is_good.then_some("it says that things go well")
 }
 
-/// The entity that an alert is about: of the labels that name one, the first whose entity is in
-/// the graph, else the first.
+/// Why nothing is known of what an alert is about.
+fn nothing_named(record: &AlertRecord) -> String {
+    let labels: Vec<&str> = record.labels.keys().map(String::as_str).collect();
+    format!("no label names what it is about; it has {}", labels.join(", "))
+}
+
+/// The entity that an alert is about, whether the graph has it or not.
 pub(crate) fn entity_of(record: &AlertRecord, graph: &OperationalGraph) -> Option<EntityId> {
-    let namespace = record.label("namespace");
-    let named = SUBJECTS.iter().filter_map(|(label, kind)| {
-        let name = Some(record.label(label)).filter(|name| !name.is_empty())?;
-        match *kind {
-            "Node" => names::entity("", kind, name),
-            "Service" => {
-                let space = match namespace {
-                    "" => graph.index.namespace_of(name),
-                    given => given.to_owned(),
-                };
-                graph.index.service(&space, name)
-            }
-            kind => {
-                let space = match namespace {
-                    "" => graph.index.namespace_of(name),
-                    given => given.to_owned(),
-                };
-                match graph.index.find(&space, name) {
-                    Match::Known(known) if kind == "Deployment" => {
-                        names::entity(&space, kind, &known)
-                            .filter(|entity| graph.topology().contains(entity))
-                            .or_else(|| names::entity(&space, kind, name))
-                    }
-                    _ => names::entity(&space, kind, name),
-                }
-            }
-        }
-    });
-    let named: Vec<EntityId> = named.collect();
-    let in_graph = named.iter().find(|entity| graph.topology().contains(entity));
-    let whole = || match namespace {
-        "" => None,
-        namespace => names::entity("", "Namespace", namespace),
+    match about(record, graph) {
+        Resolution::Known { entity, .. } => Some(entity),
+        Resolution::Unknown(subject) => named(&subject, graph),
+        Resolution::Nothing => None,
+    }
+}
+
+/// What an alert is about, by the rules that hold for all alerts.
+fn about(record: &AlertRecord, graph: &OperationalGraph) -> Resolution<EntityId> {
+    let said: Vec<&str> = record.said.iter().map(String::as_str).collect();
+    let known = |subject: &Subject| known(subject, graph);
+    resolve(&record.labels, &said, &SERVICE_LABELS, &known, graph.plain_names())
+}
+
+/// The entity of the graph that a label names.
+fn known(subject: &Subject, graph: &OperationalGraph) -> Option<EntityId> {
+    let is_there = |entity: &EntityId| graph.topology().contains(entity);
+    let space = match subject.namespace.as_str() {
+        "" => graph.index.namespace_of(&subject.name),
+        given => given.to_owned(),
     };
-    in_graph.or(named.first()).cloned().or_else(whole)
+    let name = subject.name.as_str();
+    let of_kind = |kind: &str| names::entity(&space, kind, name).filter(is_there);
+    let alike = || match graph.index.find(&space, name) {
+        Match::Known(known) => WORKLOAD_KINDS
+            .iter()
+            .chain(&["Service"])
+            .find_map(|kind| names::entity(&space, kind, &known).filter(is_there)),
+        _ => None,
+    };
+    match subject.kind {
+        "Node" => names::entity("", "Node", name).filter(is_there),
+        "Namespace" => named(subject, graph).filter(is_there),
+        "Service" => named(subject, graph).filter(is_there),
+        "" => {
+            let service = graph.index.service(&space, name).filter(is_there);
+            let host = || names::entity("", "Node", name).filter(is_there);
+            service.or_else(host).or_else(|| graph.plain_names().get(name).cloned())
+        }
+        // A label may call any workload by the kind that most are of.
+        "Deployment" => WORKLOAD_KINDS.iter().find_map(|kind| of_kind(kind)).or_else(alike),
+        kind => of_kind(kind),
+    }
+}
+
+/// The entity that a label names, whether there is one or not.
+fn named(subject: &Subject, graph: &OperationalGraph) -> Option<EntityId> {
+    let space = match subject.namespace.as_str() {
+        "" => graph.index.namespace_of(&subject.name),
+        given => given.to_owned(),
+    };
+    match subject.kind {
+        "Node" | "Namespace" => names::entity("", subject.kind, &subject.name),
+        "" | "Service" => graph.index.service(&space, &subject.name),
+        kind => names::entity(&space, kind, &subject.name),
+    }
+}
+
+/// Alerts on what the graph does not have: nothing that depends on it is known.
+pub(crate) fn strangers(records: &[AlertRecord], graph: &OperationalGraph) -> Vec<String> {
+    let mut told = BTreeSet::new();
+    for record in records.iter().filter(|it| reason_to_ignore(it).is_none()) {
+        let Resolution::Unknown(subject) = about(record, graph) else { continue };
+        let Some(entity) = named(&subject, graph) else { continue };
+        let near = near_entities(graph.topology(), entity.as_str());
+        let meant = match near.as_slice() {
+            [] => String::new(),
+            names => format!("; the nearest names are {}", names.join(", ")),
+        };
+        told.insert(format!(
+            "alert {} names {entity} by its label {}, and nothing of that name was recorded{meant}",
+            record.name, subject.label
+        ));
+    }
+    told.into_iter().collect()
 }

@@ -29,7 +29,7 @@ pub use diff::{Leaf as ChangedLeaf, changed_leaves};
 pub use reasons::meaning as event_signal;
 pub use spoken::signal_of as alert_signal;
 
-pub(crate) use alerts::{alert_findings, entity_of, reason_to_ignore};
+pub(crate) use alerts::{alert_findings, entity_of, reason_to_ignore, strangers};
 pub(crate) use changes::{ChangeType, ObjectChange, change_findings, consequences, object_changes};
 pub(crate) use demand::mark_demand;
 pub(crate) use diff::ITEM_KEYS;

@@ -98,6 +98,7 @@ mod tests {
             name: name.into(),
             labels: BTreeMap::new(),
             description: String::new(),
+            said: Vec::new(),
             state: "firing".into(),
             active_at: at(*since),
             value: None,

@@ -13,7 +13,8 @@ pub mod relation;
 mod selectable;
 mod telemetry;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use eog_core::incident::Edge;
 use eog_core::{EntityId, Topology};
@@ -49,6 +50,7 @@ pub struct OperationalGraph {
     topology: Topology,
     warnings: Vec<String>,
     pub(crate) index: NameIndex,
+    plain_names: OnceLock<BTreeMap<String, EntityId>>,
 }
 
 impl OperationalGraph {
@@ -60,6 +62,32 @@ impl OperationalGraph {
     /// Names that could not be resolved, as readable text.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// Services, workloads and machines by their names without namespace and kind, where one alone has the name. A
+    /// service stands for its workload.
+    pub(crate) fn plain_names(&self) -> &BTreeMap<String, EntityId> {
+        self.plain_names.get_or_init(|| {
+            let rank = |entity: &EntityId| match names::kind_of(entity) {
+                "Service" => Some(0),
+                kind if WORKLOAD_KINDS.contains(&kind) => Some(1),
+                "Node" => Some(2),
+                _ => None,
+            };
+            let mut by_name: BTreeMap<String, BTreeSet<(u8, &EntityId)>> = BTreeMap::new();
+            for entity in self.topology.entities() {
+                if let Some(rank) = rank(entity) {
+                    let name = names::bare(entity).to_owned();
+                    by_name.entry(name).or_default().insert((rank, entity));
+                }
+            }
+            let only = |(name, found): (String, BTreeSet<(u8, &EntityId)>)| {
+                let (rank, first) = *found.first()?;
+                let is_only = found.iter().filter(|(other, _)| *other == rank).count() == 1;
+                is_only.then(|| (name, first.clone()))
+            };
+            by_name.into_iter().filter_map(only).collect()
+        })
     }
 
     /// What an entity owns, over any chain of owners.
@@ -118,7 +146,8 @@ impl Snapshot {
         builder.back_services();
         builder.add_sources_of_load(self);
         let Builder { topology, warnings, index, .. } = builder;
-        let mut graph = OperationalGraph { topology, warnings, index };
+        let mut graph =
+            OperationalGraph { topology, warnings, index, plain_names: OnceLock::new() };
         graph.add_effects_on_alerted(self);
         graph
     }

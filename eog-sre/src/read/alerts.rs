@@ -1,4 +1,4 @@
-//! Alert dumps: a bare array, or the answer of an alert manager's interface.
+//! Alert dumps, in any form of alerts.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -8,6 +8,7 @@ use eog_evidence::shorten;
 use serde_json::Value;
 
 use super::{Folder, MAX_JSON_BYTES, MAX_TEXT, read_json};
+use crate::notice::{AlertState, Notice, Notices, read_notices};
 use crate::time;
 use crate::warnings::Warnings;
 use eog_evidence::mask_named;
@@ -21,6 +22,9 @@ pub(crate) struct AlertRecord {
     pub(crate) name: String,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) description: String,
+    /// Everything that it says about itself, where it comes from included.
+    pub(crate) said: Vec<String>,
+    /// `firing` or `pending`.
     pub(crate) state: String,
     pub(crate) active_at: Timestamp,
     pub(crate) value: Option<f64>,
@@ -59,18 +63,16 @@ pub(crate) fn read_alerts(
     records
 }
 
-/// Reads one alert dump.
+/// Reads one alert dump, in any form of alerts.
 pub(crate) fn read_dump(
     file: &str,
     source: impl Read,
     records: &mut Vec<AlertRecord>,
     warnings: &mut Warnings,
 ) {
-    match read_json(source) {
-        Ok(value) => match list(&value) {
-            Some(alerts) => collect(file, &value, alerts, records, warnings),
-            None => warnings.note(format!("{file}: no list of alerts; the file is skipped")),
-        },
+    let read = read_json(source).and_then(|value| Ok((read_notices(&value)?, value)));
+    match read {
+        Ok((notices, value)) => collect(file, &value, notices, records, warnings),
         Err(reason) => {
             // How many alerts it holds cannot be told: the file counts as one record.
             warnings.unusable(file, 1, || reason.clone());
@@ -79,80 +81,113 @@ pub(crate) fn read_dump(
     }
 }
 
-/// The alerts in either form, or nothing when the file is about something else.
-fn list(value: &Value) -> Option<&Vec<Value>> {
-    let alerts = match value {
-        Value::Array(alerts) => alerts,
-        other => other.pointer("/data/alerts").or_else(|| other.get("alerts"))?.as_array()?,
-    };
-    let is_alert = |alert: &Value| alert.pointer("/labels/alertname").is_some();
-    (alerts.is_empty() || alerts.iter().any(is_alert)).then_some(alerts)
-}
-
 fn collect(
     file: &str,
     dump: &Value,
-    alerts: &[Value],
+    mut notices: Notices,
     records: &mut Vec<AlertRecord>,
     warnings: &mut Warnings,
 ) {
     let inside = dump.get("timestamp").and_then(Value::as_str).and_then(time::parse);
     let seen_at = inside.or_else(|| time::from_file_name(file.rsplit('/').next().unwrap_or(file)));
-    if alerts.len() > MAX_ALERTS_PER_FILE {
+    if notices.alerts.len() > MAX_ALERTS_PER_FILE {
+        let more = notices.alerts.len() - MAX_ALERTS_PER_FILE;
+        notices.alerts.truncate(MAX_ALERTS_PER_FILE);
+        let told = || format!("beyond the first {MAX_ALERTS_PER_FILE} alerts");
+        warnings.unusable(file, more as u64, told);
         warnings.note(format!("{file}: only the first {MAX_ALERTS_PER_FILE} alerts are used"));
     }
-    let mut broken = 0_usize;
-    for (index, alert) in alerts.iter().take(MAX_ALERTS_PER_FILE).enumerate() {
-        match record(file, alert, seen_at) {
-            Some(record) => {
+    let mut broken = notices.unusable;
+    for (at, alert) in notices.alerts.into_iter().enumerate() {
+        match alert.starts_at {
+            Some(active_at) => {
                 warnings.used(file, 1);
-                records.push(record);
+                records.push(record(file, alert, active_at, seen_at));
             }
-            None => {
-                broken += 1;
-                let number = index + 1;
-                let told = || format!("alert {number}: it has no name or no start time");
-                warnings.unusable(file, 1, told);
-            }
+            None => broken.push(format!("alert {}: it has no start time", at + 1)),
         }
     }
-    if broken > 0 {
-        warnings.note(format!("{file}: {broken} alerts without a name or start time are skipped"));
+    if let Some(first) = broken.first() {
+        warnings.unusable(file, broken.len() as u64, || first.clone());
+        let count = broken.len();
+        warnings.note(format!("{file}: {count} alerts cannot be used, the first: {first}"));
     }
 }
 
-fn record(file: &str, alert: &Value, seen_at: Option<Timestamp>) -> Option<AlertRecord> {
-    let texts = |field: &str| -> BTreeMap<String, String> {
-        let map = alert.get(field).and_then(Value::as_object);
-        let text = |value: &Value| match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let entries = map.into_iter().flatten().take(64);
+fn record(
+    file: &str,
+    alert: Notice,
+    active_at: Timestamp,
+    seen_at: Option<Timestamp>,
+) -> AlertRecord {
+    let bounded = |texts: BTreeMap<String, String>| -> BTreeMap<String, String> {
+        let entries = texts.into_iter().take(64);
         entries
-            .map(|(key, value)| (key.clone(), shorten(&mask_named(key, &text(value)), MAX_TEXT)))
+            .map(|(key, value)| {
+                let value = shorten(&mask_named(&key, &value), MAX_TEXT);
+                (key, value)
+            })
             .collect()
     };
-    let labels = texts("labels");
-    let annotations = texts("annotations");
-    let active_at = time::parse(alert.get("activeAt")?.as_str()?)?;
-    let value = match alert.get("value") {
-        Some(Value::String(text)) => text.parse().ok(),
-        Some(number) => number.as_f64(),
-        None => None,
-    };
+    let Notice { labels, annotations, state, ends_at, value, .. } = alert;
+    let (labels, annotations) = (bounded(labels), bounded(annotations));
     let description = ["description", "message", "summary"];
     let description = description.iter().find_map(|name| annotations.get(*name).cloned());
-    let state =
-        alert.get("state").and_then(Value::as_str).or(labels.get("alertstate").map(String::as_str));
-    Some(AlertRecord {
-        name: labels.get("alertname").filter(|name| !name.trim().is_empty())?.trim().to_owned(),
+    AlertRecord {
+        name: labels.get("alertname").cloned().unwrap_or_default(),
         description: description.unwrap_or_default(),
-        state: state.unwrap_or("firing").to_lowercase(),
+        state: if state == AlertState::Pending { "pending" } else { "firing" }.to_owned(),
         active_at,
         value,
-        seen_at,
+        // One that is over was seen until then.
+        seen_at: if state == AlertState::Resolved { ends_at.or(seen_at) } else { seen_at },
         file: file.to_owned(),
         labels,
-    })
+        said: annotations.into_values().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alerts_are_read_in_every_form_in_which_people_save_them() {
+        let labels =
+            r#""labels":{"alertname":"KubePodCrashLooping","pod":"pay-1","password":"hunter2"}"#;
+        let cases = [
+            format!(
+                "[{{{labels},\"startsAt\":\"2026-01-01T10:00:00Z\",\"status\":{{\"state\":\"active\"}}}}]"
+            ),
+            format!(
+                "{{\"version\":\"4\",\"groupKey\":\"g\",\"alerts\":[{{{labels},\"status\":\"firing\",\"startsAt\":\"2026-01-01T10:00:00Z\"}}]}}"
+            ),
+            format!(
+                "{{\"version\":\"1\",\"orgId\":1,\"alerts\":[{{{labels},\"status\":\"resolved\",\"startsAt\":\"2026-01-01T10:00:00Z\",\"endsAt\":\"2026-01-01T10:09:00Z\"}}]}}"
+            ),
+            format!(
+                "{{\"data\":{{\"alerts\":[{{{labels},\"state\":\"firing\",\"activeAt\":\"2026-01-01T10:00:00Z\",\"value\":\"1e+00\"}}]}}}}"
+            ),
+        ];
+        for text in cases {
+            let (mut records, mut warnings) = (Vec::new(), Warnings::default());
+            read_dump("alerts/a.json", text.as_bytes(), &mut records, &mut warnings);
+            let [record] = &records[..] else { panic!("{text}: {:?}", warnings.into_lines()) };
+            assert_eq!(
+                (record.name.as_str(), record.state.as_str()),
+                ("KubePodCrashLooping", "firing")
+            );
+            assert_eq!(record.active_at, "2026-01-01T10:00:00Z".parse().unwrap());
+            assert!(!format!("{record:?}").contains("hunter2"));
+        }
+        let (mut records, mut warnings) = (Vec::new(), Warnings::default());
+        let text = format!("[{{{labels}}}, {{{labels},\"startsAt\":\"2026-01-01T10:00:00Z\"}}]");
+        read_dump("a.json", text.as_bytes(), &mut records, &mut warnings);
+        assert_eq!(records.len(), 1);
+        let told = warnings.unusable_files();
+        assert_eq!(
+            (told[0].records, told[0].unusable, told[0].reason.as_str()),
+            (2, 1, "alert 1: it has no start time")
+        );
+    }
 }

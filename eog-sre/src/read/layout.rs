@@ -21,6 +21,12 @@ pub const MAX_JSON_BYTES: u64 = 64 * 1024 * 1024;
 /// Directories that may hold the files of a snapshot, best first.
 const BASES: [&str; 3] = ["", "raw", "lite"];
 
+/// How the names of tables begin.
+const TABLES: [&str; 4] = ["k8s_events", "k8s_objects", "otel_logs", "otel_traces"];
+
+/// Most files that are named as not read.
+const MAX_UNREAD: usize = 5;
+
 /// Directories of metric files.
 const METRIC_DIRECTORIES: [&str; 3] = ["metrics", "metrics_pod", "metrics_service"];
 
@@ -42,9 +48,10 @@ impl Layout {
     /// Looks into the directories that a snapshot may have. Of `raw/` and `lite/` copies of one
     /// kind of file the first found counts, since the second repeats it.
     pub(crate) fn find(folder: &Folder, warnings: &mut Warnings) -> Self {
-        let mut layout = Self::default();
+        let (mut layout, mut unread) = (Self::default(), Vec::new());
         for base in BASES {
             let names = folder.list(base, warnings);
+            unread.extend(names.iter().filter(|name| is_unread(name)).cloned());
             let table = |prefix: &str| {
                 let matching = names.iter().filter(|name| {
                     let file = name.rsplit('/').next().unwrap_or(name);
@@ -76,6 +83,16 @@ impl Layout {
                 all
             });
         }
+        if let Some(first) = unread.first() {
+            let (count, named) = (unread.len(), unread.iter().take(MAX_UNREAD).cloned());
+            let named = named.collect::<Vec<_>>().join(", ");
+            let more = if count > MAX_UNREAD { ", …" } else { "" };
+            let folder = first.rsplit_once('/').map_or(".", |(folder, _)| folder);
+            warnings.note(format!(
+                "{count} files in {folder} look like data and are not read, since their names are none of a snapshot: \
+                 {named}{more}; `eog import` reads them"
+            ));
+        }
         layout
     }
 
@@ -97,6 +114,17 @@ impl Layout {
         ];
         kinds.into_iter().filter(|(_, files)| files.is_empty()).map(|(name, _)| name).collect()
     }
+}
+
+/// Whether a file in the folder of a snapshot looks like data, and is none of it by its name.
+fn is_unread(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let is_data = [".json", ".jsonl", ".tsv", ".csv", ".log", ".yaml", ".yml"]
+        .iter()
+        .any(|end| file.ends_with(end));
+    let is_table = TABLES.iter().any(|prefix| file.starts_with(prefix)) && file.ends_with(".tsv");
+    let is_alerts = file.starts_with("alerts_") && file.ends_with(".json");
+    is_data && !is_table && !is_alerts && file != "capture.json"
 }
 
 fn fill(slot: &mut Vec<String>, found: impl FnOnce() -> Vec<String>) {

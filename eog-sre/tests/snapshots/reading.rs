@@ -31,7 +31,10 @@ fn both_forms_of_alerts_are_merged_by_name_and_entity() {
     assert_eq!(anomaly.renewed, [at("10:30:00")]);
     assert_eq!(anomaly.last_seen, Some(at("10:31:00")));
     let warnings = snapshot.warnings().join("\n");
-    assert!(warnings.contains("alerts/notes.json: no list of alerts"), "{warnings}");
+    assert!(
+        warnings.contains("alerts/notes.json: expected a JSON body of Alertmanager"),
+        "{warnings}"
+    );
     assert!(warnings.contains("alerts/cut.json: not valid JSON"), "{warnings}");
 }
 
