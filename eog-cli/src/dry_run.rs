@@ -86,6 +86,7 @@ fn packets(source: &Opened, begin: &Begin) -> Result<Vec<ContextPacket>, CliErro
             former: None,
             hints: Vec::new(),
             quoted: Vec::new(),
+            reach: None,
         }
     };
     Ok(case.seeds.iter().map(packet).collect())

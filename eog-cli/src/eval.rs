@@ -9,7 +9,7 @@ use eog_eval::itbench::ReasoningJudge;
 use eog_eval::side_by_side::{self, Incidents};
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::trajectory::Failures;
-use eog_eval::{Calibration, EvalError, generated, itbench, logs, petshop, suite};
+use eog_eval::{Calibration, EvalError, fit, generated, itbench, logs, petshop, suite};
 use eog_report::clean::{clean, escape_json};
 use eog_report::words;
 use eog_session::controllers::ControllerName;
@@ -40,9 +40,10 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         progress.say(&format!("{done} of {all} cases done; investigating {name}"));
     };
     match &arguments.what {
-        Evaluated::Suite { dir, runs, by, knock_out, ablations } => {
-            let (knock_out, ablations) = (*knock_out, *ablations);
-            let options = suite::Options { knock_out, ablations, ..suite_options(runs, by)? };
+        Evaluated::Suite { dir, runs, by, knock_out, ablations, weighed } => {
+            let (knock_out, ablations, weighed) = (*knock_out, *ablations, *weighed);
+            let options =
+                suite::Options { knock_out, ablations, weighed, ..suite_options(runs, by)? };
             let report = suite::evaluate(dir, &options, &mut told)?;
             drop(progress);
             tell_suite(arguments, &report)
@@ -86,6 +87,16 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             }
             Ok(if is_whole { exit } else { Exit::BadInput })
         }
+        Evaluated::Fit { dirs, shrinkage, out } => {
+            let fitted = fit::evaluate(dirs, *shrinkage)?;
+            drop(progress);
+            if let Some(path) = out {
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                files::write(folder.unwrap_or(Path::new(".")), &name, &fitted.to_toml())?;
+            }
+            tell(arguments, &fitted, &fitted.to_csv())
+        }
         Evaluated::Logs { dir } => {
             let report = logs::evaluate(dir)?;
             drop(progress);
@@ -114,6 +125,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 knock_out: *knock_out,
                 ablations: *ablations,
                 out: out.clone(),
+                weighed: false,
                 stop: Some(Stop::when(is_interrupted)),
             };
             let report = generated::evaluate(world, seeds, &options, &mut told)?;

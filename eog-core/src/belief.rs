@@ -1,6 +1,6 @@
 //! Beliefs, claims and the messages that carry them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use jiff::Timestamp;
@@ -174,6 +174,27 @@ pub struct Belief {
     /// The rule that decided, if the policy goes by rules that have names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// The numbers behind it, if the policy weighs evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measures: Option<Measures>,
+}
+
+/// The numbers that a policy that weighs evidence gives with its judgement. Messages carry them, so that
+/// neighbours compute with them instead of reading texts; conclusions rank candidates by them.
+///
+/// Integers, so that they are the same on every platform.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Measures {
+    /// How strongly the evidence speaks for the entity as an origin: thousandths of natural log-odds.
+    pub log_odds: i32,
+    /// How much worse the entity does than usual: thousandths of the natural logarithm of the ratio, 0 where it does
+    /// as well as usual.
+    pub harm: i32,
+    /// How much of what the entity shows its upstream neighbours account for, each in thousandths of the whole, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub shares: BTreeMap<EntityId, u16>,
 }
 
 impl Belief {
@@ -187,6 +208,7 @@ impl Belief {
             since: None,
             explains: None,
             rule: None,
+            measures: None,
         }
     }
 

@@ -135,7 +135,7 @@ mod schema;
 mod state;
 mod stop;
 
-pub use belief::{Belief, Claim, Label, Message};
+pub use belief::{Belief, Claim, Label, Measures, Message};
 pub use budget::{Budget, BudgetKind, Spent, Usage};
 pub use contract::{
     AbductivePolicy, Answer, BoxFuture, ContextContract, ContextPacket, ContextRequest, Decision,

@@ -96,6 +96,7 @@ fn belief() -> Belief {
         since: None,
         explains: None,
         rule: None,
+        measures: None,
     }
 }
 
@@ -199,6 +200,7 @@ fn what_is_asked_and_answered() {
         former: Some(former),
         hints: vec![hint],
         quoted: vec![finding()],
+        reach: None,
     });
     is_strict(&ContextRequest {
         entity: id("cart"),

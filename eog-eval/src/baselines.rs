@@ -30,13 +30,14 @@ pub fn baselines(case: &Case, contract: &impl ContextContract) -> Vec<(&'static 
     baselines_with(case, contract, None)
 }
 
-/// The same, of a bundle with one more:
+/// The same, of a bundle with two more:
 ///
-/// - `scan`: whose processor is saturated, else who works longer, else who has more errors in the logs.
+/// - `scan`: whose processor is saturated, else who works longer, else who has more errors in the logs;
+/// - `BARO`: by how many interquartile ranges a series departs from its median.
 pub(crate) fn baselines_with(
     case: &Case,
     contract: &impl ContextContract,
-    scan: Option<Scan>,
+    scan: Option<(Scan, Ranking)>,
 ) -> Vec<(&'static str, Ranking)> {
     let alerting: BTreeSet<EntityId> =
         case.anomalies.iter().map(|alert| alert.entity.clone()).collect();
@@ -55,7 +56,9 @@ pub(crate) fn baselines_with(
             seeds.push(vec![seed.entity.clone()]);
         }
     }
-    let scan = scan.map(|scan| ("scan", scan.ranking(&findings)));
+    let of_bundle = scan
+        .into_iter()
+        .flat_map(|(scan, baro)| [("scan", scan.ranking(&findings)), ("BARO", baro)]);
     let rankings = vec![
         ("parents", Ranking::new([parents(&case.topology, &alerting)])),
         ("alerting", Ranking::new([alerting.into_iter().collect()])),
@@ -65,7 +68,7 @@ pub(crate) fn baselines_with(
         ("pagerank", page_rank(&case.topology)),
         ("random", Ranking::new([all.into_iter().collect()])),
     ];
-    rankings.into_iter().chain(scan).collect()
+    rankings.into_iter().chain(of_bundle).collect()
 }
 
 /// Who is one step upstream of the alerting entities, by name.

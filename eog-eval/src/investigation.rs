@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use eog::belief::ClaimEdge;
-use eog::controller::Order;
+use eog::controller::{Briefing, Order};
 use eog::{Case, Config, Diagnosis, EntityId};
-use eog_evidence::Bundle;
+use eog_evidence::{Bundle, WeighedPolicy};
 use eog_session::controllers::{AnyFinished, AnySettings};
-use eog_session::judge::{Evidence, Policies};
+use eog_session::judge::{Alone, Evidence, ForRun, Judge, JudgeError, Policies};
 use eog_session::run::{Course, Start};
 use eog_session::source::{OfBundle, Opened};
 
@@ -73,6 +73,35 @@ pub fn investigate_source(
     investigate_judged(source, settings, &Evidence)
 }
 
+/// The sum of weights as a judge.
+pub(crate) struct Weighed;
+
+impl Policies for Weighed {
+    fn name(&self) -> String {
+        "weighed".to_owned()
+    }
+
+    fn identity(&self, _case: &Case) -> Result<String, JudgeError> {
+        Ok(format!("{} {}", self.name(), WeighedPolicy::weights_digest()))
+    }
+
+    fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
+        Ok(Box::new(Alone(WeighedPolicy::default())))
+    }
+}
+
+/// The settings with what the sum of weights reads of packets.
+pub(crate) fn with_reach(settings: AnySettings) -> AnySettings {
+    match settings {
+        AnySettings::Eog(config) => {
+            let briefing =
+                config.briefing.clone().map(|briefing| Briefing { reach: true, ..briefing });
+            Config { briefing, max_proposals: None, ..config.as_ref().clone() }.into()
+        }
+        settings => settings,
+    }
+}
+
 /// The same with another judge.
 pub(crate) fn investigate_judged(
     source: &Opened,
@@ -133,7 +162,7 @@ impl Investigation {
         let told: BTreeSet<EntityId> = tiers.iter().flatten().cloned().collect();
         let others = self.diagnosis.ranking.iter().filter(|one| !told.contains(&one.entity));
         let others: Vec<_> = others.collect();
-        let tied = others.chunk_by(|a, b| a.score.total() == b.score.total());
+        let tied = others.chunk_by(|a, b| a.score.rank() == b.score.rank());
         tiers.extend(tied.map(|tied| tied.iter().map(|one| one.entity.clone()).collect()));
         Ranking::new(tiers)
     }

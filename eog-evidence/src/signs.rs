@@ -32,7 +32,7 @@ pub(crate) fn is_worse(finding: &Finding) -> bool {
 }
 
 /// Whether a finding tells of a resource that is nearly full, and nobody knows since when.
-fn is_full_without_past(finding: &Finding) -> bool {
+pub(crate) fn is_full_without_past(finding: &Finding) -> bool {
     let past = finding.quantity.as_ref().and_then(|quantity| quantity.baseline);
     finding.kind == EvidenceKind::Metric && past.is_none() && is_nearly_full(finding)
 }

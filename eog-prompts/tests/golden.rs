@@ -38,6 +38,7 @@ fn from_processor() -> Message {
         since: None,
         explains: None,
         rule: None,
+        measures: None,
     };
     Message { sender: entity("processor"), belief }
 }

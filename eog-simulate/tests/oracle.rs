@@ -29,6 +29,7 @@ fn question(truth: &TruthGraph, entity: &EntityId, inbox: Vec<Message>) -> Conte
         former: None,
         hints: Vec::new(),
         quoted: Vec::new(),
+        reach: None,
     }
 }
 
@@ -48,6 +49,7 @@ fn told_truly(truth: &TruthGraph, entity: &EntityId) -> Vec<Message> {
                 since: None,
                 explains: None,
                 rule: None,
+                measures: None,
             };
             Message { sender: neighbour.entity, belief }
         })
@@ -121,8 +123,16 @@ fn untrue_messages_mislead() {
     let evidence = &truth.get(cause).expect("is there").context.findings;
     let Decision { label, summary, evidence, claims, .. } =
         Decision::new(Label::Healthy, "all is well").citing(evidence);
-    let belief =
-        Belief { label, summary, evidence, claims, since: None, explains: None, rule: None };
+    let belief = Belief {
+        label,
+        summary,
+        evidence,
+        claims,
+        since: None,
+        explains: None,
+        rule: None,
+        measures: None,
+    };
     let packet = question(&truth, entity, vec![Message { sender: cause.clone(), belief }]);
     let rates = OracleRates::wrong(0.2);
     let oracle = NoisyOracle::new(&truth, rates.clone(), 0).expect("are good rates");

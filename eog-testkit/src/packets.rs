@@ -25,6 +25,7 @@ pub fn belief(label: Label, summary: &str) -> Belief {
         since: None,
         explains: None,
         rule: None,
+        measures: None,
     }
 }
 
@@ -207,6 +208,7 @@ impl PacketBuilder {
             former: self.former,
             hints: self.hints.into_values().collect(),
             quoted: self.quoted,
+            reach: None,
         }
     }
 }

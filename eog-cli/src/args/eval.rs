@@ -43,6 +43,23 @@ pub(crate) struct Eval {
 /// What is evaluated.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Evaluated {
+    /// Fit the weights of the evidence policy, and judge them on systems they were not fitted on.
+    ///
+    /// Each DIR is one system: a folder of incident bundles with ground truths, as for `suite`. Every system counts
+    /// alike. Prints for each what the shipped weights score on it, what weights fitted on the others score, and what
+    /// own harm minus the worst upstream scores alone, with a bootstrap interval over incidents.
+    #[command(after_help = EVAL_CODES)]
+    Fit {
+        /// Folders with bundles and ground truths, one for each system.
+        #[arg(required = true)]
+        dirs: Vec<PathBuf>,
+        /// Strength of the penalty that draws weights to the shipped ones: the larger, the less they move.
+        #[arg(long, default_value_t = 0.1, value_name = "NUMBER")]
+        shrinkage: f64,
+        /// File to write the weights to that fit all systems, in the form of `weights.toml`.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
     /// Score incident bundles of any data set, each with a ground truth file beside it.
     ///
     /// DIR contains bundles in folders NAME, and files NAME.truth.json. See docs/evaluation.md for
@@ -66,6 +83,10 @@ pub(crate) enum Evaluated {
         /// changes, events. The report ends with a table of what they are worth.
         #[arg(long)]
         ablations: bool,
+        /// Let the sum of weights of evidence judge instead of the rules: the successor of the evidence
+        /// policy, which is measured beside it. See docs/weighed-policy.md.
+        #[arg(long)]
+        weighed: bool,
     },
     /// Score the PetShop data set, compared with trivial rankings.
     #[command(after_help = EVAL_CODES)]

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::belief::{Belief, Claim, Explained, Label, Message};
+use crate::belief::{Belief, Claim, Explained, Label, Measures, Message};
 use crate::evidence::{EvidenceKind, Finding};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::Anomaly;
 use crate::incident::onset::Onset;
-use crate::incident::topology::{Direction, Neighbour};
+use crate::incident::topology::{Direction, Neighbour, Topology};
 use crate::incident::window::Window;
 
 /// Bounded local evidence on one entity, as a context contract returns it.
@@ -136,6 +136,63 @@ pub struct ContextPacket {
     /// Findings of others that messages rest on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quoted: Vec<Finding>,
+    /// Which anomalies effects of the entity can reach, if packets tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<Reach>,
+}
+
+/// How an entity stands to the anomalies, over declared directions of effects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reach {
+    /// How many entities with anomalies its effects can reach, itself included.
+    pub reached: u32,
+    /// How many entities have anomalies.
+    pub alerting: u32,
+    /// Hops to the nearest of them: 0 for an entity that has one itself; nothing where none is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<u32>,
+}
+
+impl Reach {
+    /// How an entity stands to anomalies on these entities. Linear in what effects of the entity can reach.
+    ///
+    /// ```
+    /// use eog_core::contract::Reach;
+    /// use eog_core::incident::EffectDirection;
+    /// use eog_core::{EntityId, Topology};
+    /// let (web, db) = (EntityId::new("web")?, EntityId::new("db")?);
+    /// let mut topology = Topology::default();
+    /// topology.connect(&web, "calls", &db, EffectDirection::TargetToSource);
+    /// let alerting = [&web].into();
+    /// let reach = Reach::of(&topology, &alerting, &db);
+    /// assert_eq!((reach.reached, reach.alerting, reach.hops), (1, 1, Some(1)));
+    /// # Ok::<(), eog_core::InvalidId>(())
+    /// ```
+    pub fn of(topology: &Topology, alerting: &BTreeSet<&EntityId>, entity: &EntityId) -> Self {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let (mut reached, mut nearest, mut hops) = (0, None, 0);
+        let mut seen = BTreeSet::from([entity]);
+        let mut ring = vec![entity];
+        while !ring.is_empty() {
+            let found = ring.iter().filter(|entity| alerting.contains(*entity)).count();
+            reached += found;
+            nearest = nearest.or_else(|| (found > 0).then_some(hops));
+            hops += 1;
+            let mut next = Vec::new();
+            for from in ring {
+                for edge in topology.edges_at(from) {
+                    let to = if edge.source == *from { &edge.target } else { &edge.source };
+                    if edge.carries(from, to) && seen.insert(to) {
+                        next.push(to);
+                    }
+                }
+            }
+            ring = next;
+        }
+        Self { reached: count(reached), alerting: count(alerting.len()), hops: nearest }
+    }
 }
 
 /// What the last judgement of an entity was, and what came since.
@@ -197,7 +254,8 @@ pub struct Notice {
 /// use eog_core::contract::{NamedOrigin, Notice, NoticeReason};
 ///
 /// let rule = Some("own failure".to_owned());
-/// let other = NamedOrigin { entity: EntityId::new("certificate")?, rule, since: None, until: None };
+/// let entity = EntityId::new("certificate")?;
+/// let other = NamedOrigin { entity, rule, since: None, log_odds: None, until: None };
 /// let reason = NoticeReason::SecondOpinion;
 /// let (unexplained, rivals, others, unlinked) = (vec![], vec![], vec![other], vec![]);
 /// let notice = Notice { reason, count: 1, unexplained, rivals, others, unlinked };
@@ -216,6 +274,9 @@ pub struct NamedOrigin {
     /// Since when it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Onset>,
+    /// How strongly the evidence speaks for it ([`Measures::log_odds`](crate::belief::Measures)), where its policy tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_odds: Option<i32>,
     /// Until when it was seen: the end of the latest local evidence that it cites. Only in [`Notice::unlinked`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
@@ -300,6 +361,12 @@ pub struct Decision {
     /// The rule that decided, if the policy goes by rules that have names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// The numbers behind the judgement, if the policy weighs evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measures: Option<Box<Measures>>,
+    /// What the log-odds of [`measures`](Self::measures) are the sum of, largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<Term>,
     /// Explanations that were weighed and not taken, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Alternative>,
@@ -307,6 +374,22 @@ pub struct Decision {
     /// counts only if there is no further page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub next_page: bool,
+}
+
+/// One weight of evidence for or against an entity as an origin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Term {
+    /// The name of the term.
+    pub name: String,
+    /// What it adds: thousandths of natural log-odds.
+    pub log_odds: i32,
+    /// What was observed, in a few words.
+    pub text: String,
+    /// The evidence, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<EvidenceId>,
 }
 
 /// An explanation of an entity that was weighed and not taken.
@@ -344,6 +427,8 @@ impl Decision {
             since: None,
             explains: None,
             rule: None,
+            measures: None,
+            terms: Vec::new(),
             alternatives: Vec::new(),
             next_page: false,
         }

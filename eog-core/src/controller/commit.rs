@@ -259,6 +259,7 @@ impl Controller {
             since: decision.since,
             explains: decision.explains.clone(),
             rule: decision.rule.clone(),
+            measures: decision.measures.as_deref().cloned(),
         };
         if config.claims == ClaimRule::Accumulate {
             belief.claims = accumulate(before.as_ref(), belief.claims);

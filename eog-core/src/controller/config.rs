@@ -220,11 +220,15 @@ pub struct Briefing {
     /// At most this many further pages of one entity's context are given to decisions that ask for
     /// them, in each epoch.
     pub pages: u32,
+    /// Whether they tell which anomalies effects of the entity can reach. Ledgers from before there was this do
+    /// without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reach: bool,
 }
 
 impl Default for Briefing {
     fn default() -> Self {
-        Self { former: true, hints: true, quotes: 12, pages: 4 }
+        Self { former: true, hints: true, quotes: 12, pages: 4, reach: false }
     }
 }
 

@@ -9,7 +9,7 @@ use super::packets::{Asked, Page};
 use crate::belief::Label;
 use crate::budget::BudgetKind;
 use crate::budget::Usage;
-use crate::contract::packet::{ContextPacket, Decision, LocalContext};
+use crate::contract::packet::{ContextPacket, Decision, LocalContext, Reach};
 use crate::contract::{ContextRequest, Failure};
 use crate::controller::active::Activation;
 use crate::controller::config::{Concurrency, Config, Order};
@@ -38,6 +38,7 @@ pub(crate) struct Slot {
     neighbours: Vec<Neighbour>,
     /// Of how many anomalies its packet may show those of its entity.
     pub(super) anomalies: usize,
+    pub(super) reach: Option<Reach>,
     pub(super) page: Page,
     pub(super) stage: Stage,
 }
@@ -76,6 +77,7 @@ impl Slot {
             inbox: self.inbox.iter().map(|(sender, sent)| (sender, sent)).collect(),
             heard: self.cleared.keys().cloned().collect(),
             anomalies: self.anomalies,
+            reach: self.reach,
             page: self.page,
         };
         asked.packet(context)
@@ -91,6 +93,7 @@ pub(super) struct Dispatched {
     pub(super) inbox: Vec<(EntityId, Broadcast)>,
     pub(super) neighbours: Vec<Neighbour>,
     pub(super) anomalies: usize,
+    pub(super) reach: Option<Reach>,
     pub(super) page: Page,
 }
 
@@ -235,6 +238,7 @@ impl Controller {
         let page = Page::next(Some(node), Some(activation.reason));
         let neighbours = self.state.neighbours(&entity);
         let anomalies = self.shown_anomalies();
+        let reach = self.reach(&entity);
         let after = self.ledger.next_seq();
         self.launch(Dispatched {
             activation,
@@ -244,8 +248,17 @@ impl Controller {
             inbox,
             neighbours,
             anomalies,
+            reach,
             page,
         });
+    }
+
+    /// Which anomalies effects of an entity can reach, if packets tell it.
+    pub(super) fn reach(&self, entity: &EntityId) -> Option<Reach> {
+        self.config.briefing.as_ref().filter(|briefing| briefing.reach)?;
+        let shown = self.state.anomalies.iter().take(self.shown_anomalies());
+        let alerting = shown.map(|anomaly| &anomaly.entity).collect();
+        Some(Reach::of(&self.state.topology, &alerting, entity))
     }
 
     /// Of how many anomalies a packet that is made now may show those of its entity.
@@ -255,8 +268,17 @@ impl Controller {
 
     /// Asks for the context of what was dispatched.
     pub(super) fn launch(&mut self, dispatched: Dispatched) {
-        let Dispatched { activation, visit, after, cleared, inbox, neighbours, anomalies, page } =
-            dispatched;
+        let Dispatched {
+            activation,
+            visit,
+            after,
+            cleared,
+            inbox,
+            neighbours,
+            anomalies,
+            reach,
+            page,
+        } = dispatched;
         self.dispatched += 1;
         let ticket = Ticket::new(self.next_ticket);
         self.next_ticket += 1;
@@ -278,6 +300,7 @@ impl Controller {
             inbox,
             neighbours,
             anomalies,
+            reach,
             page,
             stage: Stage::Fetching,
         });

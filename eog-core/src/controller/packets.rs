@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::active::Reason;
 use super::config::Config;
 use super::message;
-use crate::contract::packet::{ContextPacket, FormerBelief, Hint, LocalContext, Notice};
+use crate::contract::packet::{ContextPacket, FormerBelief, Hint, LocalContext, Notice, Reach};
 use crate::evidence::Finding;
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::topology::Neighbour;
@@ -27,6 +27,8 @@ pub(super) struct Asked<'a> {
     pub(super) heard: Vec<EntityId>,
     /// How many anomalies may be shown, the first ones.
     pub(super) anomalies: usize,
+    /// Which anomalies its effects can reach.
+    pub(super) reach: Option<Reach>,
     pub(super) page: Page,
 }
 
@@ -78,6 +80,7 @@ impl Asked<'_> {
             former,
             hints,
             quoted,
+            reach: self.reach,
         }
     }
 

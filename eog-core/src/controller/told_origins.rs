@@ -14,6 +14,7 @@ pub(super) fn told(state: &State, origin: &EntityId) -> NamedOrigin {
         entity: origin.clone(),
         rule: belief.and_then(|belief| belief.rule.clone()),
         since: belief.and_then(|belief| belief.since),
+        log_odds: belief.and_then(|belief| Some(belief.measures.as_ref()?.log_odds)),
         until: None,
     }
 }

@@ -87,6 +87,7 @@ impl Controller {
             inbox: inbox().map(|(sender, received)| (sender, &received.broadcast)).collect(),
             heard: new.map(|(sender, _)| sender.clone()).collect(),
             anomalies: self.shown_anomalies(),
+            reach: self.reach(entity),
             page: self.next_page(entity),
         };
         asked.packet(context)

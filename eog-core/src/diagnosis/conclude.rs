@@ -44,6 +44,10 @@ pub struct Conclusion {
     /// them but part of the frontier: since explanations in time are not transitive, whatever explains it
     /// need not explain that anomaly.
     pub derived_origins: Vec<EntityId>,
+    /// Origins that explain anomalies which others in the frontier explain as well, and for which the evidence speaks
+    /// more, by name. Only where the policy weighs evidence ([`Measures`](crate::Measures)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outweighed: Vec<EntityId>,
     /// Anomalies that no group reaches.
     pub unexplained: Vec<usize>,
     /// Anomalies that are covered, but whose first onset is not explained: it lies before the change, or
@@ -443,6 +447,7 @@ fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
     if unsteady == Unsteady::LastResort {
         frontier::add_unsteady(&mut found, state, &graph, &standings.unsteady);
     }
+    let outweighed = frontier::leave_out_the_outweighed(&mut found, state);
     let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.group.covers.as_slice()).collect();
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut promises = Promises::new(state, &graph);
@@ -499,6 +504,7 @@ fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
         confidence,
         frontier: groups.into_iter().map(|(_, found)| found.group).collect(),
         derived_origins: found.derived,
+        outweighed,
         unexplained,
         earlier_onset,
         unexplained_onsets,

@@ -186,6 +186,7 @@ impl Linear {
                     former: None,
                     hints: Vec::new(),
                     quoted: Vec::new(),
+                    reach: None,
                 };
                 self.ask(Inquiry::Decision(Arc::new(packet)));
             }

@@ -95,6 +95,7 @@ impl Judgements {
             since: decision.since,
             explains: decision.explains.clone(),
             rule: decision.rule.clone(),
+            measures: decision.measures.as_deref().cloned(),
         };
         self.adopt(entity, &belief, &decision.scores);
         Judged { belief, refusals: checked.refusals, warnings: checked.warnings }

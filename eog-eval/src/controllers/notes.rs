@@ -21,6 +21,7 @@ pub(super) fn message(sender: &EntityId, decision: &Decision) -> Message {
             since: None,
             explains: None,
             rule: None,
+            measures: None,
         },
     }
 }

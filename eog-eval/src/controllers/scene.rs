@@ -87,6 +87,7 @@ impl<'a> Scene<'a> {
             former: None,
             hints: Vec::new(),
             quoted: Vec::new(),
+            reach: None,
         };
         Ok(self.oracle.answer(&packet))
     }

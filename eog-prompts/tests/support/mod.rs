@@ -43,6 +43,7 @@ pub(crate) fn packet_of(
         former: None,
         hints: Vec::new(),
         quoted: Vec::new(),
+        reach: None,
     }
 }
 

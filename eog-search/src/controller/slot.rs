@@ -777,5 +777,6 @@ fn packet(
         former: None,
         hints: Vec::new(),
         quoted: Vec::new(),
+        reach: None,
     })
 }

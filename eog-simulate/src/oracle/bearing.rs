@@ -76,6 +76,7 @@ mod tests {
                 since: None,
                 explains: None,
                 rule: None,
+                measures: None,
             },
         }
     }

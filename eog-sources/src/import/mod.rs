@@ -218,7 +218,7 @@ impl Importing<'_> {
                 account.is("OTLP protobuf");
                 self.add(piece, account);
             }
-            None => account.lose(1, "binary, and not OTLP as protobuf"),
+            None => account.lose(1, crate::receiver::NOT_DECODED),
         }
         Ok(())
     }

@@ -133,6 +133,9 @@ pub(crate) fn piece_of(kind: u8, message: &[u8], period: Period) -> Option<Piece
     Some(received.piece(period, 20, 20))
 }
 
+/// What becomes of a message that cannot be decoded.
+pub(crate) const NOT_DECODED: &str = "binary, and not OTLP as protobuf";
+
 /// What a message says that is a request of OTLP of any kind; nothing if it is none.
 pub(crate) fn decoded(message: &[u8]) -> Option<Piece> {
     use intake::Intake;

@@ -238,6 +238,7 @@ impl Rebuilding {
             inbox,
             neighbours,
             anomalies,
+            reach: stored.reach,
             page,
         });
         Ok(())

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::belief::Label;
-use crate::contract::packet::{CandidateScore, Notice};
+use crate::contract::packet::{CandidateScore, Notice, Reach};
 use crate::controller::Controller;
 use crate::controller::active::{Activation, Reason};
 use crate::controller::dispatch::Slot;
@@ -121,6 +121,9 @@ pub(super) struct StoredSlot {
     /// Of how many anomalies its packet may show those of its entity.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) anomalies: usize,
+    /// Which anomalies effects of its entity can reach.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) reach: Option<Reach>,
     /// How many pages come before the one that was asked for.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) pages_before: u32,
@@ -217,6 +220,7 @@ impl Places<'_> {
             inbox: slot.inbox.iter().map(|(_, sent)| sent.entry).collect(),
             neighbours: slot.neighbours().to_vec(),
             anomalies: slot.anomalies,
+            reach: slot.reach,
             pages_before: slot.page.before,
             other_pages: slot.page.others,
         }

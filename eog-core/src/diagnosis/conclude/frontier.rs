@@ -85,6 +85,34 @@ pub(super) fn add_unsteady(
     found.groups.sort_by(|a, b| a.group.origins.cmp(&b.group.origins));
 }
 
+/// Takes out groups for which the evidence speaks less than for others that explain the same, and returns their
+/// origins, by name: groups are taken in the order of their log-odds as long as they explain an anomaly that none of
+/// those before them does. Groups without log-odds stay.
+pub(super) fn leave_out_the_outweighed(found: &mut Frontier, state: &State) -> Vec<EntityId> {
+    let log_odds = |found: &Found| {
+        let beliefs = found.group.origins.iter().filter_map(|it| state.get(it)?.belief.as_ref());
+        beliefs.filter_map(|belief| Some(belief.measures.as_ref()?.log_odds)).max()
+    };
+    let weighed = found.groups.iter().map(log_odds).enumerate();
+    let mut weighed: Vec<(i32, usize)> =
+        weighed.filter_map(|(place, log_odds)| Some((log_odds?, place))).collect();
+    weighed.sort_by_key(|&(log_odds, place)| (std::cmp::Reverse(log_odds), place));
+    let (mut explained, mut left_out) = (BTreeSet::new(), BTreeSet::new());
+    for (_, place) in weighed {
+        let covers = &found.groups[place].group.covers;
+        if !covers.is_empty() && covers.iter().all(|anomaly| explained.contains(anomaly)) {
+            left_out.insert(place);
+        }
+        explained.extend(covers.iter().copied());
+    }
+    let mut places = 0..;
+    let out =
+        found.groups.extract_if(.., |_| places.next().is_some_and(|at| left_out.contains(&at)));
+    let mut origins: Vec<EntityId> = out.flat_map(|found| found.group.origins).collect();
+    origins.sort();
+    origins
+}
+
 fn group(origins: Vec<EntityId>, onsets: &BTreeSet<OnsetOf>) -> OriginGroup {
     let mut covers: Vec<usize> = onsets.iter().map(|(anomaly, _)| *anomaly).collect();
     covers.dedup();

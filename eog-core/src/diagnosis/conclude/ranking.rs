@@ -22,9 +22,14 @@ pub struct Ranked {
     pub score: Score,
 }
 
-/// The parts of a rank score, each an integer; the rank goes by their sum, then by name.
+/// What a rank rests on. Where the policy weighs evidence, the rank goes by its log-odds; else by the sum of the other
+/// parts; then by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Score {
+    /// How strongly the evidence speaks for the entity as an origin, in thousandths of natural log-odds
+    /// ([`Measures::log_odds`](crate::Measures::log_odds)), where its policy tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_odds: Option<i32>,
     /// 0 to 500: half the best score that any policy decision in force gives the entity as a
     /// candidate.
     pub judged: u32,
@@ -37,9 +42,14 @@ pub struct Score {
 }
 
 impl Score {
-    /// The sum of the parts, 0 to 1000.
+    /// The sum of the parts other than the log-odds, 0 to 1000.
     pub fn total(&self) -> u32 {
         self.judged + self.reach + self.change + self.label
+    }
+
+    /// What ranks compare: equal ones are tied.
+    pub fn rank(&self) -> (Option<i32>, u32) {
+        (self.log_odds, if self.log_odds.is_some() { 0 } else { self.total() })
     }
 }
 
@@ -59,7 +69,8 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
         }
     }
     let visited = state.nodes.iter().filter_map(|(entity, node)| {
-        let label = node.belief.as_ref()?.label;
+        let belief = node.belief.as_ref()?;
+        let label = belief.label;
         if node.verdict() == Some(Verdict::NotCause) {
             return None;
         }
@@ -68,6 +79,7 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
         let reached = graph.component(entity).map_or_else(itself, |component| reached[component]);
         let share = (reached * 300).checked_div(state.anomalies.len()).unwrap_or(0);
         let score = Score {
+            log_odds: belief.measures.as_ref().map(|measures| measures.log_odds),
             judged: judged.get(entity).copied().unwrap_or(0) / 2,
             reach: u32::try_from(share).unwrap_or(0),
             change: change_score(node),
@@ -77,7 +89,7 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
     });
     let mut ranking: Vec<Ranked> = visited.collect();
     // The nodes come by name, and the sort is stable.
-    ranking.sort_by_key(|ranked| std::cmp::Reverse(ranked.score.total()));
+    ranking.sort_by_key(|ranked| std::cmp::Reverse(ranked.score.rank()));
     ranking
 }
 
@@ -129,9 +141,10 @@ mod tests {
             since: None,
             explains: None,
             rule: None,
+            measures: None,
         });
         let ranking = rank(&state, &ClaimGraph::new(&state));
-        let score = Score { judged: 0, reach: 200, change: 0, label: 50 };
+        let score = Score { log_odds: None, judged: 0, reach: 200, change: 0, label: 50 };
         assert_eq!(ranking, [Ranked { entity: name("cart"), label: Label::Defer, score }]);
     }
 }

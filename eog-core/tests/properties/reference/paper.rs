@@ -58,6 +58,7 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
             former: None,
             hints: Vec::new(),
             quoted: Vec::new(),
+            reach: None,
         };
         // 2. Execute policy.
         let decision = answers.decide(&packet).expect("nothing fails here");
@@ -73,6 +74,7 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
             since: None,
             explains: None,
             rule: None,
+            measures: None,
         };
         let again = |claim: &&Claim| claims.iter().any(|new| new.edge() == claim.edge());
         if let Some(old) = &old {

@@ -178,6 +178,7 @@ impl Model<'_> {
             former: former.map(|belief| FormerBelief { belief, heard }),
             hints,
             quoted,
+            reach: None,
         };
         self.history.learn(&entity, &packet.context);
         let remembered = self.memory.iter().find(|(question, _)| *question == packet);
@@ -254,6 +255,7 @@ impl Model<'_> {
                 since: None,
                 explains: None,
                 rule: None,
+                measures: None,
             }
         });
         let belief = belief.clone();
@@ -397,6 +399,7 @@ impl Model<'_> {
             since: None,
             explains: None,
             rule: None,
+            measures: None,
         };
         if belief.label == Label::Origin && !belief.cited().iter().any(local) {
             belief.label = Label::Defer;

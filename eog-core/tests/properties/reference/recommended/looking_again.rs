@@ -255,7 +255,7 @@ impl Model<'_> {
     fn named_origin(&self, origin: &EntityId) -> NamedOrigin {
         let belief = self.nodes.get(origin).and_then(|node| node.belief.clone());
         let (rule, since) = belief.map_or((None, None), |belief| (belief.rule, belief.since));
-        NamedOrigin { entity: origin.clone(), rule, since, until: None }
+        NamedOrigin { entity: origin.clone(), rule, since, until: None, log_odds: None }
     }
 
     /// The first 16 of some origins, by name, from which somebody else of these is reached over declared directions.

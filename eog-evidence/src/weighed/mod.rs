@@ -1,0 +1,103 @@
+//! The policy without a model: weights of evidence, summed.
+//!
+//! findings → observations → numbers → terms → sum → label, claims. Read in this order: `observation` (what one finding
+//! says), `numbers` (what a packet says), `terms` with `weights.toml` (what that weighs), `decide` (what follows).
+
+mod decide;
+mod numbers;
+mod observation;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod times;
+
+use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Digest, Failure};
+
+/// Judges packets by a sum of weights of evidence: deterministic, without a model, without state.
+///
+/// Each finding is read as a typed observation with a size that is comparable across units. The numbers of a packet,
+/// with those that neighbours' messages carry ([`Measures`](eog_core::Measures)), are weighed by a table of terms; their
+/// sum are the log-odds that the entity is an origin. An entity whose log-odds reach the threshold, and who knows no
+/// upstream origin with more, is an `Origin`; one that does worse is a `Symptom` of those upstream that may explain
+/// it. `docs/weighed-policy.md` lists the terms and says how their weights were fitted.
+///
+/// It is to take the place of [`EvidencePolicy`](crate::EvidencePolicy), and is measured beside it until then
+/// (`eog eval suite --weighed`). It reads [`Reach`](eog_core::contract::Reach), so that
+/// [`Briefing::reach`](eog_core::controller::Briefing::reach) is to be on.
+///
+/// Every decision with findings cites some; claims cite own findings, or ids that a neighbour's message cites.
+///
+/// ```
+/// use eog_core::{ContextPacket, EntityId, Label, LocalContext, Window};
+/// use eog_evidence::WeighedPolicy;
+/// let packet = ContextPacket {
+///     entity: EntityId::new("cart")?,
+///     window: Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?,
+///     context: LocalContext::default(),
+///     neighbours: vec![],
+///     inbox: vec![],
+///     anomalies: Vec::new(),
+///     notice: None,
+///     former: None,
+///     hints: Vec::new(),
+///     quoted: Vec::new(),
+///     reach: None,
+/// };
+/// let decision = WeighedPolicy::default().judge(&packet);
+/// assert_eq!(decision.label, Label::Defer);
+/// assert_eq!(decision.summary, "no findings: nothing is known about cart in the window");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WeighedPolicy {
+    _private: (),
+}
+
+impl WeighedPolicy {
+    /// The terms as a table in Markdown: name, weight in thousandths of natural log-odds, meaning.
+    ///
+    /// ```
+    /// use eog_evidence::WeighedPolicy;
+    /// assert!(WeighedPolicy::term_table().contains("| excess |"));
+    /// ```
+    pub fn term_table() -> String {
+        let head = ["| term | weight | value |", "|---|---|---|"].map(str::to_owned);
+        let rows = terms::WEIGHTS
+            .terms
+            .iter()
+            .map(|term| format!("| {} | {} | {} |", term.name, term.weight, term.meaning));
+        head.into_iter().chain(rows).map(|row| row + "\n").collect()
+    }
+
+    /// The terms with their weights in thousandths of natural log-odds, in the order of [`values`](Self::values).
+    pub fn weights() -> impl Iterator<Item = (&'static str, i32)> {
+        let weights = terms::WEIGHTS.terms.iter();
+        terms::TERMS.iter().zip(weights).map(|(term, weight)| (term.name, weight.weight))
+    }
+
+    /// The table of weights as it is shipped, in TOML.
+    pub fn weights_toml() -> &'static str {
+        terms::SHIPPED
+    }
+
+    /// The values of all terms for a packet, before they are weighed: what weights are fitted on.
+    pub fn values(packet: &ContextPacket) -> Vec<f64> {
+        terms::values(&numbers::Numbers::of(packet, &observation::observe(packet)))
+    }
+
+    /// The digest of the table of weights.
+    pub fn weights_digest() -> Digest {
+        Digest::of(&terms::SHIPPED)
+    }
+
+    /// Judges one packet. Equal packets get equal decisions.
+    pub fn judge(&self, packet: &ContextPacket) -> Decision {
+        decide::decide(packet)
+    }
+}
+
+impl AbductivePolicy for WeighedPolicy {
+    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(std::future::ready(Ok(self.judge(packet).into())))
+    }
+}

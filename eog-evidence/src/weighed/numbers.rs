@@ -1,0 +1,192 @@
+//! The numbers of one packet that the terms of the sum are made of.
+
+use std::collections::BTreeMap;
+
+use eog_core::contract::{ContextPacket, Reach};
+use eog_core::evidence::Signal;
+use eog_core::incident::Direction;
+use eog_core::{Belief, EntityId, Finding, Timestamp};
+
+use super::observation::{Observation, Observed, Trouble};
+
+/// Numbers of one packet. Sizes are natural logarithms of ratios; shares go from 0 to 1.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbers {
+    pub(super) latency: f64,
+    pub(super) errors: f64,
+    pub(super) saturation: f64,
+    pub(super) output: f64,
+    /// What own latency or errors differ by although they did not shift.
+    pub(super) unshifted: f64,
+    /// How many own golden signals did not shift.
+    pub(super) as_usual: usize,
+    pub(super) error_lines: f64,
+    pub(super) first_errors: f64,
+    /// 1 for a failure that is there at the end of the window, 0 for none or one seen long before.
+    pub(super) failing: f64,
+    /// The same for failures that were over by then.
+    pub(super) failed: f64,
+    pub(super) exhausted: bool,
+    pub(super) shares: BTreeMap<EntityId, f64>,
+    pub(super) remainder: Option<f64>,
+    pub(super) bound: Option<f64>,
+    pub(super) critical_path: f64,
+    pub(super) contention: bool,
+    pub(super) holds_up: bool,
+    pub(super) ends_requests: f64,
+    pub(super) sends_more: f64,
+    pub(super) is_first_to_deviate: bool,
+    /// The share of a downstream neighbour's harm that its message puts down to the entity.
+    pub(super) attributed: f64,
+    /// How near an own change lies before what follows it: 1 at once, a half after five minutes.
+    pub(super) change: f64,
+    pub(super) has_alert: bool,
+    /// The greatest harm of an upstream neighbour, by its message.
+    pub(super) upstream: f64,
+    pub(super) reach: Option<Reach>,
+}
+
+impl Numbers {
+    pub(super) fn of(packet: &ContextPacket, observed: &[Observed<'_>]) -> Self {
+        let mut numbers = Self { reach: packet.reach, ..Self::default() };
+        let mut last_failure: Option<Timestamp> = None;
+        for Observed { finding, what } in observed {
+            numbers.add(finding, what);
+            if let Observation::Failure { exhausted } = what {
+                let end = finding.time.end();
+                let stands = if *exhausted { EXHAUSTION_STANDS_S } else { 0 };
+                let until = end.as_second().saturating_add(stands);
+                let until = Timestamp::from_second(until).unwrap_or(end);
+                last_failure = last_failure.max(Some(until.min(packet.window.end())));
+            }
+        }
+        if let Some(last) = last_failure {
+            let age = packet.window.end().duration_since(last).as_secs_f64().max(0.0);
+            numbers.failing = (1.0 - age / FAILURE_FADES_S).max(0.0);
+            numbers.failed = 1.0 - numbers.failing;
+        }
+        numbers.has_alert |= !packet.anomalies.is_empty();
+        numbers.change = change_before(observed);
+        for message in &packet.inbox {
+            numbers.hear(packet, &message.sender, &message.belief);
+        }
+        numbers
+    }
+
+    fn add(&mut self, finding: &Finding, what: &Observation<'_>) {
+        let raise = |to: &mut f64, by: f64| *to = to.max(by);
+        match *what {
+            Observation::Worse(Trouble::Latency, size) => raise(&mut self.latency, size),
+            Observation::Worse(Trouble::Errors, size) => raise(&mut self.errors, size),
+            Observation::Worse(Trouble::Saturation, size) => raise(&mut self.saturation, size),
+            Observation::Worse(Trouble::Output, size) => raise(&mut self.output, size),
+            Observation::AsUsual(trouble, size) => {
+                if matches!(trouble, Trouble::Latency | Trouble::Errors) {
+                    raise(&mut self.unshifted, size.min(1.0));
+                }
+                self.as_usual += usize::from(trouble != Trouble::Output);
+            }
+            Observation::ErrorLines { callee: None, size } => raise(&mut self.error_lines, size),
+            Observation::FirstErrors(size) => raise(&mut self.first_errors, size),
+            Observation::Failure { exhausted } => self.exhausted |= exhausted,
+            Observation::Share(of, share) => {
+                raise(self.shares.entry(of.clone()).or_default(), share);
+            }
+            Observation::Remainder(share) => {
+                self.remainder = Some(self.remainder.unwrap_or(0.0).max(share));
+            }
+            Observation::ContributionBound(share) => {
+                self.bound = Some(self.bound.unwrap_or(0.0).max(share));
+            }
+            Observation::CriticalPath(share) => raise(&mut self.critical_path, share),
+            Observation::Contention => self.contention = true,
+            Observation::HoldsUpCallers => self.holds_up = true,
+            Observation::EndsRequests(size) => raise(&mut self.ends_requests, size),
+            Observation::SendsMore(size) => raise(&mut self.sends_more, size),
+            Observation::FirstToDeviate => self.is_first_to_deviate = true,
+            Observation::Alert => {
+                self.has_alert |= !matches!(finding.signal, Signal::Traffic | Signal::Demand);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes in what a neighbour's message says in numbers.
+    fn hear(&mut self, packet: &ContextPacket, sender: &EntityId, belief: &Belief) {
+        let Some(measures) = &belief.measures else { return };
+        if is_upstream(packet, sender) {
+            self.upstream = self.upstream.max(f64::from(measures.harm) / 1e3);
+        }
+        if let Some(share) = measures.shares.get(&packet.entity) {
+            self.attributed = self.attributed.max(f64::from(*share) / 1e3);
+        }
+    }
+
+    /// How much worse the entity does, by its own evidence.
+    pub(super) fn harm(&self) -> f64 {
+        let parts = [
+            self.latency,
+            self.errors,
+            self.output,
+            SATURATION_IN_HARM * self.saturation,
+            LINES_IN_HARM * self.error_lines,
+            FAILING_IN_HARM * self.failing,
+            UNSHIFTED_IN_HARM * self.failed,
+            UNSHIFTED_IN_HARM * self.unshifted,
+        ];
+        parts.into_iter().fold(0.0, f64::max)
+    }
+
+    /// How much of its harm upstream neighbours account for.
+    pub(super) fn explained(&self) -> f64 {
+        self.shares.values().sum::<f64>().min(1.0)
+    }
+
+    pub(super) fn is_within_reach(&self) -> bool {
+        self.reach.is_none_or(|reach| reach.hops.is_some())
+    }
+}
+
+/// What is worth less as harm than time and failures: users notice a full resource by what it leads to.
+const SATURATION_IN_HARM: f64 = 0.3;
+/// One fault may write many lines.
+const LINES_IN_HARM: f64 = 0.25;
+/// A failure counts as if seven times as much were wrong.
+const FAILING_IN_HARM: f64 = 2.0;
+/// What did not shift, or is over, counts half.
+const UNSHIFTED_IN_HARM: f64 = 0.5;
+
+/// A failure that was last seen so many seconds before the end is over: kubelets and schedulers repeat themselves within it.
+const FAILURE_FADES_S: f64 = 90.0;
+/// A resource that ran out stays so without a word for as long as this.
+const EXHAUSTION_STANDS_S: i64 = 600;
+/// A change weighs half as much after so many seconds.
+const CHANGE_HALVES_S: f64 = 300.0;
+/// A change that follows within so many seconds may have been recorded late.
+const RECORDED_LATE_S: f64 = 60.0;
+
+/// Whether effects of a neighbour reach the entity, as declared.
+pub(super) fn is_upstream(packet: &ContextPacket, other: &EntityId) -> bool {
+    let mut rows = packet.neighbours.iter().filter(|row| row.entity == *other);
+    rows.any(|row| row.direction != Direction::Downstream)
+}
+
+/// How near the best own change lies before an alert that it reaches, or own harm; 0 where nothing follows it.
+fn change_before(observed: &[Observed<'_>]) -> f64 {
+    let follows = observed.iter().filter_map(|one| match one.what {
+        Observation::Impact(_) => Some(one.finding.time.start()),
+        Observation::Worse(..) | Observation::Failure { .. } | Observation::Alert => {
+            Some(one.finding.onset.map_or(one.finding.time.start(), |onset| onset.latest()))
+        }
+        _ => None,
+    });
+    let follows: Vec<Timestamp> = follows.collect();
+    let changes = observed.iter().filter(|one| one.what == Observation::Change);
+    let nearness = |made: Timestamp| {
+        let delays = follows.iter().map(|at| at.duration_since(made).as_secs_f64());
+        let nearest = delays.filter(|delay| *delay >= -RECORDED_LATE_S).reduce(f64::min)?;
+        Some(1.0 / (1.0 + nearest.max(0.0) / CHANGE_HALVES_S))
+    };
+    let nearest = changes.filter_map(|change| nearness(change.finding.time.start()));
+    nearest.fold(0.0, f64::max)
+}

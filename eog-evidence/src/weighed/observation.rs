@@ -1,0 +1,271 @@
+//! What one finding says, as a typed observation with a size that is comparable across units.
+
+use eog_core::contract::ContextPacket;
+use eog_core::evidence::{PeerRole, Quantity, Signal, Trend, Verdict};
+use eog_core::{EntityId, EvidenceKind, Finding};
+
+use crate::signs::{is_executed_experiment, is_full_without_past, is_real_change, is_share, role};
+
+/// A finding with what it says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Observed<'a> {
+    pub(super) finding: &'a Finding,
+    pub(super) what: Observation<'a>,
+}
+
+/// What a finding says of its entity. Sizes are natural logarithms of ratios to the usual, from -4 to 5.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Observation<'a> {
+    /// An own quantity is worse than usual by this size.
+    Worse(Trouble, f64),
+    /// An own quantity did not shift; the size is what it differs by all the same.
+    AsUsual(Trouble, f64),
+    /// Calls to somebody are worse than usual.
+    CallWorse(&'a EntityId, f64),
+    /// It failed, or a resource of it ran out.
+    Failure { exhausted: bool },
+    /// More error lines than usual, about calls to somebody where one is named.
+    ErrorLines { callee: Option<&'a EntityId>, size: f64 },
+    /// So many requests have their first error line here.
+    FirstErrors(f64),
+    /// A neighbour accounts for this share of what it shows.
+    Share(&'a EntityId, f64),
+    /// No upstream neighbour accounts for this share of what it shows.
+    Remainder(f64),
+    /// It can account for at most this share of what an alert elsewhere shows.
+    ContributionBound(f64),
+    /// This share of what bad requests of an alerting entity show lies on it.
+    CriticalPath(f64),
+    /// It takes up what others have for all that rest on the peer.
+    Contention,
+    /// Somebody takes up what it has for all that rest on it.
+    Contended(&'a EntityId),
+    /// Calls to it fill up what its callers have for requests.
+    HoldsUpCallers,
+    /// Requests of a caller end with its answers, more often than usual.
+    EndsRequests(f64),
+    /// Requests of its own end with the answers of a callee.
+    EndedBy(&'a EntityId),
+    /// It sends more requests than usual, by nobody else's demand.
+    SendsMore(f64),
+    /// More requests than usual come from a caller.
+    MoreDemand(&'a EntityId),
+    /// It deviates, and nothing upstream did so before.
+    FirstToDeviate,
+    /// It deviates after this neighbour.
+    DeviatesAfter(&'a EntityId),
+    /// It was changed.
+    Change,
+    /// It was restarted, and nothing else changed.
+    Restart,
+    /// A change elsewhere has a path here; the peer is the next hop towards it.
+    Route(&'a EntityId),
+    /// An alert followed an own change.
+    Impact(Option<&'a EntityId>),
+    /// It has an alert.
+    Alert,
+    /// A fault experiment ran on it.
+    Experiment,
+    /// A person's verdict.
+    Verdict(Verdict),
+    /// Nothing that is weighed.
+    Nothing,
+}
+
+/// What an own quantity measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// Time taken, and its own part of it.
+    Latency,
+    /// Requests that fail, and availability.
+    Errors,
+    /// How much of a resource is in use.
+    Saturation,
+    /// What it delivers.
+    Output,
+}
+
+/// What the findings of a packet say, in their order.
+pub(super) fn observe(packet: &ContextPacket) -> Vec<Observed<'_>> {
+    let findings = packet.context.findings.iter();
+    findings.map(|finding| Observed { finding, what: Observation::of(finding) }).collect()
+}
+
+impl<'a> Observation<'a> {
+    /// Reads the typed fields of a finding, never its excerpt.
+    pub(super) fn of(finding: &'a Finding) -> Self {
+        if let Some(verdict) = finding.verdict() {
+            return Self::Verdict(verdict);
+        }
+        match finding.kind {
+            EvidenceKind::Change if is_real_change(finding) => Self::Change,
+            EvidenceKind::Change => Self::Restart,
+            EvidenceKind::Alert => Self::Alert,
+            EvidenceKind::Event if is_executed_experiment(finding) => Self::Experiment,
+            EvidenceKind::Event => Self::of_event(finding),
+            EvidenceKind::Metric | EvidenceKind::Span => Self::of_series(finding),
+            EvidenceKind::Log => Self::of_lines(finding),
+            EvidenceKind::Note => Self::of_note(finding),
+        }
+    }
+
+    fn of_event(finding: &Finding) -> Self {
+        let is_bad = finding.trend == Trend::Rising;
+        match finding.signal {
+            Signal::Exhaustion if is_bad => Self::Failure { exhausted: true },
+            Signal::Availability if is_bad => Self::Failure { exhausted: false },
+            _ => Self::Nothing,
+        }
+    }
+
+    fn of_series(finding: &'a Finding) -> Self {
+        if is_full_without_past(finding) {
+            return Self::Worse(Trouble::Saturation, FULL);
+        }
+        let Some(quantity) = &finding.quantity else { return Self::Nothing };
+        let Some(baseline) = quantity.baseline else { return Self::Nothing };
+        // Accounts sum up what is too much over all calls beside a usual of nothing: a size of its own, and no ratio.
+        let sums_up = finding.source == "attribution"
+            || finding.query.ends_with(" calls")
+            || finding.query.ends_with(" requests");
+        if sums_up && baseline == 0.0 {
+            return Self::Nothing;
+        }
+        let worse = size(quantity, baseline);
+        let falls_short = -worse;
+        let (trouble, worse, bad) = match finding.signal {
+            Signal::Latency => (Trouble::Latency, worse, Trend::Rising),
+            Signal::Errors => (Trouble::Errors, worse, Trend::Rising),
+            Signal::Availability if is_share(finding) => {
+                (Trouble::Errors, size_of_the_rest(quantity, baseline), Trend::Falling)
+            }
+            Signal::Availability => (Trouble::Errors, worse, Trend::Rising),
+            Signal::Saturation | Signal::Exhaustion => (Trouble::Saturation, worse, Trend::Rising),
+            Signal::Output => (Trouble::Output, falls_short, Trend::Falling),
+            _ => return Self::Nothing,
+        };
+        let of_calls = role(finding) == Some(PeerRole::Callee);
+        match (&finding.peer, finding.trend) {
+            (Some(peer), trend) if of_calls && trend == bad => Self::CallWorse(&peer.entity, worse),
+            _ if of_calls => Self::Nothing,
+            (_, trend) if trend == bad => Self::Worse(trouble, worse),
+            (_, Trend::Steady) => Self::AsUsual(trouble, worse),
+            _ => Self::Nothing,
+        }
+    }
+
+    fn of_lines(finding: &'a Finding) -> Self {
+        let Some(quantity) = finding.quantity.as_ref().filter(|_| finding.trend == Trend::Rising)
+        else {
+            return Self::Nothing;
+        };
+        if finding.signal != Signal::Errors {
+            return Self::Nothing;
+        }
+        let peer = finding.peer.as_ref().map(|peer| &peer.entity);
+        // Lines that were joined by request count requests.
+        if quantity.unit == "requests" {
+            return match peer {
+                None => Self::FirstErrors(libm::log1p(quantity.observed.max(0.0))),
+                Some(_) => Self::Nothing,
+            };
+        }
+        let size = size(quantity, quantity.baseline.unwrap_or(0.0));
+        Self::ErrorLines { callee: peer, size }
+    }
+
+    fn of_note(finding: &'a Finding) -> Self {
+        let peer = finding.peer.as_ref().map(|peer| (&peer.entity, peer.role));
+        let quantity = finding.quantity.as_ref();
+        let share = quantity.filter(|it| it.unit == "share").map(|it| it.observed.clamp(0.0, 1.0));
+        let times =
+            quantity.filter(|it| it.unit == "times").map(|it| libm::log(it.observed.max(1.0)));
+        let is_order = finding.signal == Signal::Other;
+        match (finding.signal, finding.trend, peer) {
+            (Signal::Route, _, Some((hop, _))) => Self::Route(hop),
+            (Signal::Impact, _, peer) => Self::Impact(peer.map(|(hop, _)| hop)),
+            (Signal::Saturation, _, Some((_, PeerRole::NextDownstream))) => Self::Contention,
+            (Signal::Saturation, _, Some((taker, PeerRole::Mentioned))) => Self::Contended(taker),
+            (Signal::Saturation, _, Some((_, PeerRole::Caller))) => Self::HoldsUpCallers,
+            (Signal::Output, _, Some((_, PeerRole::Caller))) => {
+                let size = quantity.map(|it| size(it, it.baseline.unwrap_or(0.0)));
+                size.map_or(Self::Nothing, Self::EndsRequests)
+            }
+            (Signal::Output, _, Some((callee, PeerRole::Callee))) => Self::EndedBy(callee),
+            (Signal::Traffic, Trend::Rising, Some((_, PeerRole::Callee))) => {
+                times.map_or(Self::Nothing, Self::SendsMore)
+            }
+            (Signal::Traffic, Trend::Rising, Some((caller, PeerRole::Caller))) => {
+                Self::MoreDemand(caller)
+            }
+            (_, Trend::Rising, Some((hop, PeerRole::NextUpstream))) if share.is_some() => {
+                if is_order {
+                    Self::DeviatesAfter(hop)
+                } else {
+                    Self::Share(hop, share.unwrap_or(0.0))
+                }
+            }
+            (_, Trend::Rising, Some((_, PeerRole::Mentioned))) => {
+                share.map_or(Self::Nothing, Self::CriticalPath)
+            }
+            (_, Trend::Rising, None) if is_order && share.is_some() => Self::FirstToDeviate,
+            (_, Trend::Rising, None) => share.map_or(Self::Nothing, Self::Remainder),
+            (_, Trend::Steady, None) => share.map_or(Self::Nothing, Self::ContributionBound),
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Whom the observation puts the trouble down to, where it is somebody else.
+    pub(super) fn points_to(&self) -> Option<&'a EntityId> {
+        match *self {
+            Self::CallWorse(other, _)
+            | Self::Share(other, _)
+            | Self::Contended(other)
+            | Self::EndedBy(other)
+            | Self::MoreDemand(other)
+            | Self::DeviatesAfter(other)
+            | Self::Route(other)
+            | Self::ErrorLines { callee: Some(other), .. } => Some(other),
+            _ => None,
+        }
+    }
+}
+
+/// The size of a resource that is full and of which no earlier level is known.
+const FULL: f64 = 1.5;
+
+/// How much more than usual, as a logarithm. Small values weigh little: what is less than a unit's floor is noise.
+fn size(quantity: &Quantity, baseline: f64) -> f64 {
+    log_ratio(quantity.observed, baseline, floor_of(&quantity.unit, baseline))
+}
+
+/// The same of what is missing to the whole, such as failed requests beside available ones.
+fn size_of_the_rest(quantity: &Quantity, baseline: f64) -> f64 {
+    let whole = if quantity.unit == "ratio" { 1.0 } else { 100.0 };
+    let rest = |value: f64| (1.0 - value / whole).max(0.0);
+    log_ratio(rest(quantity.observed), rest(baseline), floor_of("ratio", 0.0))
+}
+
+fn log_ratio(observed: f64, baseline: f64, floor: f64) -> f64 {
+    let ratio = (observed.abs() + floor) / (baseline.abs() + floor);
+    if ratio.is_finite() && ratio > 0.0 { libm::log(ratio).clamp(-4.0, 5.0) } else { 0.0 }
+}
+
+/// Below which a difference says nothing, by unit; a twentieth of the usual where the unit is not known.
+fn floor_of(unit: &str, baseline: f64) -> f64 {
+    match unit {
+        "ratio" => 0.02,
+        "percent" | "%" => 2.0,
+        "ms" => 1.0,
+        "s" => 0.002,
+        "us" | "µs" => 1_000.0,
+        "cores" => 0.01,
+        "bytes" => 1e6,
+        "requests" => 2.0,
+        "lines" | "events" | "failed requests" | "" => 1.0,
+        "calls" => 0.05,
+        "share" => 0.02,
+        "1/s" | "requests/s" => 0.2,
+        _ => (0.05 * baseline.abs()).max(1e-6),
+    }
+}
