@@ -45,11 +45,11 @@ pub fn is_secret_field(name: &str, value: &str) -> bool {
 pub fn masked_json<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let read = T::deserialize(Masked::new(&mut reader));
-    read.and_then(|value| reader.end().map(|()| value)).map_err(masked_error)
+    read.and_then(|value| reader.end().map(|()| value)).map_err(|error| masked_error(&error))
 }
 
 /// The parser quotes what it did not expect. The place is read back from the text.
-fn masked_error(error: serde_json::Error) -> serde_json::Error {
+fn masked_error(error: &serde_json::Error) -> serde_json::Error {
     serde::de::Error::custom(mask_text(&error.to_string()))
 }
 
@@ -58,7 +58,7 @@ fn masked_error(error: serde_json::Error) -> serde_json::Error {
 /// # Errors
 /// As of `serde_json`; what is quoted is masked.
 pub fn masked_value<T: DeserializeOwned>(value: Value) -> serde_json::Result<T> {
-    T::deserialize(Masked::new(value)).map_err(masked_error)
+    T::deserialize(Masked::new(value)).map_err(|error| masked_error(&error))
 }
 
 /// A value from outside that was not read by one of these, with every text of it masked.

@@ -88,8 +88,8 @@ impl Notification {
     /// # Errors
     /// What is wrong with it, or what was expected in its place.
     pub(crate) fn read(body: &[u8], own: &Own, now: Timestamp) -> Result<Self, String> {
-        let body: Value =
-            serde_json::from_slice(body).map_err(|error| mask_text(&format!("no JSON: {error}")))?;
+        let body: Value = serde_json::from_slice(body)
+            .map_err(|error| mask_text(&format!("no JSON: {error}")))?;
         let Notices { form, group, group_labels, alerts, truncated, unusable, subscription } =
             read_notices(&body)?;
         let count = alerts.len() + unusable.len();

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::shown::clean_line;
 use eog::{Case, ContextPacket};
 use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
-use crate::shown::clean_line;
 use eog_session::controllers::AnySettings;
 use eog_session::judge::{By, Chosen, PolicyChoice, Unarmed};
 use eog_session::run::Start as Begin;

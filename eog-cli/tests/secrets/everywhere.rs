@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::on_call_lab::{Service, alert, folder, wait_for};
-use crate::planted::{Written, at};
+use crate::secrets::planted::{Written, at};
 
 const TOKEN: &str = "ghp_Qz7Kw2Vn9Xt4Lp8RQz7Kw2Vn9Xt4Lp8Rab12";
 
@@ -32,6 +32,7 @@ fn places(whole: &Value) -> Vec<(String, Value)> {
 
 type Put<'a> = &'a dyn Fn(&mut Value);
 
+#[expect(clippy::needless_pass_by_value, reason = "paths are made for each call")]
 fn walk(value: &Value, at: String, found: &mut dyn FnMut(&str, Put<'_>)) {
     match value {
         Value::String(text) => {
@@ -292,6 +293,7 @@ impl Mcp {
         writeln!(self.0.stdin.as_mut().unwrap(), "{message}").unwrap();
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent")]
     fn ask(&mut self, method: &str, params: Value) -> String {
         self.send(&json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}));
         let mut said = String::new();
@@ -487,15 +489,15 @@ fn no_text_of_a_decision_leaks_whatever_its_field() {
     let dir = tempfile::tempdir().unwrap();
     let calm: Vec<_> = all
         .iter()
-        .map(|_| crate::planted::Planted {
+        .map(|_| crate::secrets::planted::Planted {
             kind: "calm",
             text: "it fails".to_owned(),
-            secret: crate::planted::planted().swap_remove(0).secret,
+            secret: crate::secrets::planted::planted().swap_remove(0).secret,
         })
         .collect();
     let bundle = dir.path().join("bundle");
     fs::create_dir(&bundle).unwrap();
-    crate::planted::write_bundle(&bundle, &calm);
+    crate::secrets::planted::write_bundle(&bundle, &calm);
     let program = dir.path().join("judge.sh");
     let answers = dir.path().join("judge.sh.answers");
     fs::create_dir(&answers).unwrap();

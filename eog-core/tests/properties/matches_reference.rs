@@ -25,7 +25,13 @@ fn evaluations(controller: &Controller) -> Vec<&Evaluation> {
 
 fn briefings() -> impl Strategy<Value = Briefing> {
     let parts = (any::<bool>(), any::<bool>(), 0..6u32, 0..4u32);
-    parts.prop_map(|(former, hints, quotes, pages)| Briefing { former, hints, quotes, pages })
+    parts.prop_map(|(former, hints, quotes, pages)| Briefing {
+        former,
+        hints,
+        quotes,
+        pages,
+        reach: false,
+    })
 }
 
 /// An evaluation of the engine in the words of the model.

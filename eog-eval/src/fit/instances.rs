@@ -16,7 +16,6 @@ const PAGES: u32 = 4;
 /// One incident: its entities with the values of all terms, and which of them are causes.
 #[derive(Clone, Debug)]
 pub(super) struct Incident {
-    pub(super) name: String,
     pub(super) entities: Vec<EntityId>,
     /// By entity, in the order of the terms.
     pub(super) values: Vec<Vec<f64>>,
@@ -37,7 +36,7 @@ impl System {
         let mut incidents = Vec::new();
         for case in cases_of(dir)? {
             let SuiteCase { name, bundle, truth, .. } = SuiteCase::read(dir, &case, false)?;
-            let incident = Incident::of(name, bundle, truth.causes)?;
+            let incident = Incident::of(&name, bundle, truth.causes)?;
             if incident.entities.iter().any(|entity| incident.causes.contains(entity)) {
                 incidents.push(incident);
             }
@@ -50,13 +49,15 @@ impl Incident {
     /// Reads every entity twice: alone, then with what its neighbours' messages say in numbers, as in an investigation
     /// that reads all there is.
     pub(super) fn of(
-        name: String,
+        name: &str,
         bundle: Bundle,
         causes: BTreeSet<EntityId>,
     ) -> Result<Self, EvalError> {
         let opened = open_case(&bundle.incident(), None);
-        let case = opened
-            .map_err(|error| EvalError::Case { case: name.clone(), reason: error.to_string() })?;
+        let case = opened.map_err(|error| EvalError::Case {
+            case: name.to_owned(),
+            reason: error.to_string(),
+        })?;
         let alerting: BTreeSet<&EntityId> =
             case.anomalies.iter().map(|alert| &alert.entity).collect();
         let context = BundleContext::new(bundle);
@@ -72,7 +73,10 @@ impl Incident {
             .map(|(entity, packet)| {
                 let decision = policy.judge(packet);
                 let belief = Belief::new(decision.label, decision.summary);
-                (entity.clone(), Belief { measures: decision.measures.map(|measures| *measures), ..belief })
+                (
+                    entity.clone(),
+                    Belief { measures: decision.measures.map(|measures| *measures), ..belief },
+                )
             })
             .collect();
         for packet in packets.values_mut() {
@@ -85,7 +89,7 @@ impl Incident {
             packet.inbox = messages.collect();
         }
         let values = packets.values().map(WeighedPolicy::values).collect();
-        Ok(Self { name, entities: packets.into_keys().collect(), values, causes })
+        Ok(Self { entities: packets.into_keys().collect(), values, causes })
     }
 
     pub(super) fn is_cause(&self, place: usize) -> bool {

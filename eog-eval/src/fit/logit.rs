@@ -77,7 +77,6 @@ mod tests {
         let incident = |number: usize| {
             let cause = if number < right { "a" } else { "b" };
             Incident {
-                name: number.to_string(),
                 entities: vec![id("a"), id("b")],
                 values: vec![vec![1.0, 0.5], vec![0.0, 0.5]],
                 causes: BTreeSet::from([id(cause)]),

@@ -104,7 +104,7 @@ fn state(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
         time: row.time()?,
         entity: row.entity("entity")?,
         state,
-        reason: row.text("reason")?.to_owned(),
+        reason: row.text("reason")?.into_owned(),
     });
     Ok(())
 }

@@ -33,6 +33,7 @@ pub(super) type SeriesKey = (String, Signal, String, Option<(EntityId, PeerRole)
 pub(super) struct SeriesList {
     list: Vec<(SeriesKey, Series)>,
     /// Where they are, as long as more come and they are many.
+    #[expect(clippy::box_collection, reason = "most entities have none: a pointer takes a third")]
     places: Option<Box<BTreeMap<SeriesKey, usize>>>,
 }
 

@@ -42,6 +42,7 @@ pub(super) struct Book {
     kept: Vec<(Key, Pattern)>,
     /// The places in `kept` of a masked message: one for each level, signal and peer. Look-ups alone, and
     /// only beyond [`FEW`].
+    #[expect(clippy::box_collection, reason = "most entities have none: a pointer takes a sixth")]
     places: Option<Box<HashMap<String, Vec<usize>>>>,
     /// Whether all lines were added.
     settled: bool,

@@ -445,22 +445,18 @@ impl<'a> Weighed<'a> {
         let first = self.own_harms().first().map(|finding| quote(finding));
         let change = self.timely_changes().next().map(quote);
         let text = match label {
-            Label::Origin => {
-                let condition = match (&change, &first) {
-                    (Some(change), Some(harm)) if self.numbers.change > 0.0 => {
-                        format!("changed: {change}; {harm}")
-                    }
-                    (Some(change), None) if self.numbers.change > 0.0 => {
-                        format!("changed: {change}")
-                    }
-                    (_, Some(harm)) => harm.clone(),
-                    _ => self
-                        .notes()
-                        .next()
-                        .unwrap_or_else(|| "no harm of its own on record".to_owned()),
-                };
-                condition
-            }
+            Label::Origin => match (&change, &first) {
+                (Some(change), Some(harm)) if self.numbers.change > 0.0 => {
+                    format!("changed: {change}; {harm}")
+                }
+                (Some(change), None) if self.numbers.change > 0.0 => {
+                    format!("changed: {change}")
+                }
+                (_, Some(harm)) => harm.clone(),
+                _ => {
+                    self.notes().next().unwrap_or_else(|| "no harm of its own on record".to_owned())
+                }
+            },
             Label::Symptom => {
                 let of = causes.first().map_or_else(
                     || "no upstream neighbour explains it".to_owned(),

@@ -65,8 +65,7 @@ impl Receiver {
 }
 
 /// What becomes of a message that cannot be decoded.
-pub(crate) const NOT_DECODED: &str =
-    "binary, and this eog was built without OTLP as protobuf; build it with --features otlp, or full";
+pub(crate) const NOT_DECODED: &str = "binary, and this eog was built without OTLP as protobuf; build it with --features otlp, or full";
 
 /// Nothing: this build decodes no requests.
 pub(crate) fn decoded(_message: &[u8]) -> Option<Piece> {
