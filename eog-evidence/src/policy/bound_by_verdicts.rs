@@ -114,6 +114,7 @@ mod tests {
             former: None,
             hints: Vec::new(),
             quoted: Vec::new(),
+            reach: None,
         }
     }
 

@@ -7,7 +7,8 @@ use super::*;
 /// A notice that tells of an origin that explains no alert, found by a rule, since a second.
 fn unlinked(reason: NoticeReason, by: &str, second: i64) -> Notice {
     let (rule, since) = (Some(by.to_owned()), Some(Onset::at(second_of(second))));
-    let unlinked = vec![NamedOrigin { entity: id("store"), rule, since, until: None }];
+    let unlinked =
+        vec![NamedOrigin { entity: id("store"), rule, since, until: None, log_odds: None }];
     Notice { unlinked, ..second_look(reason, 1) }
 }
 

@@ -152,6 +152,7 @@ pub(super) fn says(sender: &str, label: Label, claims: &[&str], cites: &[Evidenc
         since: None,
         explains: None,
         rule: None,
+        measures: None,
     };
     Message { sender: id(sender), belief }
 }
@@ -193,6 +194,7 @@ pub(super) fn decide(
         former: None,
         hints: Vec::new(),
         quoted: Vec::new(),
+        reach: None,
     };
     let decision = EvidencePolicy::default().judge(&packet);
     (packet, decision)

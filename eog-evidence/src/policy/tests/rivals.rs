@@ -445,7 +445,8 @@ fn at_a_second_opinion_a_rival_with_a_change_comes_first() {
 fn beside(rule: &'static str, second: i64) -> impl Fn(&mut ContextPacket) {
     move |packet: &mut ContextPacket| {
         let (rule, since) = (Some(rule.to_owned()), Some(Onset::at(second_of(second))));
-        let others = vec![NamedOrigin { entity: id("elsewhere"), rule, since, until: None }];
+        let others =
+            vec![NamedOrigin { entity: id("elsewhere"), rule, since, until: None, log_odds: None }];
         let reason = NoticeReason::SecondOpinion;
         packet.notice = Some(Notice { others, ..second_look(reason, 1) });
     }
