@@ -90,7 +90,7 @@ const SEAL: &[u8] = b",\"check\":\"";
 /// use eog::durable::{sealed, unsealed};
 /// let stored = sealed(br#"{"a":1}"#.to_vec());
 /// assert_eq!(&*unsealed(&stored)?, br#"{"a":1}"#);
-/// assert!(unsealed(&[&stored[..6], b"2", &stored[7..]].concat()).is_err());
+/// assert!(unsealed(&[&stored[..5], b"2", &stored[6..]].concat()).is_err());
 /// # Ok::<(), String>(())
 /// ```
 pub fn sealed(mut object: Vec<u8>) -> Vec<u8> {

@@ -16,9 +16,8 @@ static GROUPS: Mutex<Option<BTreeSet<u32>>> = Mutex::new(Some(BTreeSet::new()));
 /// [`Command::kill_on_drop`].
 ///
 /// A process that leaves the group (`setsid`, a daemon) is found on Linux all the same, by the variable
-/// `EOG_PROCESS_GROUP` of its environment, or as a child of one that is. This process adopts what their parents leave behind
-/// (`PR_SET_CHILD_SUBREAPER`), so that one that also clears its environment ends with this process at the
-/// latest, if it ends by [`end_all`]. Elsewhere it survives.
+/// `EOG_PROCESS_GROUP` of its environment, or as a child of one that is. One that also clears its environment and leaves its
+/// parent survives, as does elsewhere one that leaves the group.
 #[derive(Debug)]
 pub struct ProcessGroup {
     leader: Option<u32>,
@@ -33,11 +32,10 @@ impl ProcessGroup {
     pub fn spawn(command: &mut Command) -> io::Result<(Child, Self)> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        command.env(MARK, &mark);
+        // The full stop ends the number: a mark is no prefix of another.
+        command.env(MARK, format!("{mark}."));
         #[cfg(unix)]
         command.process_group(0);
-        #[cfg(target_os = "linux")]
-        strays::adopt();
         let mut groups = groups();
         let Some(groups) = &mut *groups else {
             return Err(io::Error::other("this process is ending"));
@@ -61,7 +59,7 @@ impl Drop for ProcessGroup {
             kill(leader);
         }
         #[cfg(target_os = "linux")]
-        strays::kill(|process| process.has(MARK, &self.mark));
+        strays::kill(|process| process.has(MARK, &format!("{}.", self.mark)));
         #[cfg(not(target_os = "linux"))]
         let _ = &self.mark;
     }
@@ -72,7 +70,7 @@ impl Drop for ProcessGroup {
 pub fn end_all() {
     groups().take().into_iter().flatten().for_each(kill);
     #[cfg(target_os = "linux")]
-    strays::kill(|process| process.parent == std::process::id());
+    strays::kill(|process| process.has(MARK, &format!("{}-", std::process::id())));
 }
 
 fn groups() -> MutexGuard<'static, Option<BTreeSet<u32>>> {
@@ -94,11 +92,8 @@ fn kill(leader: u32) {
 mod strays {
     use std::collections::BTreeSet;
     use std::fs;
-    use std::sync::Once;
 
-    use rustix::process::{
-        Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid,
-    };
+    use rustix::process::{Pid, Signal, kill_process};
 
     /// How often it is looked again for what was started meanwhile.
     const ROUNDS: usize = 20;
@@ -106,25 +101,16 @@ mod strays {
     /// A process as the system tells of it.
     pub(super) struct Process {
         id: u32,
-        pub(super) parent: u32,
+        parent: u32,
     }
 
     impl Process {
-        /// Whether its environment, as it was when its program began, has a variable of this value.
+        /// Whether its environment, as it was when its program began, has a variable that begins with this value.
         pub(super) fn has(&self, name: &str, value: &str) -> bool {
             let wanted = format!("{name}={value}");
             let environment = fs::read(format!("/proc/{}/environ", self.id)).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes())
+            environment.split(|byte| *byte == 0).any(|one| one.starts_with(wanted.as_bytes()))
         }
-    }
-
-    /// Has what is left behind by its parent become a child of this process.
-    pub(super) fn adopt() {
-        static ONCE: Once = Once::new();
-        // Without it those are found by their environment alone.
-        ONCE.call_once(|| {
-            let _ = set_child_subreaper(Some(getpid()));
-        });
     }
 
     /// Kills the processes that are meant and all that come from them, until there are none.
@@ -147,8 +133,6 @@ mod strays {
             for id in found {
                 let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) else { continue };
                 let _ = kill_process(id, Signal::KILL);
-                // One that was adopted has nobody else who would take note of its end.
-                let _ = waitpid(Some(id), WaitOptions::NOHANG);
             }
         }
     }

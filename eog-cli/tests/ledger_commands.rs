@@ -336,7 +336,7 @@ fn without_a_temporary_folder_live_sources_are_not_captured() {
 fn a_place_for_output_that_is_taken_is_a_wrong_command_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("taken");
-    std::fs::write(&file, "").unwrap();
+    std::fs::write(&file, "notes").unwrap();
     let (file, folder) = (file.to_str().unwrap(), folder.path().to_str().unwrap());
     let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
     let bundle = bundle.to_str().unwrap();

@@ -91,7 +91,7 @@ impl Notification {
         let body: Value = serde_json::from_slice(body)
             .map_err(|error| mask_text(&format!("no JSON: {error}")))?;
         let Notices { form, group, group_labels, alerts, truncated, unusable, subscription } =
-            read_notices(&body)?;
+            read_notices(&body).map_err(|error| mask_text(&error))?;
         let count = alerts.len() + unusable.len();
         if count > MAX_ALERTS {
             return Err(format!(
@@ -100,11 +100,11 @@ impl Notification {
             ));
         }
         if let (true, Some(first)) = (alerts.is_empty(), unusable.first()) {
-            return Err(format!("{form}: {}", shorten(first, 300)));
+            return Err(format!("{form}: {}", shorten(&mask_text(first), 300)));
         }
         let mut notes = Vec::new();
         if let Some(first) = unusable.first() {
-            let (count, first) = (unusable.len(), shorten(first, 300));
+            let (count, first) = (unusable.len(), shorten(&mask_text(first), 300));
             notes.push(format!("{count} cannot be used: {first}"));
         }
         let (pending, active): (Vec<Notice>, Vec<Notice>) =

@@ -54,7 +54,8 @@ use facts::Facts;
 ///     former: None,
 ///     hints: Vec::new(),
 ///     quoted: Vec::new(),
-///, reach: None };
+///     reach: None,
+/// };
 /// let decision = EvidencePolicy::default().judge(&packet);
 /// assert_eq!(decision.label, Label::Defer);
 /// assert_eq!(decision.summary, "no findings: nothing is known about cart in the window");

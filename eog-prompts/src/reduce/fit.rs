@@ -123,7 +123,8 @@ pub enum Unfit<E> {
 ///     former: None,
 ///     hints: Vec::new(),
 ///     quoted: Vec::new(),
-///, reach: None };
+///     reach: None,
+/// };
 /// let cut = fit_packet(&packet, 12, |cut| Ok::<_, std::fmt::Error>(10 + cut.mentions.len() as u64))?;
 /// assert_eq!(cut.mentions, [0, 1]);
 /// assert_eq!(cut.omitted, ["1 of 3 other entities mentioned"]);
