@@ -135,7 +135,9 @@ fn what_happens_is_a_line_each_and_texts_from_outside_are_quoted() {
     }
     let all = wait_for(|| {
         let all = lines(&service);
-        all.iter().any(|line| line.contains("incident closed")).then_some(all)
+        let has = |text: &str| all.iter().any(|line| line.contains(text));
+        // A message is given up beside the incident, before its end or after it.
+        (has("incident closed") && has("message given up")).then_some(all)
     });
     let of = |text: &str| all.iter().filter(|line| line.contains(text)).collect::<Vec<_>>();
     for (begin, expected) in [
