@@ -40,10 +40,9 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         progress.say(&format!("{done} of {all} cases done; investigating {name}"));
     };
     match &arguments.what {
-        Evaluated::Suite { dir, runs, by, knock_out, ablations, weighed } => {
-            let (knock_out, ablations, weighed) = (*knock_out, *ablations, *weighed);
-            let options =
-                suite::Options { knock_out, ablations, weighed, ..suite_options(runs, by)? };
+        Evaluated::Suite { dir, runs, by, knock_out, ablations } => {
+            let (knock_out, ablations) = (*knock_out, *ablations);
+            let options = suite::Options { knock_out, ablations, ..suite_options(runs, by)? };
             let report = suite::evaluate(dir, &options, &mut told)?;
             drop(progress);
             tell_suite(arguments, &report)
@@ -125,7 +124,6 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 knock_out: *knock_out,
                 ablations: *ablations,
                 out: out.clone(),
-                weighed: false,
                 stop: Some(Stop::when(is_interrupted)),
             };
             let report = generated::evaluate(world, seeds, &options, &mut told)?;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use eog::belief::ClaimEdge;
-use eog::controller::{Briefing, Order};
+use eog::controller::Order;
 use eog::{Case, Config, Diagnosis, EntityId};
-use eog_evidence::{Bundle, WeighedPolicy};
+use eog_evidence::Bundle;
 use eog_session::controllers::{AnyFinished, AnySettings};
-use eog_session::judge::{Alone, Evidence, ForRun, Judge, JudgeError, Policies};
+use eog_session::judge::{Evidence, Policies};
 use eog_session::run::{Course, Start};
 use eog_session::source::{OfBundle, Opened};
 
@@ -71,35 +71,6 @@ pub fn investigate_source(
     settings: impl Into<AnySettings>,
 ) -> Result<Investigation, EvalError> {
     investigate_judged(source, settings, &Evidence)
-}
-
-/// The sum of weights as a judge.
-pub(crate) struct Weighed;
-
-impl Policies for Weighed {
-    fn name(&self) -> String {
-        "weighed".to_owned()
-    }
-
-    fn identity(&self, _case: &Case) -> Result<String, JudgeError> {
-        Ok(format!("{} {}", self.name(), WeighedPolicy::weights_digest()))
-    }
-
-    fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
-        Ok(Box::new(Alone(WeighedPolicy::default())))
-    }
-}
-
-/// The settings with what the sum of weights reads of packets.
-pub(crate) fn with_reach(settings: AnySettings) -> AnySettings {
-    match settings {
-        AnySettings::Eog(config) => {
-            let briefing =
-                config.briefing.clone().map(|briefing| Briefing { reach: true, ..briefing });
-            Config { briefing, max_proposals: None, ..config.as_ref().clone() }.into()
-        }
-        settings => settings,
-    }
 }
 
 /// The same with another judge.

@@ -7,8 +7,7 @@
 //! - Statistics: [`shift_finding`] and its kin turn series, events, logs and spans into findings.
 //! - [`Bundle`], [`BundleWriter`], [`BundleContext`]: a directory of JSON and CSV files as the
 //!   source of an investigation. The format is described in `docs/bundle.md`.
-//! - [`EvidencePolicy`]: documented rules that judge one packet, `docs/evidence-policy.md`.
-//! - [`WeighedPolicy`]: its successor, a fitted sum of weights of evidence.
+//! - [`EvidencePolicy`]: judges one packet by a fitted sum of weights of evidence, `docs/evidence-policy.md`.
 
 mod alarms;
 mod alerts;
@@ -50,7 +49,6 @@ mod steps;
 mod template;
 mod text;
 mod ways;
-mod weighed;
 #[cfg(test)]
 mod worlds;
 
@@ -92,7 +90,6 @@ pub use states::{ObjectState, StateHistory, StateRecord};
 pub use stats::{rates_differ, shares_differ};
 pub use template::{HOLE, template};
 pub use text::{bytes_in_words, rounded, shorten, shorten_change, words};
-pub use weighed::WeighedPolicy;
 
 /// The source of what masks texts. A cache of masked texts is stale when it changes.
 #[doc(hidden)]

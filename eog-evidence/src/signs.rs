@@ -51,15 +51,6 @@ pub(crate) fn is_far_from_full(finding: &Finding) -> bool {
     use_of(finding).is_some_and(|used| used < BUSY)
 }
 
-/// Whether a finding tells of a resource that is usually far from full.
-pub(crate) fn was_far_from_full(finding: &Finding) -> bool {
-    let usual = finding
-        .quantity
-        .as_ref()
-        .and_then(|quantity| share_in_use(finding.signal, &quantity.unit, quantity.baseline?));
-    usual.is_some_and(|used| used < BUSY)
-}
-
 /// Whether a finding tells of a resource of which nearly all is used.
 pub(crate) fn is_nearly_full(finding: &Finding) -> bool {
     use_of(finding).is_some_and(|used| used >= NEARLY_FULL)
@@ -114,13 +105,6 @@ pub(crate) fn can_be_tried_again(requests: f64, usual: f64) -> bool {
     requests <= (ATTEMPTS + MIN_RELATIVE) * usual
 }
 
-/// How many more requests than usual a measurement of requests, or of a share of them that fails, tells
-/// of: a share of `requests`.
-pub(crate) fn surplus(finding: &Finding, requests: f64) -> Option<f64> {
-    let quantity = finding.quantity.as_ref()?;
-    Some(in_requests(&quantity.unit, quantity.observed - quantity.baseline?, requests))
-}
-
 /// A difference of requests, or of a share of `requests`, as a number of requests.
 pub(crate) fn in_requests(unit: &str, more: f64, requests: f64) -> f64 {
     match unit {
@@ -140,14 +124,6 @@ pub(crate) fn is_real_change(finding: &Finding) -> bool {
     finding.kind == EvidenceKind::Change && finding.signal != Signal::Restart
 }
 
-/// What a person says of an entity: a verdict, or a remark in free text.
-pub(crate) fn is_word(finding: &Finding) -> bool {
-    finding.verdict().is_some() || finding.kind == EvidenceKind::Note && finding.source == REMARK
-}
-
-/// The source of a note that holds a person's remark, which is told and decides nothing.
-const REMARK: &str = "remark";
-
 /// The role of the entity that a finding names.
 pub(crate) fn role(finding: &Finding) -> Option<PeerRole> {
     finding.peer.as_ref().map(|peer| peer.role)
@@ -160,27 +136,6 @@ pub(crate) fn magnitude(finding: &Finding) -> f64 {
     let share = ((quantity.observed - baseline) / baseline).abs();
     if share.is_nan() { 0.0 } else { share.min(f64::MAX) }
 }
-
-/// Whether a finding tells of a time that is longer in no way that matters: by less than a millisecond, which is the step in
-/// which times are commonly recorded and far below what users notice, and by less than half of the usual.
-pub(crate) fn is_slight(finding: &Finding) -> bool {
-    let Some(quantity) = finding.quantity.as_ref() else { return false };
-    let Some(usual) = quantity.baseline.filter(|_| finding.signal == Signal::Latency) else {
-        return false;
-    };
-    let millisecond = match quantity.unit.as_str() {
-        "ms" | "milliseconds" => 1.0,
-        "s" | "seconds" => 1e-3,
-        "us" | "µs" | "microseconds" => 1e3,
-        "ns" | "nanoseconds" => 1e6,
-        _ => return false,
-    };
-    let more = quantity.observed - usual;
-    more < millisecond && more < MUCH_LONGER * usual
-}
-
-/// A time that is longer by this share of the usual is much longer, however short it is.
-const MUCH_LONGER: f64 = 0.5;
 
 /// Whether a finding measures a share of something.
 pub(crate) fn is_share(finding: &Finding) -> bool {

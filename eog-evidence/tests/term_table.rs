@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use eog_evidence::WeighedPolicy;
+use eog_evidence::EvidencePolicy;
 
 const START: &str = "<!-- terms -->\n";
 const END: &str = "<!-- /terms -->\n";
 
 #[test]
 fn the_documentation_lists_the_terms() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/weighed-policy.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/evidence-policy.md");
     let page = std::fs::read_to_string(&path).expect("the page on the policy is there");
     let (before, rest) = page.split_once(START).expect("the page has a place for the table");
     let (listed, after) = rest.split_once(END).expect("the table ends");
-    let table = WeighedPolicy::term_table();
+    let table = EvidencePolicy::term_table();
     if std::env::var_os("UPDATE_TERM_TABLE").is_some() {
         let page = format!("{before}{START}{table}{END}{after}");
         std::fs::write(&path, page).expect("the page can be written");

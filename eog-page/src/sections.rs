@@ -62,6 +62,8 @@ struct Cause {
     confidence: String,
     entities: String,
     why: Vec<String>,
+    /// The largest weights of evidence, in words.
+    weights: Vec<String>,
     evidence: Vec<Link>,
 }
 
@@ -244,6 +246,9 @@ fn against(report: &Report) -> Vec<String> {
         ));
     }
     against.extend(report.unusable());
+    against.extend(
+        report.weights_against().map(|(entity, it)| format!("{entity}: {}", it.in_words())),
+    );
     against.iter().take(MAX_NAMES).map(|line| shown(line)).collect()
 }
 
@@ -268,11 +273,13 @@ fn cause(report: &Report, group: &OriginGroup, findings: &Findings) -> Cause {
             text: shown(&words::finding(finding)),
         })
     });
+    let weights = group.origins.iter().flat_map(|origin| report.weights(origin));
     Cause {
         heading: report.heading(group).to_owned(),
         confidence: group.confidence.to_string(),
         entities: shown(&words::list(&group.origins)),
         why: beliefs().map(|belief| shown(&belief.summary)).collect(),
+        weights: weights.map(|weight| shown(&weight.in_words())).collect(),
         evidence: evidence.take(MAX_NAMES).collect(),
     }
 }
@@ -286,7 +293,7 @@ fn ranking(diagnosis: &Diagnosis) -> Vec<Suspect> {
     ranked
         .map(|ranked| Suspect {
             entity: shown(ranked.entity.as_str()),
-            score: ranked.score.total().to_string(),
+            score: words::score(ranked.score),
         })
         .collect()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use eog_core::contract::Term;
 use eog_core::diagnosis::{ConsideredChange, ForkTaken, Unnamed};
 use eog_core::incident::{Bootstrap, Unusable};
 use eog_core::{
@@ -45,6 +46,9 @@ struct ResultFile<'r> {
     anomalies: &'r [Anomaly],
     causal_claims: &'r [Claim],
     beliefs: &'r BTreeMap<EntityId, Belief>,
+    /// The largest weights of evidence behind each belief; left out where the policy gives none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    weights: BTreeMap<&'r EntityId, &'r [Term]>,
     evidence: Vec<&'r Finding>,
     spent: Spent,
     /// Not in a replay, which makes no calls.
@@ -131,6 +135,7 @@ pub fn json(report: &Report) -> String {
         anomalies: &diagnosis.anomalies,
         causal_claims: &diagnosis.causal,
         beliefs: &diagnosis.beliefs,
+        weights: weights(diagnosis),
         evidence: report.evidence(),
         spent: diagnosis.spent,
         run: report.run,
@@ -139,6 +144,11 @@ pub fn json(report: &Report) -> String {
         ignored,
         warnings,
     })
+}
+
+fn weights(diagnosis: &Diagnosis) -> BTreeMap<&EntityId, &[Term]> {
+    let given = diagnosis.terms.iter().filter(|(_, terms)| !terms.is_empty());
+    given.map(|(entity, terms)| (entity, terms.as_slice())).collect()
 }
 
 /// Indented JSON with a final newline, of a value with string keys and finite numbers alone. Characters

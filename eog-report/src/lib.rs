@@ -132,7 +132,7 @@ pub use narrative::{
     AlertExplained, Author, Citation, Deviation, Moment, NARRATIVE_VERSION, NarratedEntity,
     Narrative, Propagation, Refused,
 };
-pub use report::{Alert, Report, RunFigures};
+pub use report::{Alert, Report, RunFigures, Weight};
 pub use rules::narrate;
 pub use search_tree::search_tree;
 pub use short::short;

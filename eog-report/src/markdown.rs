@@ -4,7 +4,7 @@ mod escape;
 
 use std::fmt::Write as _;
 
-use eog_core::Finding;
+use eog_core::{EntityId, Finding};
 
 use self::escape::{code, text, text_up_to};
 use crate::mermaid::mermaid;
@@ -101,10 +101,22 @@ fn causes(out: &mut String, report: &Report) {
             }
             let Some(belief) = report.diagnosis.belief(origin) else { continue };
             evidence(out, report, &report.diagnosis.cited(belief));
+            weights(out, report, origin);
             for doubt in &group.doubts {
                 let _ = writeln!(out, "\nNot confirmed: {}.", text(&doubt.to_string()));
             }
         }
+    }
+}
+
+/// The largest weights of evidence of an entity.
+fn weights(out: &mut String, report: &Report, entity: &EntityId) {
+    let weights = report.weights(entity);
+    if !weights.is_empty() {
+        let _ = writeln!(out, "\nLargest weights of evidence, in log-odds:\n");
+    }
+    for weight in weights {
+        let _ = writeln!(out, "- {}", text_up_to(&weight.in_words(), MAX_TEXT));
     }
 }
 
@@ -239,22 +251,16 @@ fn ranking(out: &mut String, report: &Report) {
     if report.diagnosis.candidates().next().is_none() {
         return;
     }
-    let _ = writeln!(
-        out,
-        "| Candidate | Label | Score | Judged | Reach | Change | Label part |\n|---|---|---|---|---|---|---|"
-    );
+    let _ = writeln!(out, "| Candidate | Label | Score | Why |\n|---|---|---|---|");
     for ranked in report.diagnosis.candidates().take(10) {
-        let s = ranked.score;
+        let belief = report.diagnosis.belief(&ranked.entity);
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} |",
             text(ranked.entity.as_str()),
             ranked.label,
-            s.total(),
-            s.judged,
-            s.reach,
-            s.change,
-            s.label
+            words::score(ranked.score),
+            belief.map(|belief| text_up_to(&belief.summary, MAX_TEXT)).unwrap_or_default()
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use eog_core::contract::Term;
 use eog_core::diagnosis::{FailedLook, OriginGroup};
 use eog_core::{Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, StopReason};
 use serde::Serialize;
@@ -87,6 +88,24 @@ pub struct Alert<'r> {
     pub began_before: bool,
 }
 
+/// A weight of evidence, with the finding that says most of it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Weight<'r> {
+    /// The term of the sum.
+    pub term: &'r Term,
+    /// The finding, where one says it.
+    pub finding: Option<&'r Finding>,
+}
+
+impl Weight<'_> {
+    /// In one line: `+1.4 change: image changed from v1 to v2`.
+    pub fn in_words(&self) -> String {
+        let text = self.finding.map_or_else(|| self.term.text.clone(), words::finding);
+        format!("{} {}: {text}", words::log_odds(self.term.log_odds), self.term.name)
+    }
+}
+
 impl Report {
     /// The report on a diagnosis, told by rules. An investigation that has something left to do
     /// counts as interrupted.
@@ -145,6 +164,24 @@ impl Report {
             belief.map(|belief| clean_to(&belief.summary, MAX_UNLINKED_REASON))
         };
         origins.map(|origin| (origin, why(origin).unwrap_or_default())).collect()
+    }
+
+    /// The weights of evidence behind the latest judgement of an entity, largest first. Empty where its policy gives none.
+    pub fn weights(&self, entity: &EntityId) -> Vec<Weight<'_>> {
+        let terms = self.diagnosis.terms.get(entity).into_iter().flatten();
+        let weight = |term| Weight { term, finding: self.finding_of(term) };
+        terms.map(weight).collect()
+    }
+
+    fn finding_of(&self, term: &Term) -> Option<&Finding> {
+        self.diagnosis.findings.get(term.evidence.first()?)
+    }
+
+    /// What speaks against each entity that is named, by its weights of evidence.
+    pub fn weights_against(&self) -> impl Iterator<Item = (&EntityId, Weight<'_>)> {
+        let named = self.diagnosis.causes().flat_map(|group| &group.origins);
+        let weights = named.flat_map(|one| self.weights(one).into_iter().map(move |it| (one, it)));
+        weights.filter(|(_, weight)| weight.term.log_odds < 0)
     }
 
     /// What was considered and is not named, one line each: changes on record, then entities with

@@ -7,7 +7,7 @@ use crate::clean::{clean, clean_to};
 use crate::folded::{Hop, folded};
 use crate::narrative::Author;
 use crate::page::{DIM, PLAIN, Page, RED, YELLOW};
-use crate::report::Report;
+use crate::report::{Report, Weight};
 use crate::text::{head, more, next_suspects, notes, ranking, said, told, unusable};
 use crate::words;
 
@@ -73,7 +73,17 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
             };
             cited.iter().filter(is_shown)
         };
-        // A model says why in words of its own; the rules repeat what they cite.
+        let weights = report.weights(origin);
+        let carrying = || weights.iter().filter(|weight| weight.term.log_odds > 0);
+        for weight in carrying().take(MAX_FINDINGS) {
+            let when = weight.finding.map(|finding| words::time(&finding.time) + "  ");
+            let line = format!("{}{}", when.unwrap_or_default(), in_words_of(weight));
+            page.line("    • ", PLAIN, &line);
+        }
+        if carrying().next().is_some() {
+            continue;
+        }
+        // A model says why in words of its own; without one the summary repeats what is cited.
         if report.narrative.author != Author::Rules || shown().next().is_none() {
             page.line("    ", PLAIN, &clean_to(&belief.summary, MAX_WORDS * 2));
         }
@@ -83,6 +93,15 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
         }
         more(page, shown().count(), MAX_FINDINGS, "pieces of evidence");
     }
+}
+
+/// What a weight of evidence says, with the finding where there is one.
+fn in_words_of(weight: &Weight<'_>) -> String {
+    let text = match weight.finding {
+        Some(finding) => in_words(finding),
+        None => clean_to(&weight.term.text, MAX_WORDS),
+    };
+    format!("{text} ({} {})", weight.term.name, words::log_odds(weight.term.log_odds))
 }
 
 /// What a finding says, and of a change what was written about it.
@@ -171,7 +190,12 @@ fn against(page: &mut Page, report: &Report) {
     let unlinked = (!unlinked.is_empty()).then(|| {
         format!("origins that reach no alert ({}): {}", unlinked.len(), words::list(names))
     });
-    let mut lines: Vec<String> = doubts.chain(open).chain(early).chain(unlinked).collect();
+    let weights = report.weights_against().map(|(entity, weight)| {
+        let of = if is_one { String::new() } else { format!(" ({entity})") };
+        format!("{}{of}", weight.in_words())
+    });
+    let lines = doubts.chain(open).chain(early).chain(unlinked).chain(weights);
+    let mut lines: Vec<String> = lines.collect();
     let mut seen = std::collections::BTreeSet::new();
     lines.retain(|line| seen.insert(line.clone()));
     if !lines.is_empty() {

@@ -119,6 +119,13 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
             evidence(page, report, finding);
         }
         more(page, findings.len(), MAX_FINDINGS, "pieces of evidence");
+        let weights = report.weights(origin);
+        if !weights.is_empty() {
+            page.line("    ", PLAIN, "largest weights of evidence, in log-odds:");
+        }
+        for weight in weights {
+            page.line("      ", PLAIN, &clean_to(&weight.in_words(), MAX_REASON));
+        }
     }
     for doubt in &group.doubts {
         page.line("    ", YELLOW, &format!("not confirmed: {}", clean(&doubt.to_string())));
@@ -180,17 +187,9 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
     }
     page.line("  ", PLAIN, "Best candidates, not findings:");
     for (position, ranked) in candidates.iter().take(most).enumerate() {
-        let score = ranked.score;
-        let line = format!(
-            "{YELLOW}{}{YELLOW:#} ({}, score {}: judged {} + reach {} + change {} + label {})",
-            clean(ranked.entity.as_str()),
-            ranked.label,
-            score.total(),
-            score.judged,
-            score.reach,
-            score.change,
-            score.label
-        );
+        let name = clean(ranked.entity.as_str());
+        let (label, score) = (ranked.label, words::score(ranked.score));
+        let line = format!("{YELLOW}{name}{YELLOW:#} ({label}, {score})");
         page.line(&format!("  {}. ", position + 1), PLAIN, &line);
         if let Some(belief) = report.diagnosis.belief(&ranked.entity) {
             page.line("     ", PLAIN, &clean_to(&belief.summary, chars));

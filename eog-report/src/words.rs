@@ -9,7 +9,7 @@ use std::fmt::Display;
 
 use eog_core::belief::ClaimEdge;
 use eog_core::controller::ChangeCause;
-use eog_core::diagnosis::{Confidence, ConsideredChange, OriginGroup, RuledOut, Unnamed};
+use eog_core::diagnosis::{Confidence, ConsideredChange, OriginGroup, RuledOut, Score, Unnamed};
 use eog_core::evidence::{EvidenceTime, Verdict};
 use eog_core::incident::{RecordedChange, Unusable};
 use eog_core::ledger::Refusal;
@@ -118,6 +118,19 @@ pub fn query(source: &str, query: &str) -> String {
     if query.starts_with(source) { query.to_owned() } else { format!("{source}: {query}") }
 }
 
+/// Thousandths of natural log-odds, as a weight with its sign: `+1.4`.
+pub fn log_odds(thousandths: i32) -> String {
+    format!("{:+.1}", f64::from(thousandths) / 1e3)
+}
+
+/// How strongly evidence speaks for a suspect, as it is shown beside others.
+pub fn score(score: Score) -> String {
+    match score.log_odds {
+        Some(log_odds) => format!("log-odds {}", self::log_odds(log_odds)),
+        None => format!("score {}", score.total()),
+    }
+}
+
 /// What a label says of its entity: `is a symptom`.
 pub fn said_of(label: Label) -> &'static str {
     match label {
@@ -147,7 +160,8 @@ pub fn next_suspects(diagnosis: &Diagnosis) -> Vec<String> {
     let next = diagnosis.next_suspects().filter(|_| is_open).take(MAX_NEXT);
     let told = next.filter_map(|ranked| {
         let belief = diagnosis.belief(&ranked.entity)?;
-        Some(clean_to(&format!("{}: {}", ranked.entity, belief.summary), MAX_SUSPECT))
+        let score = score(ranked.score);
+        Some(clean_to(&format!("{} ({score}): {}", ranked.entity, belief.summary), MAX_SUSPECT))
     });
     told.collect()
 }

@@ -83,10 +83,6 @@ pub(crate) enum Evaluated {
         /// changes, events. The report ends with a table of what they are worth.
         #[arg(long)]
         ablations: bool,
-        /// Let the sum of weights of evidence judge instead of the rules: the successor of the evidence
-        /// policy, which is measured beside it. See docs/weighed-policy.md.
-        #[arg(long)]
-        weighed: bool,
     },
     /// Score the PetShop data set, compared with trivial rankings.
     #[command(after_help = EVAL_CODES)]

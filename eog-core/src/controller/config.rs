@@ -85,7 +85,7 @@ impl Default for Config {
             cooldown: 2,
             order: Order::Fifo,
             decision_memory: true,
-            max_proposals: Some(2),
+            max_proposals: None,
             checks: Checks::Full,
             late_messages: true,
             broadcast: true,
@@ -109,7 +109,6 @@ impl Config {
             claims: ClaimRule::Accumulate,
             damping: Damping::LabelOverride,
             decision_memory: false,
-            max_proposals: None,
             checks: Checks::UnknownEntitiesOnly,
             late_messages: false,
             widening: None,
@@ -228,7 +227,7 @@ pub struct Briefing {
 
 impl Default for Briefing {
     fn default() -> Self {
-        Self { former: true, hints: true, quotes: 12, pages: 4, reach: false }
+        Self { former: true, hints: true, quotes: 12, pages: 4, reach: true }
     }
 }
 

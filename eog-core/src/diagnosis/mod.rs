@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
 use crate::budget::Spent;
 use crate::contract::Failure;
-use crate::contract::packet::{Alternative, Decision};
+use crate::contract::packet::{Alternative, Decision, Term};
 use crate::digest::Digest;
 use crate::evidence::{Finding, Verdict};
 use crate::ids::{EntityId, EvidenceId};
@@ -67,6 +67,8 @@ pub struct Diagnosis {
     pub unnamed: Vec<Unnamed>,
     /// What was weighed for each entity in its latest decision and not taken, best first.
     pub alternatives: BTreeMap<EntityId, Vec<Alternative>>,
+    /// The weights of evidence behind the latest decision on each entity, largest first, where its policy gives any.
+    pub terms: BTreeMap<EntityId, Vec<Term>>,
     /// Every belief.
     pub beliefs: BTreeMap<EntityId, Belief>,
     /// Every finding that a context or the start of the investigation held.
@@ -151,6 +153,7 @@ impl Diagnosis {
             considered: Vec::new(),
             unnamed: Vec::new(),
             alternatives: BTreeMap::new(),
+            terms: BTreeMap::new(),
             beliefs,
             findings: BTreeMap::new(),
             explaining: explaining(&claims),
@@ -189,6 +192,7 @@ impl Diagnosis {
         }
         if let Some(decision) = decision(ledger, look.answer) {
             self.alternatives.insert(look.entity.clone(), decision.alternatives.clone());
+            self.terms.insert(look.entity.clone(), decision.terms.clone());
         }
         let refusals = look.refusals.iter().map(|refusal| (look.entity.clone(), refusal.clone()));
         self.refusals.extend(refusals);

@@ -7,7 +7,7 @@ use crate::belief::{Belief, Claim, Label, Message};
 use crate::budget::Spent;
 use crate::checks::check;
 use crate::contract::Failure;
-use crate::contract::packet::{CandidateScore, Decision, LocalContext, Route};
+use crate::contract::packet::{CandidateScore, Decision, LocalContext, Reach, Route};
 use crate::controller::config::{Checks, Config};
 use crate::diagnosis::conclude::{Conclusion, conclude, rank};
 use crate::diagnosis::{Diagnosis, Standing};
@@ -149,6 +149,12 @@ impl Judgements {
     /// claim joined it with.
     pub fn neighbours(&self, entity: &EntityId) -> Vec<Neighbour> {
         self.state.neighbours(entity)
+    }
+
+    /// How an entity stands to the anomalies, as a packet shows it.
+    pub fn reach(&self, entity: &EntityId) -> Reach {
+        let alerting = self.state.anomalies.iter().map(|anomaly| &anomaly.entity).collect();
+        Reach::of(&self.state.topology, &alerting, entity)
     }
 
     /// The belief about one entity, if there is one.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use eog::contract::{ContextPacket, Reach};
 use eog::{Belief, Case, ContextRequest, EntityId, LocalContext, Message, Topology};
-use eog_evidence::{Bundle, BundleContext, WeighedPolicy, open_case};
+use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 
 use crate::error::EvalError;
 use crate::suite::{SuiteCase, cases_of};
@@ -67,7 +67,7 @@ impl Incident {
             .into_iter()
             .map(|entity| (entity.clone(), packet(entity, &case, &alerting, &context)))
             .collect();
-        let policy = WeighedPolicy::default();
+        let policy = EvidencePolicy::default();
         let beliefs: BTreeMap<EntityId, Belief> = packets
             .iter()
             .map(|(entity, packet)| {
@@ -88,7 +88,7 @@ impl Incident {
             });
             packet.inbox = messages.collect();
         }
-        let values = packets.values().map(WeighedPolicy::values).collect();
+        let values = packets.values().map(EvidencePolicy::values).collect();
         Ok(Self { entities: packets.into_keys().collect(), values, causes })
     }
 

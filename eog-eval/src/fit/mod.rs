@@ -9,7 +9,7 @@ mod logit;
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
-use eog_evidence::WeighedPolicy;
+use eog_evidence::EvidencePolicy;
 use serde::Serialize;
 
 use crate::error::EvalError;
@@ -72,11 +72,11 @@ pub struct Hits {
 pub fn evaluate(dirs: &[PathBuf], strength: f64) -> Result<Fitted, EvalError> {
     let systems = dirs.iter().map(|dir| System::read(dir)).collect::<Result<Vec<_>, _>>()?;
     let shipped: Vec<f64> =
-        WeighedPolicy::weights().map(|(_, weight)| f64::from(weight) / 1e3).collect();
+        EvidencePolicy::weights().map(|(_, weight)| f64::from(weight) / 1e3).collect();
     let shrinkage = Shrinkage(strength);
     let all: Vec<&System> = systems.iter().collect();
     let fitted = fit(&all, &shipped, shrinkage);
-    let weights = WeighedPolicy::weights().zip(fitted).map(|((term, shipped), fitted)| {
+    let weights = EvidencePolicy::weights().zip(fitted).map(|((term, shipped), fitted)| {
         FittedWeight { term, shipped, fitted: (fitted * 1e3).round() as i32 }
     });
     let left_out = systems.iter().map(|system| {
@@ -104,7 +104,7 @@ pub fn evaluate(dirs: &[PathBuf], strength: f64) -> Result<Fitted, EvalError> {
 
 /// Weights that count one term alone.
 fn only(name: &str) -> Vec<f64> {
-    WeighedPolicy::weights().map(|(term, _)| if term == name { 1.0 } else { 0.0 }).collect()
+    EvidencePolicy::weights().map(|(term, _)| if term == name { 1.0 } else { 0.0 }).collect()
 }
 
 fn ranked(incident: &Incident, weights: &[f64]) -> Ranking {
@@ -139,7 +139,7 @@ impl Fitted {
 
     /// The fitted weights in the form of `weights.toml`, with the shipped meanings and thresholds.
     pub fn to_toml(&self) -> String {
-        let mut text = WeighedPolicy::weights_toml().to_owned();
+        let mut text = EvidencePolicy::weights_toml().to_owned();
         for weight in &self.weights {
             let (old, new) = (
                 format!("name = \"{}\"\nweight = {}\n", weight.term, weight.shipped),

@@ -49,8 +49,6 @@ pub struct Options {
     /// A folder for the ledgers of the first runs, as `NAME.jsonl`, and of the knock-outs, as
     /// `NAME.knocked-out.jsonl`.
     pub out: Option<PathBuf>,
-    /// Whether the sum of weights judges ([`WeighedPolicy`](eog_evidence::WeighedPolicy)), in place of the rules.
-    pub weighed: bool,
     /// When to leave it at what is scored so far: asked before each case.
     pub stop: Option<Stop>,
 }
@@ -64,7 +62,6 @@ impl Options {
             knock_out: false,
             ablations: false,
             out: None,
-            weighed: false,
             stop: None,
         }
     }

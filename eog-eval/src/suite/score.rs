@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use eog::{Confidence, EntityId};
-use eog_session::controllers::AnySettings;
 use eog_session::source::{OfBundle, Opened};
 use serde::Serialize;
 
@@ -17,9 +16,7 @@ use crate::calibration::Outcome;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::{
-    Investigation, Weighed, investigate_judged, investigate_source, settings_of_run, with_reach,
-};
+use crate::investigation::{Investigation, investigate_source, settings_of_run};
 use crate::near::nearest;
 use crate::ranking::Ranking;
 use crate::scan::Scan;
@@ -113,18 +110,18 @@ pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalE
     let scan = (Scan::of(&bundle), baro::ranking(&bundle));
     let begun = Instant::now();
     let source = Opened::new("", OfBundle::new(bundle));
-    let ended = investigate(&source, options.settings.clone(), options).map_err(failed)?;
+    let ended = investigate_source(&source, options.settings.clone()).map_err(failed)?;
     let took = begun.elapsed();
     let mut all_named = vec![ended.named()];
     for run in 2..=options.runs {
-        let other = investigate(&source, settings_of_run(&options.settings, run), options)
-            .map_err(failed)?;
+        let other =
+            investigate_source(&source, settings_of_run(&options.settings, run)).map_err(failed)?;
         all_named.push(other.named());
     }
     keep_ledger(options, &name, &ended)?;
     let without = knocked_out
         .map(|bundle| Opened::new("", OfBundle::new(bundle)))
-        .map(|source| investigate(&source, options.settings.clone(), options).map_err(failed))
+        .map(|source| investigate_source(&source, options.settings.clone()).map_err(failed))
         .transpose()?;
     if let Some(without) = &without {
         keep_ledger(options, &format!("{name}.knocked-out"), without)?;
@@ -164,18 +161,6 @@ pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalE
         evaluations: ended.diagnosis.spent.evaluations as usize,
         millis: took.as_secs_f64() * 1e3,
     })
-}
-
-/// One investigation, judged as the options say.
-fn investigate(
-    source: &Opened,
-    settings: AnySettings,
-    options: &Options,
-) -> Result<Investigation, EvalError> {
-    match options.weighed {
-        true => investigate_judged(source, with_reach(settings), &Weighed),
-        false => investigate_source(source, settings),
-    }
 }
 
 /// Writes the ledger of an investigation, where ledgers are kept.

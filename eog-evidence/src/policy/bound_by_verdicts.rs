@@ -6,15 +6,15 @@ use eog_core::contract::Alternative;
 use eog_core::evidence::Verdict;
 use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
 
-use super::answer::{MAX_SUMMARY, quote};
-use super::facts::Facts;
+use super::decide::Weighed;
+use super::explain::{MAX_SUMMARY, quote};
 use crate::text::shorten;
 
 /// A policy whose label follows the verdict of a person, where the packet holds one.
 ///
 /// A verdict is a finding of kind note and source `person`, as a [`Bundle`](crate::Bundle) or
-/// `--cause` and `--not-cause` give it. [`EvidencePolicy`](super::EvidencePolicy) follows verdicts by a
-/// rule; a model or a program reads the note, and may still hold the entity for what the person
+/// `--cause` and `--not-cause` give it. [`EvidencePolicy`](super::EvidencePolicy) follows verdicts
+/// itself; a model or a program reads the note, and may still hold the entity for what the person
 /// ruled out. Then the label is changed here, the verdict is cited, and what the policy answered is kept
 /// as the first alternative:
 ///
@@ -45,11 +45,12 @@ impl<P: AbductivePolicy> AbductivePolicy for BoundByVerdicts<P> {
 }
 
 fn bound(packet: &ContextPacket, mut decision: Decision) -> Decision {
-    let facts = Facts::of(packet);
-    let Some((verdict, note)) = facts.verdicts().next() else { return decision };
+    let verdicts = packet.context.findings.iter();
+    let mut verdicts = verdicts.filter_map(|finding| Some((finding.verdict()?, finding)));
+    let Some((verdict, note)) = verdicts.next() else { return decision };
     let (label, lost) = match (verdict, decision.label) {
         (Verdict::NotCause, Label::Origin) => {
-            let harmed = facts.is_degraded() || !packet.anomalies.is_empty();
+            let harmed = Weighed::of(packet).is_worse() || !packet.anomalies.is_empty();
             let label = if harmed { Label::Symptom } else { Label::Healthy };
             (label, "a person says that it is not the cause")
         }

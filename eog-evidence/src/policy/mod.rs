@@ -1,44 +1,34 @@
-//! The evidence policy: documented rules that judge one packet.
+//! The policy without a model: weights of evidence, summed.
+//!
+//! findings → observations → numbers → terms → sum → label, claims. Read in this order: `observation` (what one finding
+//! says), `numbers` (what a packet says), `terms` with `weights.toml` (what that weighs), `decide` (what follows).
 
-mod accounts;
-mod answer;
-mod bearable;
-mod books;
 mod bound_by_verdicts;
-mod delay;
-mod elsewhere;
-mod explanation;
-mod facts;
-mod felt;
-mod link;
-mod load;
-mod retries;
-mod rule;
-mod rules;
-mod second_look;
-mod signals;
+mod causes;
+mod decide;
+mod explain;
+mod numbers;
+mod observation;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod times;
-mod weigh;
 
-use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
+use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Digest, Failure};
 
 pub use bound_by_verdicts::BoundByVerdicts;
-use facts::Facts;
 
-/// Judges packets by documented rules: deterministic, without a model, without state.
+/// Judges packets by a sum of weights of evidence: deterministic, without a model, without state.
 ///
-/// Each rule proposes explanations of the entity; the best of them is the decision, and at most five
-/// others are told as its alternatives, each with why it was not taken. They are compared by, in
-/// this order: whether the effect was there before its cause or a person says otherwise, whether
-/// they speak of what the alert speaks of, whether they account for most of the harm, and how
-/// specific the rule is. Rules read the typed fields of findings and messages, never text.
-/// `docs/evidence-policy.md` lists the rules and gives the reasons.
+/// Each finding is read as a typed observation with a size that is comparable across units. The numbers of a packet,
+/// with those that neighbours' messages carry ([`Measures`](eog_core::Measures)), are weighed by a table of terms; their
+/// sum are the log-odds that the entity is an origin. An entity whose log-odds reach the threshold, and who knows no
+/// upstream origin with more, is an `Origin`; one that does worse is a `Symptom` of those upstream that may explain
+/// it. `docs/evidence-policy.md` lists the terms and says how their weights were fitted. Where an entity stands to the
+/// alerts is known from [`Reach`](eog_core::contract::Reach), if packets hold it
+/// ([`Briefing::reach`](eog_core::controller::Briefing::reach)).
 ///
-/// Every decision with findings cites some; every claim cites own findings, or ids that a
-/// neighbour's message cites. A restart alone is an effect and never makes an `Origin`. At a dead
-/// end ([`Notice`](eog_core::contract::Notice)) the best explanation that leads elsewhere is taken.
+/// Every decision with findings cites some; claims cite own findings, or ids that a neighbour's message cites.
 ///
 /// ```
 /// use eog_core::{ContextPacket, EntityId, Label, LocalContext, Window};
@@ -67,24 +57,45 @@ pub struct EvidencePolicy {
 }
 
 impl EvidencePolicy {
-    /// The rules in their order, as a table in Markdown: name, when a rule applies, what it decides.
+    /// The terms as a table in Markdown: name, weight in thousandths of natural log-odds, meaning.
     ///
     /// ```
     /// use eog_evidence::EvidencePolicy;
-    /// assert!(EvidencePolicy::rule_table().contains("| own change |"));
+    /// assert!(EvidencePolicy::term_table().contains("| excess |"));
     /// ```
-    pub fn rule_table() -> String {
-        let head = ["| # | rule | when | decides |", "|---|---|---|---|"].map(str::to_owned);
-        let rows = rules::RULES.iter().zip(1..).map(|(rule, number)| {
-            format!("| {number} | {} | {} | {} |", rule.name, rule.when, rule.decides)
-        });
+    pub fn term_table() -> String {
+        let head = ["| term | weight | value |", "|---|---|---|"].map(str::to_owned);
+        let rows = terms::WEIGHTS
+            .terms
+            .iter()
+            .map(|term| format!("| {} | {} | {} |", term.name, term.weight, term.meaning));
         head.into_iter().chain(rows).map(|row| row + "\n").collect()
+    }
+
+    /// The terms with their weights in thousandths of natural log-odds, in the order of [`values`](Self::values).
+    pub fn weights() -> impl Iterator<Item = (&'static str, i32)> {
+        let weights = terms::WEIGHTS.terms.iter();
+        terms::TERMS.iter().zip(weights).map(|(term, weight)| (term.name, weight.weight))
+    }
+
+    /// The table of weights as it is shipped, in TOML.
+    pub fn weights_toml() -> &'static str {
+        terms::SHIPPED
+    }
+
+    /// The values of all terms for a packet, before they are weighed: what weights are fitted on.
+    pub fn values(packet: &ContextPacket) -> Vec<f64> {
+        terms::values(&numbers::Numbers::of(packet, &observation::observe(packet)))
+    }
+
+    /// The digest of the table of weights.
+    pub fn weights_digest() -> Digest {
+        Digest::of(&terms::SHIPPED)
     }
 
     /// Judges one packet. Equal packets get equal decisions.
     pub fn judge(&self, packet: &ContextPacket) -> Decision {
-        let facts = Facts::of(packet);
-        weigh::decide(&facts).unwrap_or_else(|| Decision::new(Label::Defer, "no rule applies"))
+        decide::decide(packet)
     }
 }
 

@@ -1,16 +1,15 @@
 //! Interval arithmetic on when things began.
 
-use eog_core::evidence::EvidenceTime;
+use eog_core::belief::Explained;
+use eog_core::contract::ContextPacket;
+use eog_core::evidence::{EvidenceTime, PeerRole, Signal};
 use eog_core::incident::Onset;
-use eog_core::{Finding, Timestamp};
+use eog_core::{Anomaly, EvidenceKind, Finding, Timestamp};
 use jiff::SignedDuration;
 
+use super::observation::{Observation, Observed};
 use crate::effect_map::ABOUT_AS_NEAR;
-
-/// A change that lies longer than this before the harm needs evidence for the delay. Ten minutes is
-/// the time after which Kubernetes by default gives up a rollout that makes no progress
-/// (`progressDeadlineSeconds`).
-pub(super) const LONG: SignedDuration = SignedDuration::from_mins(10);
+use crate::signs::role;
 
 /// Measured onsets that differ by no more than a step of measuring are not told apart.
 const STEP: SignedDuration = SignedDuration::from_mins(1);
@@ -37,57 +36,58 @@ pub(super) fn surely_before(a: &Onset, b: &Onset) -> bool {
     !b.can_precede(a)
 }
 
-/// The beginning of measured harm, as far as it is told apart from those of causes and effects: what stands out soonest is
-/// what is measured best, not what came first, so that harm may have begun as late as a step of measuring after it stood out.
-pub(super) fn told(harm: Onset) -> Onset {
-    let latest = harm.latest().checked_add(STEP).unwrap_or(Timestamp::MAX);
-    Onset::between(harm.earliest(), latest)
+/// Since when an entity does worse by measured onsets: of the kind that an alert on it speaks of, else of what users
+/// notice, else of anything; its own before that of its calls. It may have begun as late as a step of measuring after it
+/// stood out, and as early as an alert of its kind.
+pub(super) fn harm_since(packet: &ContextPacket, observed: &[Observed<'_>]) -> Option<Onset> {
+    let harms = observed.iter().filter(|one| {
+        let is_harm = matches!(
+            one.what,
+            Observation::Worse(..)
+                | Observation::Failure { .. }
+                | Observation::ErrorLines { .. }
+                | Observation::CallWorse(..)
+        );
+        is_harm && one.finding.onset.is_some()
+    });
+    let harms: Vec<&Finding> = harms.map(|one| one.finding).collect();
+    let alerted = |harm: &Finding| packet.anomalies.iter().any(|alert| alert.signal == harm.signal);
+    let own = |harm: &Finding| role(harm) != Some(PeerRole::Callee);
+    let measured = |harm: &Finding| harm.kind != EvidenceKind::Log;
+    let noticed = |harm: &Finding| harm.signal != Signal::Saturation;
+    let of = |wanted: &dyn Fn(&Finding) -> bool| {
+        let dated: Vec<&Finding> = harms.iter().copied().filter(|harm| wanted(harm)).collect();
+        Some(dated).filter(|dated| !dated.is_empty())
+    };
+    let dated = of(&|harm| alerted(harm) && own(harm) && measured(harm))
+        .or_else(|| of(&|harm| alerted(harm)))
+        .or_else(|| of(&|harm| noticed(harm) && own(harm)))
+        .or_else(|| of(&noticed))
+        .or_else(|| of(&|_| true))?;
+    let since = first_of(dated.iter().filter_map(|harm| harm.onset))?;
+    let late = before(since.earliest(), ABOUT_AS_NEAR);
+    let kinds = |alert: &Anomaly| dated.iter().any(|harm| harm.signal == alert.signal);
+    let onsets =
+        packet.anomalies.iter().flat_map(|alert| alert.onsets().map(move |at| (alert, at)));
+    let alerts = onsets.filter(|(alert, at)| kinds(alert) || late <= *at).map(|(_, at)| at);
+    let earliest = alerts.min().map_or(since.earliest(), |at| at.min(since.earliest()));
+    let latest = since.latest().checked_add(STEP).unwrap_or(Timestamp::MAX);
+    Some(Onset::between(earliest, latest))
 }
 
-/// How long harm comes after a change, and how exactly that is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Delay {
-    /// The least time that can lie between, never negative.
-    pub(super) least: SignedDuration,
-    /// Delays that differ by less are not told apart.
-    resolution: SignedDuration,
-    /// How late the times may be told.
-    slack: SignedDuration,
+/// Which onsets of anomalies a cause can precede; nothing when all.
+pub(super) fn explained(anomalies: &[Anomaly], since: Option<Onset>) -> Option<Vec<Explained>> {
+    let onsets =
+        || anomalies.iter().flat_map(|anomaly| anomaly.onsets().map(move |at| (anomaly, at)));
+    let in_time = |at: Timestamp| since.is_none_or(|since| since.can_precede(&Onset::at(at)));
+    if onsets().all(|(_, at)| in_time(at)) {
+        return None;
+    }
+    let some = onsets().filter(|(_, at)| in_time(*at));
+    Some(some.map(|(anomaly, onset)| Explained { anomaly: anomaly.name.clone(), onset }).collect())
 }
 
-impl Delay {
-    /// From a change to harm. Where no onset was measured, it is to the time at which the harm was
-    /// told: that of an alert, or of the split of a comparison. Those, and that of the change then,
-    /// are known to some five minutes.
-    pub(super) fn to(made: &Onset, harm: Option<Onset>, told: Timestamp) -> Self {
-        let since = |at: Timestamp| at.duration_since(made.latest()).max(SignedDuration::ZERO);
-        match harm {
-            Some(harm) => {
-                let width = harm.latest().duration_since(harm.earliest());
-                let resolution = STEP.saturating_add(width);
-                Self { least: since(harm.earliest()), resolution, slack: SignedDuration::ZERO }
-            }
-            None => {
-                let slack = ABOUT_AS_NEAR.saturating_add(ABOUT_AS_NEAR);
-                Self { least: since(told), resolution: ABOUT_AS_NEAR, slack }
-            }
-        }
-    }
-
-    /// Whether the delay needs evidence of its own.
-    pub(super) fn is_long(&self) -> bool {
-        self.least > LONG.saturating_add(self.slack)
-    }
-
-    /// Whether another, longer delay fits as well: it is not longer by more than the resolution, or
-    /// not by more than half. The same comparison orders changes of different entities.
-    pub(super) fn fits_alike(&self, longer: &Self) -> bool {
-        let more = longer.least.saturating_sub(self.least);
-        more <= self.resolution.max(longer.resolution) || more <= self.least / 2
-    }
-}
-
-pub(super) fn before(at: Timestamp, by: SignedDuration) -> Timestamp {
+fn before(at: Timestamp, by: SignedDuration) -> Timestamp {
     at.checked_sub(by).unwrap_or(Timestamp::MIN)
 }
 
@@ -95,11 +95,8 @@ pub(super) fn before(at: Timestamp, by: SignedDuration) -> Timestamp {
 mod tests {
     use super::*;
 
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
     fn from(a: i64, b: i64) -> Onset {
+        let at = |second| Timestamp::from_second(second).unwrap();
         Onset::between(at(a), at(b))
     }
 
@@ -110,28 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_a_step_before_its_cause_may_have_begun_with_it() {
-        assert!(!surely_before(&told(from(0, 40)), &from(100, 120)));
-        assert!(surely_before(&told(from(0, 39)), &from(100, 120)), "more than a step");
-    }
-
-    #[test]
     fn what_overlaps_is_not_surely_before() {
         assert!(surely_before(&from(0, 9), &from(10, 12)));
         assert!(!surely_before(&from(0, 10), &from(10, 12)));
         assert!(!surely_before(&from(11, 11), &from(10, 12)));
-    }
-
-    #[test]
-    fn delays_are_compared_as_exactly_as_they_are_known() {
-        let measured = |made| Delay::to(&from(made, made), Some(from(3_600, 3_610)), at(0));
-        assert!(measured(3_580).fits_alike(&measured(3_540)));
-        assert!(!measured(3_580).fits_alike(&measured(3_300)));
-        assert!(measured(2_800).fits_alike(&measured(2_500)), "less than half as long again");
-        assert!(!measured(3_000).is_long());
-        assert!(measured(2_999).is_long());
-        let alert = |made| Delay::to(&from(made, made), None, at(3_600));
-        assert!(alert(3_580).fits_alike(&alert(3_300)));
-        assert!(!alert(2_999).is_long() && alert(2_399).is_long());
     }
 }

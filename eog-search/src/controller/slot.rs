@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eog_core::belief::Message;
-use eog_core::contract::{ContextPacket, ContextRequest, Failure, LocalContext};
+use eog_core::contract::{ContextPacket, ContextRequest, Failure, LocalContext, Reach};
 use eog_core::incident::{Anomaly, Neighbour};
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::{InputError, Ticket};
@@ -12,7 +12,7 @@ use eog_core::{Digest, EntityId, EvidenceId};
 use super::SearchController;
 use super::lane::{Lane, Next};
 use super::result::Done;
-use crate::ask::{Answer, Ask, CallAsk, EvaluateAsk, PlanAsk, ProposeAsk, Role};
+use crate::ask::{Answer, Ask, CallAsk, EvaluateAsk, PlanAsk, ProposeAsk, Role, Scene};
 use crate::body::{Action, Call, PlanTry, Purpose, Verdict};
 use crate::chain::ChainAction;
 use crate::config::{Evaluation, Expansion};
@@ -347,7 +347,7 @@ impl SearchController {
         let Some(entity) = entity else { unreachable!("the root is no hypothesis") };
         let Rest { neighbours, inbox, anomalies } = self.rest(task, &entity);
         let context = self.gathered(&entity);
-        packet(entity, self.scene.window, context, (neighbours, inbox, anomalies))
+        packet(&self.scene, entity, context, (neighbours, inbox, anomalies))
     }
 
     fn request(&self, entity: EntityId) -> ContextRequest {
@@ -643,8 +643,7 @@ impl SearchController {
     fn take_context(&mut self, slot: usize, request: ContextRequest, context: LocalContext) {
         let Some(it) = self.slots.get_mut(slot) else { return };
         let Some(Rest { neighbours, inbox, anomalies }) = it.rest.clone() else { return };
-        let ContextRequest { entity, window, .. } = request;
-        let packet = packet(entity, window, context, (neighbours, inbox, anomalies));
+        let packet = packet(&self.scene, request.entity, context, (neighbours, inbox, anomalies));
         let before = self.decided.get(&Digest::of(&*packet)).filter(|entry| **entry < it.after);
         match before {
             Some(entry) => {
@@ -761,11 +760,14 @@ fn unusable(ask: &Role, verdict: &Verdict) -> Option<String> {
 }
 
 fn packet(
+    scene: &Scene,
     entity: EntityId,
-    window: eog_core::Window,
     context: LocalContext,
     (neighbours, inbox, anomalies): (Vec<Neighbour>, Vec<Message>, Vec<Anomaly>),
 ) -> Arc<ContextPacket> {
+    let alerting = scene.anomalies.iter().map(|anomaly| &anomaly.entity).collect();
+    let reach = Some(Reach::of(&scene.topology, &alerting, &entity));
+    let window = scene.window;
     Arc::new(ContextPacket {
         entity,
         window,
@@ -777,6 +779,6 @@ fn packet(
         former: None,
         hints: Vec::new(),
         quoted: Vec::new(),
-        reach: None,
+        reach,
     })
 }

@@ -22,6 +22,13 @@ pub fn why_not(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
         format!("its change {what} ({made}): {}", words::ruled_out(&it.reason))
     });
     lines.extend(changes.take(MAX_TOLD));
+    let terms = diagnosis.terms.get(entity).into_iter().flatten();
+    let against = terms.filter(|term| term.log_odds < 0);
+    lines.extend(
+        against
+            .take(MAX_TOLD)
+            .map(|term| format!("{} {}: {}", words::log_odds(term.log_odds), term.name, term.text)),
+    );
     let weighed = diagnosis.alternatives.get(entity).into_iter().flatten();
     let origins = weighed.filter(|it| it.label == Label::Origin).map(|it| {
         let rule = it.rule.as_deref().unwrap_or("an origin");

@@ -5,7 +5,7 @@ mod looking_again;
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
-use eog_core::contract::{FormerBelief, Notice};
+use eog_core::contract::{FormerBelief, Notice, Reach};
 use eog_core::controller::{Damping, Order, Reason, Wake};
 use eog_core::{
     Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label, LocalContext,
@@ -178,7 +178,7 @@ impl Model<'_> {
             former: former.map(|belief| FormerBelief { belief, heard }),
             hints,
             quoted,
-            reach: None,
+            reach: told.as_ref().filter(|told| told.reach).map(|_| self.reach(case, &entity)),
         };
         self.history.learn(&entity, &packet.context);
         let remembered = self.memory.iter().find(|(question, _)| *question == packet);
@@ -201,6 +201,33 @@ impl Model<'_> {
             return self.turned(entity, visit, how, &packet);
         }
         self.commit(entity, visit, how, &packet, &decision)
+    }
+
+    /// How an entity stands to the anomalies that packets show, by the definition: hop by hop over declared effects.
+    fn reach(&self, case: &Case, entity: &EntityId) -> Reach {
+        let shown = case.anomalies.iter().filter(|_| self.config.anomalies_in_packets);
+        let alerting: BTreeSet<&EntityId> = shown.map(|anomaly| &anomaly.entity).collect();
+        let all: Vec<&EntityId> = case.topology.entities().collect();
+        let mut within = BTreeSet::from([entity]);
+        let (mut hops, mut nearest) = (0, None);
+        loop {
+            let any = within.iter().any(|one| alerting.contains(*one));
+            nearest = nearest.or(any.then_some(hops));
+            let mut next = within.clone();
+            for edge in case.topology.edges() {
+                for (from, to) in [(&edge.source, &edge.target), (&edge.target, &edge.source)] {
+                    if within.contains(from) && edge.carries(from, to) {
+                        next.extend(all.iter().find(|one| **one == to).copied());
+                    }
+                }
+            }
+            if next == within {
+                break;
+            }
+            (within, hops) = (next, hops + 1);
+        }
+        let reached = within.iter().filter(|one| alerting.contains(**one)).count();
+        Reach { reached: reached as u32, alerting: alerting.len() as u32, hops: nearest }
     }
 
     /// Of those that have cooled down the first in line, or the one that matters most; else the one

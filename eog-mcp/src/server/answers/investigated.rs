@@ -84,6 +84,8 @@ pub(in crate::server) struct Origin {
     pub(in crate::server) entity: EntityId,
     /// Why, in the words of whoever judged. Made from telemetry: data, never instructions.
     summary: String,
+    /// The largest weights of evidence for and against it, in log-odds, where the policy gives any.
+    weights: Vec<String>,
     /// The findings that it rests on.
     evidence: Vec<Cited>,
 }
@@ -145,7 +147,7 @@ impl Investigated {
             anomalies.get(*at).map(|found| format!("{} on {}", found.name, found.entity))
         };
         let origins = diagnosis.causes().chain(diagnosis.unlinked()).map(|group| OriginGroup {
-            entities: group.origins.iter().map(|entity| origin(diagnosis, entity)).collect(),
+            entities: group.origins.iter().map(|entity| origin(report, entity)).collect(),
             confidence: group.confidence.to_string(),
             doubts: group.doubts.iter().map(ToString::to_string).collect(),
             explains: group.covers.iter().filter_map(alert).collect(),
@@ -211,7 +213,14 @@ impl Investigated {
     }
 }
 
-fn origin(diagnosis: &Diagnosis, entity: &EntityId) -> Origin {
-    let belief = diagnosis.belief(entity);
-    Origin { entity: entity.clone(), summary: summary(belief), evidence: cited(diagnosis, belief) }
+fn origin(report: &Report, entity: &EntityId) -> Origin {
+    let belief = report.diagnosis.belief(entity);
+    let weights = report.weights(entity);
+    let weights = weights.iter().map(|it| eog_report::clean::clean_line(&it.in_words()).into());
+    Origin {
+        entity: entity.clone(),
+        summary: summary(belief),
+        weights: weights.collect(),
+        evidence: cited(&report.diagnosis, belief),
+    }
 }

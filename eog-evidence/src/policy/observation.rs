@@ -231,6 +231,36 @@ impl<'a> Observation<'a> {
     }
 }
 
+/// What follows from a kind of observation.
+impl Observation<'_> {
+    /// Whether it says what the entity does to others.
+    pub(super) fn is_of_others(&self) -> bool {
+        matches!(
+            self,
+            Self::Contention
+                | Self::HoldsUpCallers
+                | Self::EndsRequests(_)
+                | Self::SendsMore(_)
+                | Self::FirstToDeviate
+                | Self::CriticalPath(_)
+                | Self::FirstErrors(_)
+                | Self::Remainder(_)
+        )
+    }
+
+    /// Whether it says that the entity does worse, alerts included.
+    pub(super) fn is_harm(&self) -> bool {
+        matches!(
+            self,
+            Self::Worse(..)
+                | Self::Failure { .. }
+                | Self::ErrorLines { .. }
+                | Self::CallWorse(..)
+                | Self::Alert
+        )
+    }
+}
+
 /// The size of a resource that is full and of which no earlier level is known.
 const FULL: f64 = 1.5;
 

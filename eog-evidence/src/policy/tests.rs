@@ -1,6 +1,6 @@
 //! Tests of the policy.
 
-use super::WeighedPolicy;
+use super::EvidencePolicy;
 use super::terms::{TERMS, WEIGHTS};
 
 #[test]
@@ -10,5 +10,5 @@ fn the_shipped_table_has_a_weight_for_each_term_in_its_order() {
     let terms: Vec<&str> = TERMS.iter().map(|term| term.name).collect();
     assert_eq!(named, terms);
     assert!(WEIGHTS.decision.dead_end < WEIGHTS.decision.origin);
-    assert_eq!(WeighedPolicy::weights().count(), TERMS.len());
+    assert_eq!(EvidencePolicy::weights().count(), TERMS.len());
 }

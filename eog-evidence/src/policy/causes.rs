@@ -1,0 +1,202 @@
+//! Which upstream entities may explain an entity, and what is claimed of them.
+
+use std::collections::BTreeMap;
+
+use eog_core::contract::NoticeReason;
+use eog_core::incident::{Direction, Onset};
+use eog_core::{Belief, Claim, EntityId, Finding, Label};
+
+use super::decide::Weighed;
+use super::explain::{MAX_QUOTE, few, quote};
+use super::numbers::is_upstream;
+use super::observation::Observation;
+use super::terms::WEIGHTS;
+use super::times::{explained, surely_before};
+use crate::text::shorten;
+
+/// At most so many neighbours are claimed as causes.
+pub(super) const MAX_CLAIMS: usize = 16;
+
+/// An entity that may explain the one that is judged.
+#[derive(Clone, Debug)]
+pub(super) struct Cause<'a> {
+    pub(super) entity: &'a EntityId,
+    said: Option<&'a Belief>,
+    /// What own findings say of it.
+    seen: Vec<&'a Finding>,
+    /// Log-odds of being an origin, by its own message or the notice.
+    pub(super) log_odds: Option<i32>,
+    share: f64,
+    since: Option<Onset>,
+}
+
+impl Cause<'_> {
+    pub(super) fn is_origin(&self) -> bool {
+        self.said.is_none_or(|said| said.label == Label::Origin) && self.log_odds.is_some()
+    }
+}
+
+impl<'a> Weighed<'a> {
+    /// What may explain the entity: upstream neighbours that are in trouble by their own word, that own findings point
+    /// to, and, where the search ends, origins found elsewhere whose effects reach here. Most likely first.
+    pub(super) fn causes(&self) -> Vec<Cause<'a>> {
+        let mut seen: BTreeMap<&'a EntityId, Vec<&'a Finding>> = BTreeMap::new();
+        for one in &self.observed {
+            if let Some(other) = one.what.points_to().filter(|other| **other != self.packet.entity)
+            {
+                seen.entry(other).or_default().push(one.finding);
+            }
+        }
+        for message in &self.packet.inbox {
+            if is_upstream(self.packet, &message.sender) {
+                seen.entry(&message.sender).or_default();
+            }
+        }
+        let mut causes: Vec<Cause<'a>> =
+            seen.into_iter().filter_map(|(entity, seen)| self.cause(entity, seen)).collect();
+        causes.extend(self.found_elsewhere());
+        causes.sort_by(|a, b| {
+            let rank = |it: &Cause<'_>| (it.is_origin(), it.log_odds, (it.share * 1e3) as i64);
+            rank(b).cmp(&rank(a)).then_with(|| a.entity.cmp(b.entity))
+        });
+        causes.dedup_by(|a, b| a.entity == b.entity);
+        causes
+    }
+
+    fn cause(&self, entity: &'a EntityId, seen: Vec<&'a Finding>) -> Option<Cause<'a>> {
+        let said = self.packet.message_from(entity);
+        let share = self.numbers.shares.get(entity).copied().unwrap_or(0.0);
+        let measures = said.and_then(|said| said.measures.as_ref());
+        let harm = measures.map_or(0, |measures| measures.harm);
+        let is_suspect = match said.map(|said| said.label) {
+            Some(Label::Origin) => true,
+            // A change somewhere has no effect here by a neighbour that is well.
+            Some(Label::Healthy) => false,
+            Some(Label::Symptom) => {
+                harm >= WEIGHTS.decision.harm || !seen.is_empty() || has_cause(said)
+            }
+            Some(Label::Defer) | None => !seen.is_empty(),
+        };
+        // What names this entity as its own cause is an effect of it.
+        let blames_me = said.is_some_and(|said| {
+            let by_me =
+                |claim: &Claim| claim.cause == self.packet.entity && claim.effect == *entity;
+            said.label != Label::Origin && said.claims.iter().any(by_me)
+        });
+        let is_too_small = self.numbers.shares.contains_key(entity) && share < MINOR;
+        let since = said.and_then(|said| said.since);
+        if !is_suspect
+            || blames_me
+            || self.is_too_late(since)
+            || is_too_small && said.is_none_or(|said| said.label != Label::Origin)
+        {
+            return None;
+        }
+        let log_odds = measures.map(|measures| measures.log_odds);
+        Some(Cause { entity, said, seen, log_odds, share, since })
+    }
+
+    /// Origins of which a notice says that they explain no alert although their effects reach here.
+    fn found_elsewhere(&self) -> impl Iterator<Item = Cause<'a>> {
+        let notice =
+            self.packet.notice.as_ref().filter(|notice| notice.reason == NoticeReason::DeadEnd);
+        let others = notice.into_iter().flat_map(|notice| &notice.unlinked);
+        others.filter(move |other| !self.is_too_late(other.since)).map(|other| Cause {
+            entity: &other.entity,
+            said: None,
+            seen: Vec::new(),
+            log_odds: Some(other.log_odds.unwrap_or(0)),
+            share: 0.0,
+            since: other.since,
+        })
+    }
+
+    /// An effect does not precede its cause.
+    fn is_too_late(&self, cause: Option<Onset>) -> bool {
+        self.since.zip(cause).is_some_and(|(own, theirs)| surely_before(&own, &theirs))
+    }
+
+    pub(super) fn claim_of(&self, cause: &Cause<'_>) -> Option<Claim> {
+        let condition = match cause.said {
+            Some(said) => shorten(&said.summary, MAX_QUOTE),
+            None => cause
+                .seen
+                .first()
+                .map_or_else(|| "an origin found elsewhere".to_owned(), |seen| quote(seen)),
+        };
+        let own = self.own_harms();
+        let observed =
+            cause.seen.first().or(own.first()).map_or_else(String::new, |finding| quote(finding));
+        let said = cause.said.into_iter().flat_map(|said| said.evidence.iter());
+        let ids = cause.seen.iter().chain(&own).map(|finding| finding.id()).take(4);
+        let evidence = few(ids.chain(said));
+        if evidence.is_empty() {
+            return None;
+        }
+        let (entity, effect) = (cause.entity.clone(), self.packet.entity.clone());
+        Some(Claim {
+            cause: entity,
+            effect,
+            condition,
+            observed,
+            evidence,
+            cause_since: cause.since,
+            effect_since: self.since,
+            explains: explained(&self.packet.anomalies, cause.since),
+        })
+    }
+
+    /// An origin claims the next hop on the way of its change to an alert, and who holds it for the cause.
+    pub(super) fn claims_on_others(&self, since: Option<Onset>) -> Vec<Claim> {
+        let mut claims: Vec<Claim> = Vec::new();
+        for one in &self.observed {
+            let Observation::Impact(Some(next)) = one.what else { continue };
+            if claims.iter().any(|claim| claim.effect == *next) || claims.len() >= MAX_CLAIMS {
+                continue;
+            }
+            let change = self.observed.iter().find(|other| other.what == Observation::Change);
+            let condition = change.map_or_else(String::new, |change| quote(change.finding));
+            let cited = change.iter().map(|change| change.finding.id()).chain([one.finding.id()]);
+            let evidence = few(cited);
+            claims.push(Claim {
+                cause: self.packet.entity.clone(),
+                effect: next.clone(),
+                condition,
+                observed: quote(one.finding),
+                evidence,
+                cause_since: since,
+                effect_since: self.packet.message_from(next).and_then(|said| said.since),
+                explains: None,
+            });
+        }
+        claims
+    }
+
+    /// Upstream neighbours that were not read yet, those that findings point to first.
+    pub(super) fn unread_upstream(&self) -> Vec<(EntityId, String)> {
+        let is_read = |entity: &EntityId| self.packet.message_from(entity).is_some();
+        let pointed = self
+            .observed
+            .iter()
+            .filter_map(|one| Some((one.what.points_to()?, quote(one.finding))));
+        let rows =
+            self.packet.neighbours.iter().filter(|row| row.direction != Direction::Downstream);
+        let rows =
+            rows.map(|row| (&row.entity, "an upstream neighbour that was not read".to_owned()));
+        let mut unread: Vec<(EntityId, String)> = Vec::new();
+        for (entity, reason) in pointed.chain(rows) {
+            if !is_read(entity) && unread.iter().all(|(known, _)| known != entity) {
+                unread.push((entity.clone(), reason));
+            }
+        }
+        unread
+    }
+}
+
+/// What has less than a tenth of it has no part that could be told from noise.
+const MINOR: f64 = 0.1;
+
+/// Whether a neighbour names a cause itself: effects pass through it.
+fn has_cause(said: Option<&Belief>) -> bool {
+    said.is_some_and(|said| said.claims.iter().any(|claim| claim.cause != claim.effect))
+}

@@ -1,0 +1,154 @@
+//! The decision procedure: from observations to a label, claims and numbers.
+
+use eog_core::contract::{ContextPacket, NoticeReason};
+use eog_core::evidence::Verdict;
+use eog_core::incident::{Direction, Onset};
+use eog_core::{Decision, EntityId, EvidenceKind, Label, Measures};
+
+use super::causes::{Cause, MAX_CLAIMS};
+use super::numbers::Numbers;
+use super::observation::{Observation, Observed, observe};
+use super::terms::{WEIGHTS, contributions};
+use super::times::{explained, first_of, harm_since, made};
+
+/// A packet, sorted into what the decision needs.
+pub(super) struct Weighed<'a> {
+    pub(super) packet: &'a ContextPacket,
+    pub(super) observed: Vec<Observed<'a>>,
+    pub(super) numbers: Numbers,
+    /// What each term adds, in the order of the table.
+    pub(super) added: Vec<i32>,
+    pub(super) log_odds: i32,
+    /// Since when it does worse.
+    pub(super) since: Option<Onset>,
+    harm: i32,
+}
+
+/// Judges a packet.
+pub(super) fn decide(packet: &ContextPacket) -> Decision {
+    let weighed = Weighed::of(packet);
+    let causes = weighed.causes();
+    let label = weighed.label(&causes);
+    let mut decision = Decision::new(label, weighed.summary(label, &causes));
+    decision.measures = Some(Box::new(weighed.measures()));
+    decision.terms = weighed.terms();
+    decision.rule = Weighed::main_term(&decision.terms);
+    decision.evidence = weighed.cited(label);
+    decision.since = weighed.begun(label);
+    match label {
+        Label::Origin => {
+            decision.claims = weighed.claims_on_others(decision.since);
+            decision.explains = explained(&packet.anomalies, decision.since);
+        }
+        Label::Symptom => {
+            let claims = causes.iter().take(MAX_CLAIMS);
+            decision.claims = claims.filter_map(|cause| weighed.claim_of(cause)).collect();
+        }
+        Label::Healthy | Label::Defer => {}
+    }
+    if label != Label::Healthy {
+        for (entity, reason) in weighed.unread_upstream() {
+            decision = decision.proposing(entity, Direction::Upstream, reason);
+        }
+    }
+    decision
+}
+
+impl<'a> Weighed<'a> {
+    pub(super) fn of(packet: &'a ContextPacket) -> Self {
+        let observed = observe(packet);
+        let numbers = Numbers::of(packet, &observed);
+        let added = contributions(&numbers);
+        let log_odds = added.iter().fold(0, |sum: i32, one| sum.saturating_add(*one));
+        let harm = (numbers.harm() * 1e3).round() as i32;
+        let since = harm_since(packet, &observed);
+        Self { packet, observed, numbers, added, log_odds, since, harm }
+    }
+
+    /// The label. In this order: what a person says or an experiment did; whether the evidence for the entity itself
+    /// is strong enough, and stronger than that for its causes; whether it does worse; whether it is measured.
+    fn label(&self, causes: &[Cause<'_>]) -> Label {
+        match self.verdict() {
+            Some(Verdict::Cause) => return Label::Origin,
+            None if self.has(&Observation::Experiment) => return Label::Origin,
+            Some(Verdict::NotCause) => {}
+            None if self.may_be_origin(causes) => return Label::Origin,
+            None => {}
+        }
+        if self.is_worse() || self.numbers.has_alert || (!self.is_measured() && !causes.is_empty())
+        {
+            Label::Symptom
+        } else if self.is_measured() && !self.has(&Observation::Change) {
+            Label::Healthy
+        } else {
+            Label::Defer
+        }
+    }
+
+    fn may_be_origin(&self, causes: &[Cause<'_>]) -> bool {
+        let limit = match self.is_asked(NoticeReason::DeadEnd) {
+            true => WEIGHTS.decision.dead_end,
+            false => WEIGHTS.decision.origin,
+        };
+        let origins = causes.iter().filter(|cause| cause.is_origin());
+        self.log_odds >= limit
+            && (self.is_worse() || self.numbers.change > 0.0 || self.is_active())
+            && !self.cited(Label::Origin).is_empty()
+            && origins.map(|cause| cause.log_odds).max().flatten() <= Some(self.log_odds)
+    }
+
+    /// What a person says of the entity.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        self.observed.iter().find_map(|one| match one.what {
+            Observation::Verdict(verdict) => Some(verdict),
+            _ => None,
+        })
+    }
+
+    fn has(&self, what: &Observation<'_>) -> bool {
+        self.observed.iter().any(|one| one.what == *what)
+    }
+
+    pub(super) fn is_asked(&self, reason: NoticeReason) -> bool {
+        self.packet.notice.as_ref().is_some_and(|notice| notice.reason == reason)
+    }
+
+    pub(super) fn is_worse(&self) -> bool {
+        self.harm >= WEIGHTS.decision.harm
+    }
+
+    /// Whether it acts on others, although it does no worse itself.
+    fn is_active(&self) -> bool {
+        let n = &self.numbers;
+        self.observed.iter().any(|one| one.what.is_of_others()) || n.attributed >= 0.3
+    }
+
+    fn is_measured(&self) -> bool {
+        self.packet.context.findings.iter().any(|finding| {
+            !matches!(finding.kind, EvidenceKind::Note | EvidenceKind::Alert | EvidenceKind::Change)
+        })
+    }
+
+    /// Since when the condition holds: for an origin by a change since that was made.
+    fn begun(&self, label: Label) -> Option<Onset> {
+        if label != Label::Origin {
+            return self.since;
+        }
+        let change = self.timely_changes().first().copied().filter(|_| self.numbers.change > 0.0);
+        let others = self.observed.iter().filter(|one| one.what.is_of_others());
+        change
+            .map(made)
+            .or(self.since)
+            .or_else(|| first_of(others.filter_map(|one| one.finding.onset)))
+    }
+
+    fn measures(&self) -> Measures {
+        let share =
+            |(entity, share): (&EntityId, &f64)| (entity.clone(), (share * 1e3).round() as u16);
+        Measures {
+            log_odds: self.log_odds,
+            harm: self.harm,
+            shares: self.numbers.shares.iter().map(share).collect(),
+        }
+    }
+}

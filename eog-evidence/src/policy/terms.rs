@@ -1,0 +1,268 @@
+//! The terms of the sum, and their weights.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::numbers::Numbers;
+use super::observation::{Observation, Trouble};
+use crate::text::rounded;
+
+/// The weights as they are shipped.
+pub(super) const SHIPPED: &str = include_str!("weights.toml");
+
+/// A term of the sum.
+pub(super) struct Term {
+    pub(super) name: &'static str,
+    /// Its value from the numbers of a packet.
+    value: fn(&Numbers) -> f64,
+    /// How much of it one observation has: the finding with the most is cited for it.
+    pub(super) of: fn(&Observation<'_>) -> f64,
+    /// What it says in words, where no finding says it.
+    pub(super) words: fn(&Numbers) -> Option<String>,
+}
+
+/// A term that findings say.
+const fn said(
+    name: &'static str,
+    value: fn(&Numbers) -> f64,
+    of: fn(&Observation<'_>) -> f64,
+) -> Term {
+    Term { name, value, of, words: |_| None }
+}
+
+/// A term that compares an entity with others.
+const fn compared(
+    name: &'static str,
+    value: fn(&Numbers) -> f64,
+    words: fn(&Numbers) -> Option<String>,
+) -> Term {
+    Term { name, value, of: |_| 0.0, words }
+}
+
+/// Weights and thresholds, in thousandths of natural log-odds.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Weights {
+    /// The version of the table.
+    pub(super) version: u32,
+    pub(super) decision: Thresholds,
+    #[serde(rename = "term")]
+    pub(super) terms: Vec<Weight>,
+}
+
+/// From what on something is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Thresholds {
+    /// Log-odds from which on an entity is an origin.
+    pub(super) origin: i32,
+    /// The same where what explains an alert ends.
+    pub(super) dead_end: i32,
+    /// Harm from which on an entity does worse, in thousandths of a logarithm.
+    pub(super) harm: i32,
+}
+
+/// The weight of one term.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Weight {
+    pub(super) name: String,
+    pub(super) weight: i32,
+    pub(super) meaning: String,
+}
+
+/// The shipped weights. They are part of the program, and a test reads them.
+pub(super) static WEIGHTS: LazyLock<Weights> =
+    LazyLock::new(|| toml::from_str(SHIPPED).unwrap_or_else(|_| Weights::none()));
+
+impl Weights {
+    fn none() -> Self {
+        let decision = Thresholds { origin: i32::MAX, dead_end: i32::MAX, harm: i32::MAX };
+        Self { version: 0, decision, terms: Vec::new() }
+    }
+}
+
+/// What a size of twenty times the usual is divided by to be 1: about its logarithm.
+const TWENTYFOLD: f64 = 3.0;
+const FIFTYFOLD: f64 = 4.0;
+
+/// All terms, in the order of `weights.toml`.
+pub(super) const TERMS: [Term; 25] = {
+    use Observation as O;
+    [
+        compared("excess", |n| (n.harm() - n.upstream).clamp(-1.0, 2.0), |n| Some(excess(n))),
+        said(
+            "own harm",
+            |n| unit(n.harm(), TWENTYFOLD),
+            |what| match what {
+                O::Worse(_, size) => *size,
+                O::Failure { .. } => 2.0,
+                O::ErrorLines { callee: None, size } => size / 4.0,
+                _ => 0.0,
+            },
+        ),
+        compared(
+            "attributed share",
+            |n| n.attributed,
+            |n| Some(format!("a caller attributes {} of its harm to it", percent(n.attributed))),
+        ),
+        said(
+            "unexplained remainder",
+            |n| n.remainder.unwrap_or(0.0),
+            |what| match what {
+                O::Remainder(share) => *share,
+                _ => 0.0,
+            },
+        ),
+        said(
+            "contribution bound",
+            |n| is(n.bound.is_some_and(|bound| bound < 0.1)),
+            |what| is(matches!(what, O::ContributionBound(_))),
+        ),
+        said(
+            "critical path",
+            |n| n.critical_path,
+            |what| match what {
+                O::CriticalPath(share) => *share,
+                _ => 0.0,
+            },
+        ),
+        said("failing at the end", |n| n.failing, |what| is(matches!(what, O::Failure { .. }))),
+        said("failed before", |n| n.failed, |what| is(matches!(what, O::Failure { .. }))),
+        said(
+            "exhaustion",
+            |n| is(n.exhausted),
+            |what| is(matches!(what, O::Failure { exhausted: true })),
+        ),
+        said(
+            "error lines",
+            |n| unit(n.error_lines, TWENTYFOLD),
+            |what| match what {
+                O::ErrorLines { callee: None, size } => *size,
+                _ => 0.0,
+            },
+        ),
+        said(
+            "first errors",
+            |n| unit(n.first_errors, FIFTYFOLD),
+            |what| match what {
+                O::FirstErrors(size) => *size,
+                _ => 0.0,
+            },
+        ),
+        said("change", |n| n.change, |what| is(*what == O::Change)),
+        said("alert alone", |n| is(n.has_alert && n.harm() < 0.1), |what| is(*what == O::Alert)),
+        said(
+            "saturation",
+            |n| unit(n.saturation, FIFTYFOLD),
+            |what| match what {
+                O::Worse(Trouble::Saturation, size) => *size,
+                _ => 0.0,
+            },
+        ),
+        said("contention", |n| is(n.contention), |what| is(*what == O::Contention)),
+        said("holds up callers", |n| is(n.holds_up), |what| is(*what == O::HoldsUpCallers)),
+        said(
+            "ends requests",
+            |n| unit(n.ends_requests, TWENTYFOLD),
+            |what| match what {
+                O::EndsRequests(size) => *size,
+                _ => 0.0,
+            },
+        ),
+        said(
+            "source of demand",
+            |n| unit(n.sends_more, 2.0),
+            |what| match what {
+                O::SendsMore(size) => *size,
+                _ => 0.0,
+            },
+        ),
+        compared(
+            "upstream harm",
+            |n| unit(n.upstream, TWENTYFOLD),
+            |n| Some(format!("the worst upstream neighbour: {} the usual", times(n.upstream))),
+        ),
+        said("explained share", Numbers::explained, |what| match what {
+            O::Share(_, share) => *share,
+            _ => 0.0,
+        }),
+        said(
+            "first to deviate",
+            |n| is(n.is_first_to_deviate),
+            |what| is(*what == O::FirstToDeviate),
+        ),
+        compared("reaches no alert", |n| is(!n.is_within_reach()), |_| None),
+        compared("reach", reach, |n| {
+            let reach = n.reach?;
+            Some(format!("its effects reach {} of {} alerting", reach.reached, reach.alerting))
+        }),
+        compared("distance", distance, |n| match n.reach?.hops? {
+            0 => Some("it has an alert itself".to_owned()),
+            1 => Some("one hop from an alert".to_owned()),
+            hops => Some(format!("{hops} hops from an alert")),
+        }),
+        said("as usual", as_usual, |what| is(matches!(what, O::AsUsual(..)))),
+    ]
+};
+
+/// "own harm 12 × the usual, worst upstream 1.1 ×".
+fn excess(n: &Numbers) -> String {
+    format!("own harm {} the usual, worst upstream {}", times(n.harm()), times(n.upstream))
+}
+
+/// A logarithm of a ratio as "12 ×".
+fn times(size: f64) -> String {
+    format!("{} ×", rounded(libm::exp(size)))
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", rounded(share * 100.0))
+}
+
+/// What each term adds, by its place, in thousandths.
+pub(super) fn contributions(numbers: &Numbers) -> Vec<i32> {
+    let weights = WEIGHTS.terms.iter();
+    TERMS
+        .iter()
+        .zip(weights)
+        .map(|(term, weight)| {
+            let value = (term.value)(numbers).clamp(-2.0, 2.0);
+            // Whole thousandths, so that the sum does not depend on its order.
+            (f64::from(weight.weight) * value).round() as i32
+        })
+        .collect()
+}
+
+/// The values of all terms, in their order.
+pub(super) fn values(numbers: &Numbers) -> Vec<f64> {
+    TERMS.iter().map(|term| (term.value)(numbers)).collect()
+}
+
+fn unit(size: f64, whole: f64) -> f64 {
+    (size / whole).clamp(0.0, 1.0)
+}
+
+fn is(so: bool) -> f64 {
+    f64::from(u8::from(so))
+}
+
+fn reach(n: &Numbers) -> f64 {
+    let share = |reach: eog_core::contract::Reach| {
+        f64::from(reach.reached) / f64::from(reach.alerting.max(1))
+    };
+    n.reach.map_or(0.0, share)
+}
+
+fn distance(n: &Numbers) -> f64 {
+    let hops = n.reach.and_then(|reach| reach.hops);
+    hops.map_or(0.0, |hops| 1.0 / f64::from(hops.max(1)))
+}
+
+/// Nothing of its golden signals shifted, and nothing else speaks of it.
+fn as_usual(n: &Numbers) -> f64 {
+    let is_blamed =
+        n.ends_requests >= 0.2 || n.remainder.unwrap_or(0.0) >= 0.3 || n.attributed >= 0.3;
+    is(n.as_usual > 0 && n.harm() < 0.1 && !is_blamed)
+}
