@@ -476,7 +476,7 @@ pub(crate) struct Running {
 
     /// Folder in which decisions are kept and looked up first, so that no run repeats a call of another.
     /// Created if missing; any number of runs may share it. A policy that was changed, such as an edited
-    /// program or one with other arguments, is called again (see docs/memory.md).
+    /// program or one with other arguments, is called again (see docs/embedding.md).
     #[arg(long, value_name = "DIR")]
     pub(crate) memory: Option<PathBuf>,
 
