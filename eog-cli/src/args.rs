@@ -348,7 +348,7 @@ pub(crate) struct Start {
     /// logs and traces investigate what may have caused it) and `treeseeker` (goals with alternative paths,
     /// on which each round goes on or back); or a baseline: `react` (one agent with a plan, who looks, calls
     /// tools and concludes) or `linear` (follows the newest lead, revises nothing and stops at the first
-    /// origin). See docs/search.md and docs/which-controller.md.
+    /// origin). See docs/controllers.md.
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog, value_parser = controllers())]
     pub(crate) controller: ControllerName,
 
