@@ -28,7 +28,7 @@ pub use medium::{Checkpoints, Medium};
 /// An open journal, locked for writing until it is dropped.
 ///
 /// What [`Journal::append`] acknowledged survives a crash of the process, of the machine, and a full
-/// disk. `docs/journal.md` describes the file byte by byte.
+/// disk. `docs/embedding.md` describes the file byte by byte.
 ///
 /// ```
 /// use eog::{Case, Config, Controller, Journal, Seed, Topology, Window};

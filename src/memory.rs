@@ -30,7 +30,7 @@ pub use store::{DecisionKey, DecisionStore};
 ///
 /// They are kept in a folder, unless another [`DecisionStore`] is given. Clones share place and figures.
 /// Several processes may share a folder, too: each decision is a file of its own, written whole or not at
-/// all. `docs/memory.md` describes the files.
+/// all. `docs/embedding.md` describes the files.
 ///
 /// ```
 /// use eog::{DecisionMemory, Label, Remembering};

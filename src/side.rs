@@ -34,7 +34,7 @@ pub enum Durability {
 }
 
 /// An open side file, locked for writing until it is dropped: JSON Lines beside a journal, with
-/// what is no part of the ledger's chain. `docs/journal.md` describes it.
+/// what is no part of the ledger's chain. `docs/embedding.md` describes it.
 ///
 /// ```
 /// use eog::Usage;

@@ -348,7 +348,7 @@ pub(crate) struct Start {
     /// logs and traces investigate what may have caused it) and `treeseeker` (goals with alternative paths,
     /// on which each round goes on or back); or a baseline: `react` (one agent with a plan, who looks, calls
     /// tools and concludes) or `linear` (follows the newest lead, revises nothing and stops at the first
-    /// origin). See docs/search.md and docs/which-controller.md.
+    /// origin). See docs/controllers.md.
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog, value_parser = controllers())]
     pub(crate) controller: ControllerName,
 
@@ -476,7 +476,7 @@ pub(crate) struct Running {
 
     /// Folder in which decisions are kept and looked up first, so that no run repeats a call of another.
     /// Created if missing; any number of runs may share it. A policy that was changed, such as an edited
-    /// program or one with other arguments, is called again (see docs/memory.md).
+    /// program or one with other arguments, is called again (see docs/embedding.md).
     #[arg(long, value_name = "DIR")]
     pub(crate) memory: Option<PathBuf>,
 

@@ -1,7 +1,7 @@
 //! The abductive policy over a language model, and the phases around it.
 //!
 //! - [`ChatModel`] is eog's interface to a language model. [`MockModel`] is one for tests.
-//! - A [`Pack`] contains the templates of all phases and the wording for a domain: `docs/prompts.md`.
+//! - A [`Pack`] contains the templates of all phases and the wording for a domain: `docs/models.md`.
 //! - A [`Phase`] is one kind of question: the types of its input and answer, and a check of answers.
 //!   [`phases`] has those of an investigation.
 //! - A [`Prompter`] asks a phase's question: it renders the prompt with secrets masked and untrusted
@@ -13,7 +13,7 @@
 //!
 //! Nothing here reads a clock, draws a random number, or accesses the network; only [`Pack::load`]
 //! and [`Pack::with_folder`] read files. For writing a policy and testing it with mocks, see
-//! `docs/writing-a-policy.md`.
+//! `docs/policies.md`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -67,7 +67,7 @@ pub use schema::{answer_form, not_strict};
 pub use skills::{SkillError, load_skills};
 pub use tokens::TokenCounter;
 
-/// Compiles the examples of the guide.
+/// Compiles the examples of the guide to policies.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/writing-a-policy.md")]
+#[doc = include_str!("../../docs/policies.md")]
 struct Guide;

@@ -76,10 +76,10 @@ fn explore_for_sre() {
     insta::assert_snapshot!(explore_prompt("sre"));
 }
 
-/// What the documentation shows whole.
+/// What the documentation shows of it.
 #[test]
 fn the_documentation_shows_the_question_as_it_is() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/prompts.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/models.md");
     let page = std::fs::read_to_string(path).unwrap();
     let shown = page.split("```text\n").find(|block| block.starts_with("# Incident")).unwrap();
     let shown = shown.split("\n```").next().unwrap();

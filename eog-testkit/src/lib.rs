@@ -69,16 +69,6 @@ pub mod sim;
 mod table;
 mod topologies;
 
-/// Compiles the examples of the guide.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/testing-policies.md")]
-struct Guide;
-
-/// Compiles the examples of the guide to bounds.
-#[cfg(all(doctest, feature = "proptest"))]
-#[doc = include_str!("../../docs/bounding-a-policy.md")]
-struct GuideToBounds;
-
 use eog_simulate::random;
 pub use eog_simulate::{RandomSeed, Stream, oracle, truth};
 

@@ -1,4 +1,4 @@
-//! The bytes of a journal: header and frames. `docs/journal.md` describes them.
+//! The bytes of a journal: header and frames. `docs/embedding.md` describes them.
 
 use std::io::{self, Read};
 

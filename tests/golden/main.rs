@@ -269,7 +269,7 @@ fn an_unknown_format_is_refused_by_its_number() {
     assert_eq!(fs::read(&path).expect("it is ours"), bytes, "it is left as it is");
 }
 
-/// A frame of a journal, as docs/journal.md describes it.
+/// A frame of a journal, as docs/embedding.md describes it.
 fn frame(payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("an entry is small").to_le_bytes();
     let checksum = blake3::Hasher::new().update(&length).update(payload).finalize();

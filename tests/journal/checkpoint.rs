@@ -23,7 +23,7 @@ fn the_last_one_written_is_read() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
 }
 
-/// The bytes that `docs/journal.md` describes.
+/// The bytes that `docs/embedding.md` describes.
 #[test]
 fn the_bytes_are_the_documented_ones() {
     let folder = folder();

@@ -46,7 +46,7 @@ fn an_empty_journal_has_no_entries() {
     assert_eq!(fs::read(&path).unwrap(), b"eog-jrnl\x01\0\0\0");
 }
 
-/// The bytes that `docs/journal.md` describes, put together by hand.
+/// The bytes that `docs/embedding.md` describes, put together by hand.
 #[test]
 fn the_bytes_are_the_documented_ones() {
     let entries = arrivals(3);

@@ -34,14 +34,14 @@ fn what_was_written_is_read() {
     assert_eq!((found.records, found.cut), (records(), None));
 }
 
-/// The lines that `docs/journal.md` shows.
+/// The lines that `docs/embedding.md` shows.
 #[test]
 fn the_lines_are_the_documented_ones() {
     let text = String::from_utf8(bytes_of(&records())).unwrap();
-    let documented = include_str!("../../docs/journal.md");
+    let documented = include_str!("../../docs/embedding.md");
     assert!(text.lines().count() > 5);
     for line in text.lines() {
-        assert!(documented.contains(&format!("\n    {line}\n")), "{line}");
+        assert!(documented.contains(&format!("\n{line}\n")), "{line}");
     }
 }
 

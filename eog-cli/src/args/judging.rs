@@ -67,7 +67,7 @@ pub(crate) struct Judging {
     pub(crate) finalize_model: Option<String>,
 
     /// The wording of the prompts: the name of a pack (see `eog prompt list`), or a folder with
-    /// templates that replace shipped ones (see docs/prompts.md). [in eog.toml: prompts]
+    /// templates that replace shipped ones (see docs/models.md). [in eog.toml: prompts]
     #[arg(long, value_name = "PACK", help_heading = MODEL)]
     pub(crate) prompts: Option<PathBuf>,
 

@@ -124,7 +124,7 @@ pub(crate) struct Worker {
     pub(crate) deadline: Option<Duration>,
 
     /// Keep decisions on the cluster and look them up first, so that no worker repeats a call of another. A policy
-    /// that was changed is called again (see docs/memory.md).
+    /// that was changed is called again (see docs/embedding.md).
     #[arg(long)]
     pub(crate) memory: bool,
 

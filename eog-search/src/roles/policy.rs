@@ -50,7 +50,7 @@ pub struct PolicyRoles {
 }
 
 /// How good a path is, from 0 to 1000, by what was decided on its last entity. Set before any result was
-/// looked at; docs/search.md has a table of how far results depend on each.
+/// looked at; docs/controllers.md lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyScores {
     /// Whether the policy's own score of an origin takes the place of the next two.

@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::process::Disks;
 use crate::disk::SimDisk;
 
-/// Where the header of a journal ends, and how long the head of a frame is (`docs/journal.md`).
+/// Where the header of a journal ends, and how long the head of a frame is (`docs/embedding.md`).
 const HEADER: usize = 12;
 const FRAME_HEAD: usize = 12;
 
