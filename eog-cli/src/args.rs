@@ -86,7 +86,7 @@ pub(crate) enum Command {
     /// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
     /// snapshot in the ITBench layout (see docs/sre.md), detected from its content. Or it is a file such
     /// as `source.toml` that names live sources, such as Prometheus (see docs/live-sources.md), or MCP
-    /// servers to ask for evidence (see docs/mcp-client.md).
+    /// servers to ask for evidence (see docs/mcp.md).
     Investigate(Box<Investigate>),
     /// Resume an interrupted investigation from its journal.
     ///
@@ -154,7 +154,7 @@ pub(crate) enum Command {
     Capture(Capture),
     /// Write files as people have them into a folder: dumps of clusters, alerts, traces, logs, panels.
     ///
-    /// Each file is told by its content (see docs/imports.md): objects and events of Kubernetes, dumps and support bundles;
+    /// Each file is told by its content (see docs/bundle.md): objects and events of Kubernetes, dumps and support bundles;
     /// alerts of Alertmanager, Prometheus and others; answers of Prometheus, Loki, Elasticsearch, Jaeger, Tempo and Zipkin;
     /// OTLP; logs; CSV panels; compose files. What became of each file is printed. The folder is an incident bundle.
     Import(Import),

@@ -20,7 +20,7 @@ use super::template::{Filling, Hole, Template};
 const MAX_CONFIG: u64 = 1 << 20;
 
 /// A source of context made of MCP servers: which servers, what they are asked, and how answers
-/// become evidence. The fields are described in `docs/mcp-client.md`.
+/// become evidence. The fields are described in `docs/mcp.md`.
 ///
 /// ```
 /// use eog_mcp_client::McpConfig;

@@ -79,7 +79,7 @@ pub(crate) struct Judging {
     pub(crate) skills: Option<PathBuf>,
 
     /// File (TOML or JSON) that names MCP servers whose tools the specialists of --controller hypotheses, and the
-    /// agent of react, may call, beside those over the incident: those that it lists, or those that only read (docs/mcp-client.md).
+    /// agent of react, may call, beside those over the incident: those that it lists, or those that only read (docs/mcp.md).
     /// [in eog.toml: tools]
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(crate) tools: Option<PathBuf>,

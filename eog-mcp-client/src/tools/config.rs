@@ -13,7 +13,7 @@ use crate::pasted::Pasted;
 use crate::servers::{Server, ServerConfig, Variables};
 
 /// Tools of MCP servers for the specialists of a tree search. The fields are described in
-/// `docs/mcp-client.md`.
+/// `docs/mcp.md`.
 ///
 /// ```
 /// use eog_mcp_client::ToolsConfig;

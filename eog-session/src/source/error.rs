@@ -45,7 +45,7 @@ pub enum OpenError {
     /// A file that is no configuration of MCP servers.
     #[error("{}: this is a file; `eog import incident FILE…` makes a folder of exports and logs; else give the folder of a bundle or snapshot, or a file such as \
              source.toml that says which live sources (docs/live-sources.md) or MCP servers \
-             (docs/mcp-client.md) to ask", path.display())]
+             (docs/mcp.md) to ask", path.display())]
     NotAFolder {
         /// The path.
         path: PathBuf,
@@ -75,7 +75,7 @@ pub enum OpenError {
     /// The folder holds nothing that is known.
     #[error("{}: neither a bundle (no bundle.json) nor a snapshot (no alerts, events, objects, logs, \
              traces or metrics in the ITBench layout); if it holds exports or logs, run `eog import incident {}` and \
-             investigate `incident` (docs/imports.md)",
+             investigate `incident` (docs/bundle.md)",
             path.display(), eog_report::shell_word(&path.display().to_string()))]
     NothingKnown {
         /// The folder.

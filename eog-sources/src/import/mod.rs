@@ -170,7 +170,7 @@ impl Importing<'_> {
                     account.lose(1, error.to_string());
                 }
                 if !account.is_understood() && account.reasons.is_empty() {
-                    account.lose(1, "nothing in it is known; docs/imports.md lists what is");
+                    account.lose(1, "nothing in it is known; docs/bundle.md lists what is");
                 }
                 account
             }

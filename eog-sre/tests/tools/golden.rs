@@ -1,6 +1,6 @@
 //! The outputs of the reference tools, which saw the whole of an incident of which a part is at
 //! hand: where the part holds the rows behind an output, ours must agree, or differ as
-//! `docs/tools.md` says.
+//! `docs/sre.md` says.
 
 use std::path::PathBuf;
 
