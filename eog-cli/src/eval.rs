@@ -9,7 +9,7 @@ use eog_eval::itbench::ReasoningJudge;
 use eog_eval::side_by_side::{self, Incidents};
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::trajectory::Failures;
-use eog_eval::{Calibration, EvalError, fit, generated, itbench, logs, petshop, suite};
+use eog_eval::{Calibration, EvalError, all, fit, generated, itbench, logs, petshop, suite};
 use eog_report::clean::{clean, escape_json};
 use eog_report::words;
 use eog_session::controllers::ControllerName;
@@ -46,6 +46,17 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             let report = suite::evaluate(dir, &options, &mut told)?;
             drop(progress);
             tell_suite(arguments, &report)
+        }
+        Evaluated::All { dir, by } => {
+            let runs = Runs { count: 1, out: None };
+            let report = all::evaluate(dir, &suite_options(&runs, by)?, &mut told)?;
+            drop(progress);
+            note(arguments, &report.notes());
+            let exit = tell(arguments, &report, &report.to_csv())?;
+            if report.not_scored > 0 {
+                return Ok(interrupted(report.not_scored, "case is", "cases are"));
+            }
+            Ok(if report.unusable.is_empty() { exit } else { Exit::BadInput })
         }
         Evaluated::Petshop { dir, runs, by, ablations } => {
             let options = suite::Options { ablations: *ablations, ..suite_options(runs, by)? };

@@ -192,6 +192,10 @@ pub struct Measures {
     /// How much worse the entity does than usual: thousandths of the natural logarithm of the ratio, 0 where it does
     /// as well as usual.
     pub harm: i32,
+    /// How strongly the evidence speaks for the origin that explains the entity, itself if it is one: its log-odds, less
+    /// a cost for every hop on the way. Nothing where no origin is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<i32>,
     /// How much of what the entity shows its upstream neighbours account for, each in thousandths of the whole, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub shares: BTreeMap<EntityId, u16>,

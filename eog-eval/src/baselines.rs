@@ -30,7 +30,7 @@ pub fn baselines(case: &Case, contract: &impl ContextContract) -> Vec<(&'static 
     baselines_with(case, contract, None)
 }
 
-/// The same, of a bundle with two more:
+/// The same, of a bundle with two more; a suite adds `excess`, own harm minus the worst upstream:
 ///
 /// - `scan`: whose processor is saturated, else who works longer, else who has more errors in the logs;
 /// - `BARO`: by how many interquartile ranges a series departs from its median.

@@ -1,5 +1,6 @@
 //! One ordinary investigation of a bundle, and the order of suspects that it reports.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -114,16 +115,22 @@ impl Investigation {
 
     /// The order of suspects that the report gives, ties as ties:
     ///
-    /// 1. origins that explain alerts, those that explain most first, the confirmed before the
-    ///    likely;
+    /// 1. origins that explain alerts, by log-odds where the policy gives them, else those that explain most first;
+    ///    the confirmed before the likely;
     /// 2. origins that reach no alert;
     /// 3. everyone else who was judged, by what speaks for each.
     pub fn suspects(&self) -> Ranking {
         let conclusion = &self.diagnosis.conclusion;
         let named = conclusion.frontier.iter().filter(|_| self.diagnosis.is_diagnosed());
         let mut groups: Vec<_> = named.collect();
+        let log_odds = |group: &eog::diagnosis::OriginGroup| {
+            let beliefs = group.origins.iter().filter_map(|origin| self.diagnosis.belief(origin));
+            beliefs.filter_map(|belief| Some(belief.measures.as_ref()?.log_odds)).max()
+        };
         let key = |group: &eog::diagnosis::OriginGroup| {
-            (std::cmp::Reverse(group.covers.len()), std::cmp::Reverse(group.confidence))
+            let log_odds = log_odds(group);
+            let covers = if log_odds.is_some() { 0 } else { group.covers.len() };
+            Reverse((log_odds, covers, group.confidence))
         };
         groups.sort_by_key(|group| key(group));
         let tiers = groups.chunk_by(|a, b| key(a) == key(b)).map(|tied| {

@@ -2,6 +2,7 @@
 //!
 //! - [`petshop`]: the PetShop data set as incident bundles, and its scores.
 //! - [`suite`]: any folder of incident bundles, each with a truth file of one or more causes.
+//! - [`all`]: all such folders of a folder on one page.
 //! - [`fit`]: weights of the evidence policy, fitted and judged on systems left out.
 //! - [`generated`]: incidents of made-up systems, as bundles with their truths.
 //! - [`itbench`]: the scoring of ITBench outputs against its ground truths.
@@ -19,6 +20,7 @@
 //! controller, context contract and evidence policy that answer a user. The truth is read by the
 //! scoring alone, after the investigation.
 
+pub mod all;
 mod baro;
 pub mod baselines;
 mod calibration;

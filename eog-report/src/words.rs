@@ -264,6 +264,7 @@ pub fn change(change: Option<ChangeCause>) -> &'static str {
         Some(ChangeCause::First) => "first belief",
         Some(ChangeCause::Signature) => "belief changed",
         Some(ChangeCause::NewEvidence) => "new evidence cited",
+        Some(ChangeCause::Measures) => "weights changed",
         Some(ChangeCause::Text) => "wording changed",
         None => "unchanged",
     }

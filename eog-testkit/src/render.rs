@@ -150,6 +150,7 @@ fn cause(change: ChangeCause) -> &'static str {
         ChangeCause::First => "first",
         ChangeCause::Signature => "signature",
         ChangeCause::NewEvidence => "new evidence",
+        ChangeCause::Measures => "numbers",
         ChangeCause::Text => "text",
     }
 }

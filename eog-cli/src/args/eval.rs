@@ -84,6 +84,18 @@ pub(crate) enum Evaluated {
         #[arg(long)]
         ablations: bool,
     },
+    /// Score all data sets of a folder, on one page.
+    ///
+    /// Each folder in DIR, or in one of these, that contains bundles with ground truths is one data set, as for
+    /// `suite`. Prints for each the scores with their intervals over incidents, how often what was called confirmed was
+    /// wrong, and the best trivial ranking with whether it is beaten.
+    #[command(after_help = EVAL_CODES)]
+    All {
+        /// Folder of data sets.
+        dir: PathBuf,
+        #[command(flatten)]
+        by: By,
+    },
     /// Score the PetShop data set, compared with trivial rankings.
     #[command(after_help = EVAL_CODES)]
     Petshop {

@@ -295,7 +295,10 @@ impl Controller {
                 ChangeRule::Substance if before.signature() != belief.signature() => {
                     Some(ChangeCause::Signature)
                 }
-                ChangeRule::Substance => (news > 0).then_some(ChangeCause::NewEvidence),
+                ChangeRule::Substance if news > 0 => Some(ChangeCause::NewEvidence),
+                ChangeRule::Substance => {
+                    (before.measures != belief.measures).then_some(ChangeCause::Measures)
+                }
             },
         };
         let earlier = before.as_ref().map(Belief::signature);
@@ -303,7 +306,8 @@ impl Controller {
         let bears = |belief: &Belief| {
             belief.label == Label::Origin || !belief.claims.is_empty() || belief.since.is_some()
         };
-        if bears(&belief) || before.as_ref().is_some_and(bears) {
+        let reads_numbers = belief.measures.is_some();
+        if reads_numbers || bears(&belief) || before.as_ref().is_some_and(bears) {
             self.outlook = None;
         }
         let old = before.map(|before| before.claims).unwrap_or_default();

@@ -191,6 +191,11 @@ pub struct Widening {
     /// to an anomaly that nothing explains. Ledgers from before there was this do without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chains_read: bool,
+    /// Whether [`Reason::Settle`](super::Reason::Settle) also has every entity read its messages whose own belief has
+    /// numbers ([`Belief::measures`](crate::Belief::measures)): what it weighs rests on those of its neighbours. Ledgers
+    /// from before there was this do without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub numbers_read: bool,
 }
 
 impl Default for Widening {
@@ -202,6 +207,7 @@ impl Default for Widening {
             others_told: true,
             unlinked_told: true,
             chains_read: true,
+            numbers_read: true,
         }
     }
 }

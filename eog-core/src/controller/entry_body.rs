@@ -120,6 +120,8 @@ pub enum ChangeCause {
     Signature,
     /// It cites local evidence never cited before.
     NewEvidence,
+    /// Its numbers differ ([`Belief::measures`](crate::Belief::measures)).
+    Measures,
     /// Label or summary text differ (the paper's rule).
     Text,
 }

@@ -167,12 +167,19 @@ impl Controller {
 
     /// Visited effects of named origins that have not read what these said last; and, if so configured, origins that
     /// explain no anomaly and have not read what was said since, since who feels what they do may have spoken after them;
-    /// and who leads to what nothing explains, and has not read what its own cause said last.
+    /// entities that weigh numbers and have unread messages; and who leads to what nothing explains, and has not read what
+    /// its own cause said last.
     fn unsettled(&self, outlook: &Outlook, widening: &Widening) -> BTreeSet<EntityId> {
         let others = outlook.unlinked.iter().filter(|_| widening.origins_read);
         let mut behind: BTreeSet<EntityId> =
             others.filter(|origin| self.can_read(origin)).cloned().collect();
 
+        if widening.numbers_read {
+            let weighs = |node: &Node| node.belief.as_ref().is_some_and(|it| it.measures.is_some());
+            let weighing = self.state.nodes.iter().filter(|(_, node)| weighs(node));
+            let weighing = weighing.map(|(entity, _)| entity);
+            behind.extend(weighing.filter(|entity| self.can_read(entity)).cloned());
+        }
         let is_unread = |cause: &EntityId, effect: &EntityId| {
             let message = self.state.get(effect).and_then(|node| node.inbox.get(cause));
             message.is_some_and(|message| message.new) && self.can_read(effect)

@@ -244,6 +244,7 @@ fn change_cause(cause: ChangeCause) -> &'static str {
         ChangeCause::First => "first",
         ChangeCause::Signature => "signature",
         ChangeCause::NewEvidence => "new evidence",
+        ChangeCause::Measures => "numbers",
         ChangeCause::Text => "text",
     }
 }

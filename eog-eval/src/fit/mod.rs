@@ -6,10 +6,11 @@
 mod instances;
 mod logit;
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
-use eog_evidence::EvidencePolicy;
+use eog_evidence::{Bundle, EvidencePolicy};
 use serde::Serialize;
 
 use crate::error::EvalError;
@@ -113,6 +114,11 @@ fn ranked(incident: &Incident, weights: &[f64]) -> Ranking {
         // Rounded as the policy does, so that ties are ties.
         (entity.clone(), (sum(weights, values) * 1e3).round())
     }))
+}
+
+/// The entities of an incident by own harm minus the worst upstream, the floor that one subtraction sets.
+pub(crate) fn excess_ranking(name: &str, bundle: Bundle) -> Result<Ranking, EvalError> {
+    Ok(ranked(&Incident::of(name, bundle, BTreeSet::new())?, &only("excess")))
 }
 
 fn hits(system: &System, weights: &[f64]) -> Hits {

@@ -22,7 +22,7 @@ use eog_simulate::files::{FileError, list_folder};
 
 pub use ablation::{AblatedScore, Ablations, WithoutSource};
 pub use case::SuiteCase;
-pub use report::{Figures, GroupReport, OverRuns, SuiteReport};
+pub use report::{Figures, GroupReport, Lead, OverRuns, SuiteReport};
 pub use score::{BaselineScore, CaseScore, SetScore, score_case};
 pub use truth::{TRUTH_SUFFIX, Truth};
 

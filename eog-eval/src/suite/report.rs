@@ -10,7 +10,7 @@ use super::score::{CaseScore, RankScore};
 use crate::calibration::{Calibration, Outcome};
 use crate::controller_failures::{FailureMode, FailureTable};
 use crate::funnel::{FunnelShares, by_cause};
-use crate::repeated::{Repeated, Share, wilson, write_rows};
+use crate::repeated::{Interval, Repeated, Share, wilson, write_rows};
 use crate::table::{count, csv_text, joined, score, tiers};
 
 /// What a suite scored.
@@ -60,12 +60,45 @@ pub struct GroupReport {
     pub specificity: Option<f64>,
     /// Means over the incidents.
     pub ours: Figures,
+    /// The interval of [`ours.top1`](Figures::top1) over incidents, by the bootstrap.
+    pub top1_interval: Option<Interval>,
     /// The same for the trivial rankings, by name.
     pub baselines: BTreeMap<&'static str, Figures>,
+    /// How far ours is ahead of each of them in top-1.
+    pub leads: BTreeMap<&'static str, Lead>,
     /// How far the investigation came with each cause.
     pub funnel: FunnelShares,
     /// The longest investigation, in milliseconds.
     pub slowest_millis: f64,
+}
+
+/// How far one ranking is ahead of another on the same incidents.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Lead {
+    /// The mean difference in top-1.
+    pub value: f64,
+    /// Its interval over incidents, by the paired bootstrap.
+    pub interval: Interval,
+}
+
+impl Lead {
+    fn of(ours: &[RankScore], theirs: &[RankScore]) -> Self {
+        let pairs = ours.iter().zip(theirs);
+        let differences: Vec<f64> = pairs.map(|(ours, theirs)| ours.top1 - theirs.top1).collect();
+        let value = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
+        Self { value, interval: Interval::bootstrap(&differences) }
+    }
+
+    /// Whether that is a lead, in a word.
+    pub fn verdict(&self) -> &'static str {
+        match self {
+            Self { interval, .. } if interval.low > 0.0 => "beaten",
+            Self { interval, .. } if interval.high < 0.0 => "NOT BEATEN",
+            Self { value, .. } if *value > 0.0 => "ahead, within its interval",
+            Self { value, .. } if *value < 0.0 => "behind, within its interval",
+            _ => "equal",
+        }
+    }
 }
 
 /// Means over incidents.
@@ -129,6 +162,11 @@ impl SuiteReport {
             unusable: Vec::new(),
             not_scored: 0,
         }
+    }
+
+    /// All cases as one group.
+    pub fn whole(&self) -> GroupReport {
+        GroupReport::of(&self.cases.iter().collect::<Vec<_>>())
     }
 
     /// What to know before trusting the figures: skipped folders, ground truths that do not fit.
@@ -234,6 +272,15 @@ impl fmt::Display for OverRuns {
 }
 
 impl GroupReport {
+    /// The best of the trivial rankings that say where to look, by top-1, with how far ours is ahead.
+    pub fn best_floor(&self) -> Option<(&'static str, &Figures, &Lead)> {
+        let floors = self
+            .baselines
+            .iter()
+            .filter_map(|(name, figures)| Some((*name, figures, self.leads.get(name)?)));
+        floors.max_by(|a, b| a.1.top1.total_cmp(&b.1.top1).then_with(|| b.0.cmp(a.0)))
+    }
+
     fn of(cases: &[&CaseScore]) -> Self {
         let mut report = Self::default();
         let mut ranked = Vec::new();
@@ -260,6 +307,12 @@ impl GroupReport {
         report.specificity = (report.normal > 0).then(|| quiet as f64 / report.normal as f64);
         report.ours = Figures::mean(&ranked);
         report.ours.set_f1 = (report.incidents > 0).then(|| f1 / report.incidents as f64);
+        let top1: Vec<f64> = ranked.iter().map(|score| score.top1).collect();
+        report.top1_interval = (!top1.is_empty()).then(|| Interval::bootstrap(&top1));
+        // A ranking that some incident lacks is not comparable.
+        trivial.retain(|_, scores| scores.len() == ranked.len());
+        report.leads =
+            trivial.iter().map(|(name, scores)| (*name, Lead::of(&ranked, scores))).collect();
         report.baselines =
             trivial.iter().map(|(name, scores)| (*name, Figures::mean(scores))).collect();
         report
@@ -280,8 +333,16 @@ impl fmt::Display for SuiteReport {
                     "", "top-1", "top-3", "top-5", "p@n", "MAP", "F1"
                 )?;
                 line(f, "evidence", &group.ours)?;
+                if let Some(interval) = &group.top1_interval {
+                    write!(f, "  top-1 [{:.2}, {:.2}]", interval.low, interval.high)?;
+                }
+                writeln!(f)?;
                 for (name, figures) in &group.baselines {
                     line(f, name, figures)?;
+                    if let Some(lead) = group.leads.get(name) {
+                        write!(f, "  {}", lead.verdict())?;
+                    }
+                    writeln!(f)?;
                 }
                 write!(f, "{}", group.funnel)?;
             }
@@ -310,5 +371,5 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, figures: &Figures) -> fmt::Resul
     for value in [top1, top3, top5, precision, map] {
         write!(f, "{value:>7.3}")?;
     }
-    writeln!(f, "{:>7}", set_f1.map_or_else(|| "-".into(), |f1| format!("{f1:.3}")))
+    write!(f, "{:>7}", set_f1.map_or_else(|| "-".into(), |f1| format!("{f1:.3}")))
 }

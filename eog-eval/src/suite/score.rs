@@ -15,6 +15,7 @@ use crate::baselines::baselines_with;
 use crate::calibration::Outcome;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
+use crate::fit::excess_ranking;
 use crate::funnel::{Funnel, funnel};
 use crate::investigation::{Investigation, investigate_source, settings_of_run};
 use crate::near::nearest;
@@ -108,6 +109,8 @@ pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalE
     let failed =
         |error: EvalError| EvalError::Case { case: name.clone(), reason: error.to_string() };
     let scan = (Scan::of(&bundle), baro::ranking(&bundle));
+    let known = !truth.causes.is_empty();
+    let excess = known.then(|| excess_ranking(&name, bundle.clone())).transpose();
     let begun = Instant::now();
     let source = Opened::new("", OfBundle::new(bundle));
     let ended = investigate_source(&source, options.settings.clone()).map_err(failed)?;
@@ -133,10 +136,12 @@ pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalE
         notes.push(format!("{name}: not knocked out, nothing of its causes is on record"));
     }
     let suspects = ended.suspects();
-    let known = !truth.causes.is_empty();
     let trivial = if known { baselines_with(&ended.case, &source, Some(scan)) } else { Vec::new() };
+    // Where there is nothing to start from the investigation has failed with that before.
+    let excess = excess.ok().flatten().map(|ranking| ("excess", ranking));
     let trivial = trivial
         .into_iter()
+        .chain(excess)
         .map(|(name, ranking)| BaselineScore {
             name,
             ranked: RankScore::of(&ranking, &truth.causes),

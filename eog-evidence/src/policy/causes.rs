@@ -24,16 +24,10 @@ pub(super) struct Cause<'a> {
     said: Option<&'a Belief>,
     /// What own findings say of it.
     seen: Vec<&'a Finding>,
-    /// Log-odds of being an origin, by its own message or the notice.
-    pub(super) log_odds: Option<i32>,
+    /// How strongly evidence speaks for the origin that it leads to, itself included, by its message or the notice.
+    pub(super) origin: Option<i32>,
     share: f64,
     since: Option<Onset>,
-}
-
-impl Cause<'_> {
-    pub(super) fn is_origin(&self) -> bool {
-        self.said.is_none_or(|said| said.label == Label::Origin) && self.log_odds.is_some()
-    }
 }
 
 impl<'a> Weighed<'a> {
@@ -56,7 +50,7 @@ impl<'a> Weighed<'a> {
             seen.into_iter().filter_map(|(entity, seen)| self.cause(entity, seen)).collect();
         causes.extend(self.found_elsewhere());
         causes.sort_by(|a, b| {
-            let rank = |it: &Cause<'_>| (it.is_origin(), it.log_odds, (it.share * 1e3) as i64);
+            let rank = |it: &Cause<'_>| (it.origin, (it.share * 1e3) as i64);
             rank(b).cmp(&rank(a)).then_with(|| a.entity.cmp(b.entity))
         });
         causes.dedup_by(|a, b| a.entity == b.entity);
@@ -92,8 +86,8 @@ impl<'a> Weighed<'a> {
         {
             return None;
         }
-        let log_odds = measures.map(|measures| measures.log_odds);
-        Some(Cause { entity, said, seen, log_odds, share, since })
+        let origin = measures.and_then(|measures| measures.origin);
+        Some(Cause { entity, said, seen, origin, share, since })
     }
 
     /// Origins of which a notice says that they explain no alert although their effects reach here.
@@ -105,7 +99,7 @@ impl<'a> Weighed<'a> {
             entity: &other.entity,
             said: None,
             seen: Vec::new(),
-            log_odds: Some(other.log_odds.unwrap_or(0)),
+            origin: Some(other.log_odds.unwrap_or(0)),
             share: 0.0,
             since: other.since,
         })

@@ -30,7 +30,7 @@ pub(super) fn decide(packet: &ContextPacket) -> Decision {
     let causes = weighed.causes();
     let label = weighed.label(&causes);
     let mut decision = Decision::new(label, weighed.summary(label, &causes));
-    decision.measures = Some(Box::new(weighed.measures()));
+    decision.measures = Some(Box::new(weighed.measures(label, &causes)));
     decision.terms = weighed.terms();
     decision.rule = Weighed::main_term(&decision.terms);
     decision.evidence = weighed.cited(label);
@@ -46,7 +46,8 @@ pub(super) fn decide(packet: &ContextPacket) -> Decision {
         }
         Label::Healthy | Label::Defer => {}
     }
-    if label != Label::Healthy {
+    // Effects can pass through an entity that is well: whatever can reach an alert is read.
+    if weighed.numbers.is_within_reach() {
         for (entity, reason) in weighed.unread_upstream() {
             decision = decision.proposing(entity, Direction::Upstream, reason);
         }
@@ -90,11 +91,11 @@ impl<'a> Weighed<'a> {
             true => WEIGHTS.decision.dead_end,
             false => WEIGHTS.decision.origin,
         };
-        let origins = causes.iter().filter(|cause| cause.is_origin());
+        let upstream = causes.iter().filter_map(|cause| cause.origin).max();
         self.log_odds >= limit
             && (self.is_worse() || self.numbers.change > 0.0 || self.is_active())
             && !self.cited(Label::Origin).is_empty()
-            && origins.map(|cause| cause.log_odds).max().flatten() <= Some(self.log_odds)
+            && upstream <= Some(self.log_odds)
     }
 
     /// What a person says of the entity.
@@ -142,12 +143,20 @@ impl<'a> Weighed<'a> {
             .or_else(|| first_of(others.filter_map(|one| one.finding.onset)))
     }
 
-    fn measures(&self) -> Measures {
+    fn measures(&self, label: Label, causes: &[Cause<'_>]) -> Measures {
         let share =
             |(entity, share): (&EntityId, &f64)| (entity.clone(), (share * 1e3).round() as u16);
         Measures {
             log_odds: self.log_odds,
             harm: self.harm,
+            origin: match label {
+                Label::Origin => Some(self.log_odds),
+                Label::Symptom => {
+                    let strongest = causes.iter().filter_map(|cause| cause.origin).max();
+                    strongest.map(|origin| origin.saturating_sub(WEIGHTS.decision.hop))
+                }
+                Label::Healthy | Label::Defer => None,
+            },
             shares: self.numbers.shares.iter().map(share).collect(),
         }
     }

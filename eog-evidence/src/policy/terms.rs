@@ -59,6 +59,8 @@ pub(super) struct Thresholds {
     pub(super) origin: i32,
     /// The same where what explains an alert ends.
     pub(super) dead_end: i32,
+    /// What an origin further upstream loses for each hop, when it is compared with an entity as its own origin.
+    pub(super) hop: i32,
     /// Harm from which on an entity does worse, in thousandths of a logarithm.
     pub(super) harm: i32,
 }
@@ -78,7 +80,7 @@ pub(super) static WEIGHTS: LazyLock<Weights> =
 
 impl Weights {
     fn none() -> Self {
-        let decision = Thresholds { origin: i32::MAX, dead_end: i32::MAX, harm: i32::MAX };
+        let decision = Thresholds { origin: i32::MAX, dead_end: i32::MAX, hop: 0, harm: i32::MAX };
         Self { version: 0, decision, terms: Vec::new() }
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn harm_since(packet: &ContextPacket, observed: &[Observed<'_>]) -> O
         .or_else(|| of(&|harm| noticed(harm) && own(harm)))
         .or_else(|| of(&noticed))
         .or_else(|| of(&|_| true))?;
-    let since = first_of(dated.iter().filter_map(|harm| harm.onset))?;
+    let since = first_of(dated.iter().filter_map(|harm| began(harm)))?;
     let late = before(since.earliest(), ABOUT_AS_NEAR);
     let kinds = |alert: &Anomaly| dated.iter().any(|harm| harm.signal == alert.signal);
     let onsets =
@@ -73,6 +73,18 @@ pub(super) fn harm_since(packet: &ContextPacket, observed: &[Observed<'_>]) -> O
     let earliest = alerts.min().map_or(since.earliest(), |at| at.min(since.earliest()));
     let latest = since.latest().checked_add(STEP).unwrap_or(Timestamp::MAX);
     Some(Onset::between(earliest, latest))
+}
+
+/// When harm began. A series is sampled all the time; an event or a line says when the harm was noticed, and it may
+/// have been there for some minutes.
+fn began(harm: &Finding) -> Option<Onset> {
+    let onset = harm.onset?;
+    Some(match harm.kind {
+        EvidenceKind::Event | EvidenceKind::Log => {
+            Onset::between(before(onset.earliest(), ABOUT_AS_NEAR), onset.latest())
+        }
+        _ => onset,
+    })
 }
 
 /// Which onsets of anomalies a cause can precede; nothing when all.

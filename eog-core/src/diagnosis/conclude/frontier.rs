@@ -9,7 +9,7 @@ use crate::ids::EntityId;
 use crate::state::State;
 
 pub(super) struct Frontier {
-    /// By name of their first origin.
+    /// By log-odds, greatest first, where policies give them; then by name of their first origin.
     pub(super) groups: Vec<Found>,
     pub(super) derived: Vec<EntityId>,
 }
@@ -87,7 +87,7 @@ pub(super) fn add_unsteady(
 
 /// Takes out groups for which the evidence speaks less than for others that explain the same, and returns their
 /// origins, by name: groups are taken in the order of their log-odds as long as they explain an anomaly that none of
-/// those before them does. Groups without log-odds stay.
+/// those before them does. Groups without log-odds stay. What is left is in the order of log-odds, then by name.
 pub(super) fn leave_out_the_outweighed(found: &mut Frontier, state: &State) -> Vec<EntityId> {
     let log_odds = |found: &Found| {
         let beliefs = found.group.origins.iter().filter_map(|it| state.get(it)?.belief.as_ref());
@@ -110,6 +110,7 @@ pub(super) fn leave_out_the_outweighed(found: &mut Frontier, state: &State) -> V
         found.groups.extract_if(.., |_| places.next().is_some_and(|at| left_out.contains(&at)));
     let mut origins: Vec<EntityId> = out.flat_map(|found| found.group.origins).collect();
     origins.sort();
+    found.groups.sort_by_key(|found| std::cmp::Reverse(log_odds(found)));
     origins
 }
 
