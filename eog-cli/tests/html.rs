@@ -69,6 +69,6 @@ fn another_incident_is_refused() {
     assert!(errors.contains("bottling-line"), "{errors}");
     let (code, errors) = run(&[report, folder.path(), html, folder.path()]);
     assert_eq!(code, 2, "{errors}");
-    assert!(errors.contains("is a folder; name a file"), "{errors}");
+    assert!(errors.contains("is a folder; give a file"), "{errors}");
     assert!(!page.exists());
 }

@@ -40,7 +40,7 @@ impl Run {
         let mut child = command.spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let line = line(&mut errors);
-        let url = line.trim().strip_prefix("eog: watch it at http://").expect(&line);
+        let url = line.trim().strip_prefix("eog: live page at http://").expect(&line);
         let address = url.strip_suffix("/i/run").expect(&line).to_owned();
         Self { child, address, errors }
     }
@@ -333,7 +333,7 @@ fn the_service_lists_its_investigations_beside_mcp() {
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let agents = line(&mut errors);
     let people = line(&mut errors);
-    let url = people.trim().strip_prefix("eog: the investigations are at http://").expect(&people);
+    let url = people.trim().strip_prefix("eog: investigations at http://").expect(&people);
     assert!(agents.contains("/mcp"), "{agents}");
     let run = Run { child, address: url.trim_end_matches('/').to_owned(), errors };
     let (status, page) = run.get("/", "Accept: text/html\r\n");

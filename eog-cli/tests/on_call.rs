@@ -411,7 +411,7 @@ fn mistakes_are_told_and_two_services_do_not_share_a_state() {
     assert!(errors.contains("another service works with this state"), "{errors}");
     let (code, errors) = told(&["mcp", "serve", "--on-call", "oncall.toml", "--state", "other"]);
     assert_eq!(code, 2);
-    assert!(errors.contains("alerts come over HTTP"), "{errors}");
+    assert!(errors.contains("alerts arrive over HTTP"), "{errors}");
     std::fs::write(folder.path().join("wrong.toml"), "source = 'source.toml'\nat_one = 1\n")
         .unwrap();
     let (code, errors) = told(&["check", "wrong.toml"]);
