@@ -112,8 +112,8 @@ fn an_explanation_names_what_the_label_hangs_on() {
     let (_, text, _) = run(&["explain", path, "database"]);
     // What convinced it is what the message claims, not the label of its sender.
     for heard in [
-        "entry 2: heard that processor is a symptom: database → processor\n",
-        "entry 4: heard that processor is a symptom: processor → database, gateway → processor\n",
+        "entry 2: message: processor is a symptom: database → processor\n",
+        "entry 4: message: processor is a symptom: processor → database, gateway → processor\n",
     ] {
         assert!(text.contains(heard), "{heard}\n{text}");
     }
@@ -420,14 +420,14 @@ fn why_an_entity_was_not_judged_is_explained() {
         (
             &whole,
             "search",
-            "Never reached: it is not a seed, and no decision blamed or proposed it. \
-                            Neighbours that were evaluated: gateway (symptom).",
+            "Never reached: it is not a seed, and no decision claimed or proposed it. Evaluated \
+             neighbours: gateway (symptom).",
         ),
         (
             &short,
             "database",
-            "waiting to be evaluated, because it was blamed, when the policy-call \
-                              budget was exhausted. A larger one may reach it.",
+            "waiting to be evaluated, because it was claimed as a cause, when the policy-call \
+             budget was exhausted. A larger one may reach it.",
         ),
     ];
     for (folder, entity, said) in cases {

@@ -269,7 +269,7 @@ fn a_run_is_stopped_and_gone_on_with_while_a_stalled_reader_waits() {
     assert_eq!(stopped["unfinished"], true);
     run.stays();
     let (status, answer) = run.post("/i/run/stop", "Content-Type: application/json\r\n", "{}");
-    assert!(status == 409 && answer.contains("it does not run"), "{answer}");
+    assert!(status == 409 && answer.contains("it is not running"), "{answer}");
 
     let (status, _) = run.post("/i/run/go-on", "Content-Type: application/json\r\n", "{}");
     assert_eq!(status, 200);
@@ -377,9 +377,9 @@ fn strangers_are_refused() {
     assert_eq!(run.get("/i/run/stop", "").0, 405, "reading changes nothing");
     for (body, status, says) in [
         (r#"{"entity": "fronted", "verdict": "cause"}"#, 409, "did you mean frontend"),
-        (r#"{"entity": "gateway", "verdict": null, "text": " "}"#, 400, "a remark says something"),
-        (r#"{"entity": "gateway", "verdict": "maybe"}"#, 400, "not understood"),
-        ("{", 400, "not understood"),
+        (r#"{"entity": "gateway", "verdict": null, "text": " "}"#, 400, "a remark needs a text"),
+        (r#"{"entity": "gateway", "verdict": "maybe"}"#, 400, "invalid request"),
+        ("{", 400, "invalid request"),
     ] {
         let (found, answer) = run.say(body);
         assert!(found == status && answer.contains(says), "{answer}");

@@ -452,9 +452,7 @@ fn an_incident_is_a_page_for_people() {
         assert!(page.contains(text), "{text}: {page}");
     }
     assert!(
-        page.contains(
-            "It has no investigation yet. <a href=\"/incidents/in-000001\">Look again</a>"
-        ),
+        page.contains("It has no investigation yet. <a href=\"/incidents/in-000001\">Reload</a>"),
         "{page}"
     );
     assert!(!page.contains("<script"), "{page}");

@@ -102,7 +102,7 @@ impl ClusterHost {
         if !topology.contains(&entity) {
             let near = eog_evidence::near_entities(topology, entity.as_str());
             return Err(match near.as_slice() {
-                [] => "the incident has no such entity; name it as the page does".to_owned(),
+                [] => "the incident has no such entity; use the name on the page".to_owned(),
                 near => {
                     format!("the incident has no such entity; did you mean {}?", near.join(" or "))
                 }

@@ -233,8 +233,12 @@ fn entries_are_listed_one_a_line_with_the_numbers_that_fork_takes() {
         "4  processor symptom (unread message of a named cause, after entry 3, visit 2): \
          belief changed; queued: database, gateway"
     );
-    assert_eq!(lines[6], "6  database symptom (woken by entry 4, visit 2): belief changed");
-    assert_eq!(lines[9], "9  frontend origin (second opinion, after entry 8, visit 2): unchanged");
+    assert_eq!(lines[6], "6  database symptom (activated by entry 4, visit 2): belief changed");
+    assert_eq!(
+        lines[9],
+        "9  frontend origin (re-evaluation of a named cause, after entry 8, \
+                          visit 2): unchanged"
+    );
 }
 
 #[test]

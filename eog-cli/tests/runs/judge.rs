@@ -55,11 +55,11 @@ fn an_explanation_draws_nothing_from_a_policy_that_says_something_else_now() {
     // Edited in place, its name stays.
     std::fs::write(&policy, script.replace("healthy", "symptom")).unwrap();
     let text = explain();
-    assert!(text.contains("asked the same question again, the policy answers symptom"), "{text}");
+    assert!(text.contains("for the same packet the policy now answers symptom"), "{text}");
     assert!(!text.contains("it would be"), "{text}");
     std::fs::write(&policy, "#!/bin/sh\nexit 3\n").unwrap();
     let text = explain();
-    assert!(text.contains("asked the same question again, the policy fails: "), "{text}");
+    assert!(text.contains("for the same packet the policy now fails: "), "{text}");
 }
 
 #[test]

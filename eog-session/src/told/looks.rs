@@ -61,7 +61,7 @@ pub fn looks(
     }
     let looks = looks_at(steps, entity);
     if looks.is_empty() {
-        page.line("  ", PLAIN, "No step looked at it.");
+        page.line("  ", PLAIN, "No step evaluated it.");
     } else {
         page.title("HISTORY");
     }
