@@ -297,7 +297,7 @@ fn ranking(diagnosis: &Diagnosis) -> Vec<Suspect> {
         .collect()
 }
 
-/// That nobody is a candidate, where an origin is missing.
+/// That there are no candidates, where an origin is missing.
 fn no_candidates(diagnosis: &Diagnosis) -> String {
     match diagnosis.is_diagnosed() || diagnosis.candidates().next().is_some() {
         true => String::new(),
@@ -365,7 +365,7 @@ fn alerts(report: &Report) -> Vec<Alerted> {
     alerts.iter().take(MAX_ROWS).map(row).collect()
 }
 
-/// What nobody looked at, or what could not be seen there.
+/// Entities that were not evaluated, and evidence that was missing.
 fn unlooked(report: &Report, steps: &[Step]) -> Vec<String> {
     let diagnosis = &report.diagnosis;
     let mut lines = Vec::new();

@@ -47,7 +47,7 @@ pub struct Report {
     pub name: String,
     /// What was found.
     pub diagnosis: Diagnosis,
-    /// The result as it is told: by rules, unless somebody else told it.
+    /// The narrative of the result: by rules, unless a model wrote it.
     pub narrative: Narrative,
     /// Why the investigation ended.
     pub stop: StopReason,

@@ -168,7 +168,7 @@ pub(crate) enum Evaluated {
         #[command(flatten)]
         by: By,
     },
-    /// Compare controllers with a SIMULATED judge: EoG, a linear loop, a loop prompted with the algorithm.
+    /// Compare controllers with a SIMULATED judge: EoG, a linear loop, a loop given the algorithm.
     ///
     /// No language model is involved. Incidents are generated. The judge knows the truth and gives
     /// wrong answers at a rate that you choose; the rate falls with every correct message from a

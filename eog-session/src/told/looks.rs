@@ -1,5 +1,5 @@
 //! Why an entity has its label, where a tree was searched or a loop followed: what was seen of it, step
-//! by step. Nobody is asked again, since each look was judged for itself.
+//! by step. No policy is called again, since each look was judged for itself.
 
 use eog::{Diagnosis, EntityId};
 use eog_report::clean::{clean, clean_to};
