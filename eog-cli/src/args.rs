@@ -75,7 +75,17 @@ impl Cli {
             };
             command.mut_args(takes).mut_subcommands(taking_numbers)
         }
-        taking_numbers(Self::command())
+        // What `-h` has no room for, although it is what `eog tell` is about.
+        fn brief(command: clap::Command) -> clap::Command {
+            command.mut_args(|arg| {
+                let is_input = matches!(arg.get_id().as_str(), "cause" | "not_cause" | "note");
+                let is_hidden = is_input || arg.is_hide_short_help_set();
+                arg.hide_short_help(is_hidden)
+            })
+        }
+        let commands = taking_numbers(Self::command());
+        let long = ["investigate", "resume", "fork"];
+        long.into_iter().fold(commands, |commands, name| commands.mut_subcommand(name, brief))
     }
 }
 
@@ -96,7 +106,9 @@ pub(crate) enum Command {
     /// Evidence is read from the folder again, so keep the folder unchanged. If its topology or alerts differ
     /// from those in the journal, eog refuses to resume; other changed files are listed in a note.
     Resume(Box<Resume>),
-    /// Continue from an entry of a ledger with another policy, budget or rule.
+    /// Continue from an entry of a ledger with other settings.
+    ///
+    /// Such as another policy, budget or rule.
     ///
     /// The new ledger begins with copies of the entries up to that one, whose calls are not repeated, and
     /// records what was changed. Calls that were in progress at that entry are made again. The old
@@ -108,13 +120,13 @@ pub(crate) enum Command {
     /// Evidence is read from the folder again, and only its topology and alerts are compared with those
     /// in the ledger, so keep the folder unchanged.
     Fork(Box<Fork>),
-    /// Verify a ledger by deriving it again, and print its report; makes no calls.
+    /// Verify a ledger and print its report; makes no calls.
     ///
     /// Every entry is derived again and compared with the recorded one.
     Replay(Replay),
-    /// Write the report of a ledger as one HTML page that needs no network.
+    /// Write the report of a ledger as one HTML page.
     ///
-    /// The ledger is verified as by `eog replay`. With PATH, the page has charts of the measured series that
+    /// The page needs no network. The ledger is verified as by `eog replay`. With PATH, the page has charts of the measured series that
     /// findings cite.
     Report(HtmlReport),
     /// Print the tree of a tree search.
@@ -136,16 +148,16 @@ pub(crate) enum Command {
     /// Repeats the investigation in many orders. Equal packets get equal answers in all runs; only the order of
     /// the seeds and of the active set, the width and the speed of answers are varied.
     Stress(Box<Stress>),
-    /// Query the alerts, events, changes, objects, graph or telemetry of an incident.
+    /// Query the records of an incident: alerts, changes, telemetry.
     ///
-    /// Without NAME, lists the tools. `eog tool NAME --help` explains one.
+    /// Also events, objects and the graph. Without NAME, lists the tools. `eog tool NAME --help` explains one.
     Tool(Box<Tool>),
-    /// Show the prompts for language models, and the schemas of their answers.
+    /// Show the prompts for language models and their answer schemas.
     #[command(subcommand)]
     Prompt(Prompt),
     /// Score investigations of incidents with known causes.
     Eval(Eval),
-    /// Write a simulated snapshot of an incident described by a ground truth.
+    /// Write a simulated snapshot for a ground truth.
     Simulate(Simulate),
     /// Record live sources as an incident bundle.
     ///
@@ -154,17 +166,19 @@ pub(crate) enum Command {
     /// sources at that time. What could not be fetched is printed and recorded in its capture.json. Secrets are
     /// masked before anything is written.
     Capture(Capture),
-    /// Make an incident bundle from cluster dumps, alerts, traces, logs and panels.
+    /// Make an incident bundle from dumps, alerts, traces and logs.
     ///
     /// Files are recognised by content (see docs/bundle.md): objects and events of Kubernetes, dumps and support
     /// bundles; alerts of Alertmanager, Prometheus and others; responses of Prometheus, Loki, Elasticsearch, Jaeger,
     /// Tempo and Zipkin; OTLP; logs; CSV panels; compose files. How each file was used is printed.
     Import(Import),
-    /// Write a commented configuration or an empty bundle to start from.
+    /// Write a commented configuration or an empty bundle.
     Init(Init),
-    /// Check a configuration, a bundle or a snapshot, and list what live sources offer.
+    /// Check a configuration, a bundle, a snapshot or live sources.
+    ///
+    /// Lists what live sources offer.
     Check(Check),
-    /// Check the configuration of policies and language models; makes no calls.
+    /// Check the settings of policies and models; makes no calls.
     Doctor(Doctor),
     /// Serve investigations and tools to agents over MCP.
     Mcp(Mcp),
@@ -181,14 +195,14 @@ pub(crate) enum Command {
     /// are interrupted; `resume` continues them, and those of --on-call continue after a restart. A
     /// second signal ends it at once.
     Serve(Box<Serve>),
-    /// Submit an incident to the workers of a NATS cluster (see docs/many-machines.md).
+    /// Submit an incident to the workers of a NATS cluster.
     ///
-    /// PATH is as for `eog investigate`, except MCP servers. It is packed and stored on the cluster, so
+    /// See docs/many-machines.md. PATH is as for `eog investigate`, except MCP servers. It is packed and stored on the cluster, so
     /// workers need no access to it; live sources are captured first. The policy is that of the workers.
     /// Prints the name of the investigation.
     #[cfg(feature = "nats")]
     Submit(Box<Submit>),
-    /// Investigate the incidents submitted to a NATS cluster, one at a time.
+    /// Investigate the incidents submitted to a NATS cluster.
     ///
     /// Start any number of workers, on any machines, with the same policy. When one dies, another continues
     /// from the ledger without repeating calls whose answers are stored. Ctrl-C, SIGTERM or SIGHUP returns the
@@ -198,13 +212,15 @@ pub(crate) enum Command {
     /// List the investigations on a NATS cluster.
     #[cfg(feature = "nats")]
     List(List),
-    /// Give an investigation on a NATS cluster what you know about entities.
+    /// Add what you know to an investigation on a NATS cluster.
     ///
     /// The worker that runs it evaluates these entities again, and the ledger records your input. An
     /// investigation that has ended continues with it.
     #[cfg(feature = "nats")]
     Tell(Tell),
-    /// End an investigation on a NATS cluster; its result is what was found so far.
+    /// End an investigation on a NATS cluster.
+    ///
+    /// Its result is what was found so far.
     #[cfg(feature = "nats")]
     Cancel(Cancel),
     /// Download an investigation from a NATS cluster.
@@ -214,7 +230,9 @@ pub(crate) enum Command {
     /// `eog investigate --journal`.
     #[cfg(feature = "nats")]
     Fetch(Fetch),
-    /// Remove ended investigations from a NATS cluster, by name, age or size.
+    /// Remove ended investigations from a NATS cluster.
+    ///
+    /// By name, age or size.
     ///
     /// Waiting and running investigations are never removed. Ledger, side file, incident and report are deleted.
     #[cfg(feature = "nats")]
@@ -228,7 +246,7 @@ pub(crate) enum Command {
         disable_help_flag = true
     )]
     OnCluster(OnCluster),
-    /// Print the JSON Schema of a command policy's input or output, or of on-call messages.
+    /// Print JSON Schemas of command policies and on-call messages.
     ///
     /// The program of a policy is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means
     /// that it may answer later, and the call is retried; any other code is recorded as a failure.

@@ -262,7 +262,7 @@ fn a_run_is_stopped_and_gone_on_with_while_a_stalled_reader_waits() {
     let state = events.until(|state| state["now"].as_str().unwrap().starts_with("judging"));
     assert_eq!((&state["running"], &state["budget"]["hops"]), (&Value::Bool(true), &200.into()));
     let (status, page) = run.get("/i/run", "");
-    assert!(status == 200 && page.contains("it is still running"), "{status}");
+    assert!(status == 200 && page.contains("still running; this is"), "{status}");
     let (status, _) = run.post("/i/run/stop", "Content-Type: application/json\r\n", "{}");
     assert_eq!(status, 200);
     let stopped = events.until(|state| state["running"] == false);

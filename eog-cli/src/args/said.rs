@@ -27,7 +27,7 @@ pub(crate) struct Said {
 
     /// Add a remark on ENTITY for language models and readers of the report. The built-in evidence policy does
     /// not read it; to affect its decisions, use --cause or --not-cause.
-    #[arg(long, hide_short_help = true, value_name = "ENTITY=TEXT")]
+    #[arg(long, value_name = "ENTITY=TEXT")]
     note: Vec<String>,
 }
 

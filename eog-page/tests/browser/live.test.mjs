@@ -86,7 +86,7 @@ const reach = async (page, wanted, most = 80) => {
   check(label.startsWith("frontend") && new Set(after).size === 1 && after[0] !== verdicts[0], `the verdict changes the result for all: ${after}`);
   check((await first.textContent("#live-said")).includes("this is not the cause"), "what was said is shown");
   check(await first.evaluate(() => eog.data.steps.some((step) => step.kind === "observed")), "it is recorded as an entry");
-  check(eog.said.err.includes("press Ctrl-C") || eog.said.err.includes("watch it"), "the terminal says where it is");
+  check(eog.said.err.includes("press Ctrl-C") || eog.said.err.includes("live page"), "the terminal says where it is");
 
   // The list, and its search.
   const list = await open(new URL("/", eog.url).href, desk, within(eog.url));
