@@ -49,11 +49,11 @@ pub(crate) use sources::{Capture, Check, Completions, Import, Init, Initial, Man
 pub(crate) use stress::{Stress, StressFormat};
 pub(crate) use tool::{Asked, Call, Evidence, Tool, ToolFormat};
 
-/// Finds the root causes of an incident.
+/// Finds the root cause of an incident.
 ///
 /// eog walks the dependency graph from the alerts, decides for each entity whether it is an
-/// origin, a symptom or healthy, lets neighbours revise each other, and ends with the smallest set
-/// of origins that explains the alerts.
+/// origin, a symptom or healthy, revises these labels with messages between neighbours, and reports
+/// the smallest set of origins that explains the alerts.
 #[derive(Debug, Parser)]
 #[command(name = "eog", version, propagate_version = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -66,7 +66,7 @@ pub(crate) struct Cli {
 
 impl Cli {
     /// The command line with all options. A negative number is the value of the option before it, so that
-    /// whoever reads the value says what is wrong with it.
+    /// the parser of that option reports what is wrong with it.
     pub(crate) fn whole() -> clap::Command {
         fn taking_numbers(command: clap::Command) -> clap::Command {
             let takes = |arg: clap::Arg| match arg.get_action().takes_values() {
@@ -75,150 +75,169 @@ impl Cli {
             };
             command.mut_args(takes).mut_subcommands(taking_numbers)
         }
-        taking_numbers(Self::command())
+        // What `-h` has no room for, although it is what `eog tell` is about.
+        fn brief(command: clap::Command) -> clap::Command {
+            command.mut_args(|arg| {
+                let is_input = matches!(arg.get_id().as_str(), "cause" | "not_cause" | "note");
+                let is_hidden = is_input || arg.is_hide_short_help_set();
+                arg.hide_short_help(is_hidden)
+            })
+        }
+        let commands = taking_numbers(Self::command());
+        let long = ["investigate", "resume", "fork"];
+        long.into_iter().fold(commands, |commands, name| commands.mut_subcommand(name, brief))
     }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Investigate an incident recorded in a folder.
+    /// Investigate an incident in a folder, or a running system.
     ///
-    /// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
-    /// snapshot in the ITBench layout (see docs/sre.md), detected from its content. Or it is a file such
-    /// as `source.toml` that names live sources, such as Prometheus (see docs/live-sources.md), or MCP
-    /// servers to ask for evidence (see docs/mcp.md).
+    /// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md), a Kubernetes
+    /// snapshot in the ITBench layout (see docs/sre.md), or a file such as `source.toml` that names live
+    /// sources, such as Prometheus (see docs/live-sources.md), or MCP servers that supply the evidence (see
+    /// docs/mcp.md). Its kind is recognised by content.
     Investigate(Box<Investigate>),
     /// Resume an interrupted investigation from its journal.
     ///
-    /// Calls whose answers are in the journal are not repeated. Window, profile, budget and width stay as
-    /// they were, and so does the policy: give the same --policy.
+    /// Calls whose answers are in the journal are not repeated. Window, profile, budget, width and policy stay
+    /// the same: give the same --policy.
     ///
-    /// Evidence is read from the folder again, so keep it unchanged. If its topology or alerts differ
+    /// Evidence is read from the folder again, so keep the folder unchanged. If its topology or alerts differ
     /// from those in the journal, eog refuses to resume; other changed files are listed in a note.
     Resume(Box<Resume>),
-    /// Continue differently from an entry of a ledger on: with another policy, budget or rule.
+    /// Continue from an entry of a ledger with other settings.
+    ///
+    /// Such as another policy, budget or rule.
     ///
     /// The new ledger begins with copies of the entries up to that one, whose calls are not repeated, and
     /// records what was changed. Calls that were in progress at that entry are made again. The old
     /// ledger is not modified; `eog diff` compares the two.
     ///
     /// --policy always counts as a change of policy, since a program of the same name may have changed.
-    /// Without it the built-in rules judge, which is refused if the ledger names another policy.
+    /// Without it the built-in evidence policy judges, which is refused if the ledger names another policy.
     ///
     /// Evidence is read from the folder again, and only its topology and alerts are compared with those
     /// in the ledger, so keep the folder unchanged.
     Fork(Box<Fork>),
-    /// Rebuild an investigation from its ledger, without making any calls, and print its report.
+    /// Verify a ledger and print its report; makes no calls.
     ///
-    /// Every entry is derived again by the rules and compared with the recorded one.
+    /// Every entry is derived again and compared with the recorded one.
     Replay(Replay),
-    /// Write the report of a ledger as one HTML page that needs no network.
+    /// Write the report of a ledger as one HTML page.
     ///
-    /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
-    /// With PATH, the page has charts of the measured series that findings cite.
+    /// The page needs no network. The ledger is verified as by `eog replay`. With PATH, the page has charts of the measured series that
+    /// findings cite.
     Report(HtmlReport),
-    /// Print the tree of a search by --controller lats, bfs, beam, hypotheses, treeseeker or react: every node with what was found there,
-    /// its score and visits, what was pruned and why, and why the search ended.
+    /// Print the tree of a tree search.
     ///
-    /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
+    /// For --controller lats, bfs, beam, hypotheses, treeseeker and react: every node with what was found there,
+    /// its score and visits, what was pruned and why, and why the search ended. The ledger is verified as by
+    /// `eog replay`.
     Tree(Tree),
-    /// Explain why an entity got its label: its evaluations, its messages, what the label depends on.
+    /// Explain why an entity got its label.
     ///
-    /// --policy judges the last packet again: whole, then without each finding and message in turn. It
-    /// must be the policy that the ledger names, if it names one.
+    /// Shows its evaluations, the messages it received, and what the label depends on: --policy judges the last
+    /// packet again, whole, then without each finding and message in turn. It must be the policy that the
+    /// ledger names, if it names one.
     Explain(Explain),
     /// Show where two runs diverge, and what each concluded.
     Diff(Diff),
-    /// Measure how much a result depends on evaluation order, by running in many orders.
+    /// Measure how much a result depends on the order of evaluation.
     ///
-    /// Equal questions get equal answers in all runs. Only the order of the seeds and of the active set,
-    /// the width and the speed of answers are varied.
+    /// Repeats the investigation in many orders. Equal packets get equal answers in all runs; only the order of
+    /// the seeds and of the active set, the width and the speed of answers are varied.
     Stress(Box<Stress>),
-    /// Query a snapshot or bundle: its alerts, events, changes, objects, graph or telemetry.
+    /// Query the records of an incident: alerts, changes, telemetry.
     ///
-    /// Without NAME, lists the tools. `eog tool NAME --help` explains one.
+    /// Also events, objects and the graph. Without NAME, lists the tools. `eog tool NAME --help` explains one.
     Tool(Box<Tool>),
-    /// Show the prompts for language models: the templates of each phase and its form of answer.
+    /// Show the prompts for language models and their answer schemas.
     #[command(subcommand)]
     Prompt(Prompt),
-    /// Score investigations of incidents whose causes are known.
+    /// Score investigations of incidents with known causes.
     Eval(Eval),
-    /// Write a simulated snapshot of the incident that a ground truth describes.
+    /// Write a simulated snapshot for a ground truth.
     Simulate(Simulate),
-    /// Write what live sources say about an incident into a folder.
+    /// Record live sources as an incident bundle.
     ///
-    /// Prometheus, Alertmanager, Kubernetes, Jaeger, Tempo and files of the OpenTelemetry collector are asked as `source.toml`
-    /// says. The folder is an incident bundle: investigating it gives the same ledger as investigating the
-    /// sources at that time. What could not be had is printed, and kept in capture.json beside it. Secrets
-    /// are masked before anything is written.
+    /// Queries the sources in `source.toml`: Prometheus, Alertmanager, Kubernetes, Jaeger, Tempo, files of the
+    /// OpenTelemetry collector and others. Investigating the bundle gives the same ledger as investigating the
+    /// sources at that time. What could not be fetched is printed and recorded in its capture.json. Secrets are
+    /// masked before anything is written.
     Capture(Capture),
-    /// Write files as people have them into a folder: dumps of clusters, alerts, traces, logs, panels.
+    /// Make an incident bundle from dumps, alerts, traces and logs.
     ///
-    /// Each file is told by its content (see docs/bundle.md): objects and events of Kubernetes, dumps and support bundles;
-    /// alerts of Alertmanager, Prometheus and others; answers of Prometheus, Loki, Elasticsearch, Jaeger, Tempo and Zipkin;
-    /// OTLP; logs; CSV panels; compose files. What became of each file is printed. The folder is an incident bundle.
+    /// Files are recognised by content (see docs/bundle.md): objects and events of Kubernetes, dumps and support
+    /// bundles; alerts of Alertmanager, Prometheus and others; responses of Prometheus, Loki, Elasticsearch, Jaeger,
+    /// Tempo and Zipkin; OTLP; logs; CSV panels; compose files. How each file was used is printed.
     Import(Import),
-    /// Write a commented configuration, or an empty bundle, to begin with.
+    /// Write a commented configuration or an empty bundle.
     Init(Init),
-    /// Check a configuration, a bundle or a snapshot, and say what live sources offer.
+    /// Check a configuration, a bundle, a snapshot or live sources.
+    ///
+    /// Lists what live sources offer.
     Check(Check),
-    /// Check the configuration of policies and language models, without making any calls.
+    /// Check the settings of policies and models; makes no calls.
     Doctor(Doctor),
-    /// Serve investigations and the tools of `eog tool` to agents over MCP.
+    /// Serve investigations and tools to agents over MCP.
     Mcp(Mcp),
-    /// Serve investigations over HTTP: pages for people, MCP for agents, on one port.
+    /// Serve web pages, MCP and an alert receiver on one port.
     ///
-    /// A list of the investigations in --state is at `/`, each with its page, live while it runs: stop
-    /// it, go on with it, tell it what you know. Agents begin investigations at `/mcp`. It is `eog mcp
-    /// serve` with --http 127.0.0.1:8765, unless another address is given.
+    /// `/` lists the investigations in --state. Each has a page, live while it runs: stop it, continue it, add
+    /// what you know. Agents start investigations at `/mcp`. The command is `eog mcp serve` with --http
+    /// 127.0.0.1:8765, unless another address is given.
     ///
-    /// With --on-call it investigates alerts that Alertmanager sends, and tells webhooks what was found.
+    /// With --on-call it investigates the alerts that Alertmanager sends and posts the results to webhooks.
     /// /healthz, /readyz and, with --on-call, /metrics answer without a token.
     ///
     /// Ctrl-C, SIGTERM or SIGHUP ends the server within 5 seconds. Investigations that are running
-    /// are interrupted; `resume` continues them, and those of --on-call go on after a restart. A
+    /// are interrupted; `resume` continues them, and those of --on-call continue after a restart. A
     /// second signal ends it at once.
     Serve(Box<Serve>),
-    /// Submit an incident to the workers of a NATS cluster (see docs/many-machines.md).
+    /// Submit an incident to the workers of a NATS cluster.
     ///
-    /// PATH is what `eog investigate` takes, but for MCP servers. It is packed and stored on the cluster, so
-    /// workers need no access to it; live sources are captured first. Who judges is for the workers to
-    /// say. Prints the name of the investigation.
+    /// See docs/many-machines.md. PATH is as for `eog investigate`, except MCP servers. It is packed and stored on the cluster, so
+    /// workers need no access to it; live sources are captured first. The policy is that of the workers.
+    /// Prints the name of the investigation.
     #[cfg(feature = "nats")]
     Submit(Box<Submit>),
-    /// Investigate what was submitted to a NATS cluster, one incident after the other.
+    /// Investigate the incidents submitted to a NATS cluster.
     ///
-    /// Start as many workers as you like, on any machines, with the same policy. When one dies, another
-    /// goes on from the ledger, without making a call again whose answer is stored. Ctrl-C, SIGTERM or
-    /// SIGHUP gives the current investigation back to the queue and ends the worker; a second signal ends
-    /// it at once.
+    /// Start any number of workers, on any machines, with the same policy. When one dies, another continues
+    /// from the ledger without repeating calls whose answers are stored. Ctrl-C, SIGTERM or SIGHUP returns the
+    /// current investigation to the queue and ends the worker; a second signal ends it at once.
     #[cfg(feature = "nats")]
     Worker(Box<Worker>),
     /// List the investigations on a NATS cluster.
     #[cfg(feature = "nats")]
     List(List),
-    /// Tell an investigation on a NATS cluster what you know of entities.
+    /// Add what you know to an investigation on a NATS cluster.
     ///
-    /// The worker that runs it looks at these entities again, which the ledger records. One that has ended
-    /// goes on with it.
+    /// The worker that runs it evaluates these entities again, and the ledger records your input. An
+    /// investigation that has ended continues with it.
     #[cfg(feature = "nats")]
     Tell(Tell),
-    /// End an investigation on a NATS cluster with what was found so far.
+    /// End an investigation on a NATS cluster.
+    ///
+    /// Its result is what was found so far.
     #[cfg(feature = "nats")]
     Cancel(Cancel),
-    /// Write an investigation on a NATS cluster into files, for `eog report`, `eog explain`, `eog resume`
-    /// and all others.
+    /// Download an investigation from a NATS cluster.
     ///
-    /// Of one that still runs, what is there by now. Journal and side file have the same bytes as those of
+    /// The files are for `eog report`, `eog explain`, `eog resume` and the other commands. A running
+    /// investigation is written as far as it has come. Journal and side file have the same bytes as those of
     /// `eog investigate --journal`.
     #[cfg(feature = "nats")]
     Fetch(Fetch),
-    /// Remove investigations that have ended from a NATS cluster: by name, by age or by size.
+    /// Remove ended investigations from a NATS cluster.
     ///
-    /// What waits or runs is never removed. Ledger, side file, incident and report go.
+    /// By name, age or size.
+    ///
+    /// Waiting and running investigations are never removed. Ledger, side file, incident and report are deleted.
     #[cfg(feature = "nats")]
     Prune(Prune),
-    // Said what they are, and refused.
+    // Recognised and refused with the name of the missing feature.
     #[cfg(not(feature = "nats"))]
     #[command(
         name = "submit",
@@ -227,18 +246,18 @@ pub(crate) enum Command {
         disable_help_flag = true
     )]
     OnCluster(OnCluster),
-    /// Print the JSON Schema of what a command policy reads or writes, or of what webhooks are told.
+    /// Print JSON Schemas of command policies and on-call messages.
     ///
     /// The program of a policy is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means
-    /// that it may answer later, and it is retried; any other code is recorded as a failure.
+    /// that it may answer later, and the call is retried; any other code is recorded as a failure.
     Schema(Schema),
-    /// Print the completions of a shell.
+    /// Print shell completions.
     Completions(Completions),
     /// Write manual pages.
     Man(Man),
 }
 
-/// Whatever is given to a command that this build does not have.
+/// The arguments of a command that this build does not have.
 #[cfg(not(feature = "nats"))]
 #[derive(Debug, Args)]
 pub(crate) struct OnCluster {
@@ -247,7 +266,7 @@ pub(crate) struct OnCluster {
 }
 
 impl Command {
-    /// Whether it is a service on call, which tells what it does.
+    /// Whether it is a service on call, which logs what it does.
     pub(crate) fn is_service(&self) -> bool {
         let serve = match self {
             Self::Serve(serve) => serve,
@@ -268,10 +287,10 @@ Exit codes:
   0    diagnosed: an origin that explains at least one alert was found
   1    output could not be written, not a single evaluation led to a decision, or recorded
        traffic of models lacks an answer
-  2    wrong command line, or a place for output that is taken (--journal, --memory, --out)
+  2    wrong command line, or an output path that is already in use (--journal, --memory, --out)
   3    inconclusive: no origin found; the report ranks the candidates
-  4    the input cannot be used, or with --strict a part of it; the message names file,
-       place and reason
+  4    the input cannot be used, or with --strict a part of it; the message names the file,
+       the place and the reason
   130  interrupted (Ctrl-C, SIGTERM, SIGHUP); what was found so far is reported"
     };
 }
@@ -287,38 +306,44 @@ Examples:
   eog investigate Scenario-2 --policy command:./triage.py --budget 40
   eog investigate Scenario-2 --policy command:./triage.py --memory ~/.cache/eog
   eog investigate examples/flash-sale --format mermaid > chain.mmd
-  eog investigate examples/flash-sale --not-cause 'database=its owner looked, it is healthy'"
+  eog investigate examples/flash-sale --not-cause 'database=its owner checked it, it is healthy'"
 );
 
+const BRIEF_HELP: &str = "\
+Exit codes: 0 diagnosed, 3 inconclusive; `--help` lists them all, all options, and examples.";
+
 #[derive(Debug, Args)]
-#[command(after_help = INVESTIGATE_HELP)]
+#[command(after_help = BRIEF_HELP, after_long_help = INVESTIGATE_HELP)]
 pub(crate) struct Investigate {
     #[command(flatten)]
     pub(crate) start: Start,
 
-    /// Number of evaluations in progress at once, each started without waiting for those before it.
-    /// This changes the order of evaluation, which the ledger records: messages from neighbours that
-    /// arrive in the meantime come too late for evaluations in progress, so the steps, and possibly the
-    /// result, differ between widths. The same width always gives the same ledger. To be faster without
-    /// affecting the result, use --speculate.
+    /// Number of evaluations in progress at once.
+    ///
+    /// This changes the order of evaluation, which the ledger records: messages from neighbours arrive too late
+    /// for evaluations in progress, so the steps, and possibly the result, differ between widths. The same width
+    /// always gives the same ledger. For speed without an effect on the result, use --speculate.
     /// Default: 1; 3 with --controller hypotheses, one for each specialist; 5 with treeseeker.
-    #[arg(long, value_name = "W", value_parser = parse_count)]
+    #[arg(long, hide_short_help = true, value_name = "W", value_parser = parse_count)]
     pub(crate) width: Option<NonZeroU32>,
 
-    /// File in which every step is stored before the next one is taken, so that `eog resume` can
-    /// continue after a crash. Must not exist yet. Duration and cost of calls go to FILE.side.jsonl.
+    /// File that stores every step before the next, for `eog resume`.
+    ///
+    /// With it, `eog resume` can continue after a crash. The file must not exist yet. Duration and cost of calls
+    /// go to FILE.side.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
-    /// Make no calls; write no files. Print the packets of the entities to start from, the first
-    /// prompt for a language model with its exact number of tokens, and an upper bound for the
-    /// whole investigation.
-    #[arg(long, conflicts_with_all = ["journal", "live"])]
+    /// Make no calls and write no files; print what would be sent.
+    ///
+    /// Prints the packets of the entities to start from, the first prompt for a language model with its exact
+    /// number of tokens, and an upper bound for the whole investigation.
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["journal", "live"])]
     pub(crate) dry_run: bool,
 
-    /// For tests: do not wait until --journal is on disk. Faster, and what was stored still survives a
-    /// crash of eog, but not one of the machine: steps may be lost or the file damaged.
-    #[arg(long, requires = "journal")]
+    /// For tests: do not wait until --journal is on disk. Faster; what was stored survives a crash of eog, but
+    /// a crash of the machine may lose steps or damage the file.
+    #[arg(long, requires = "journal", hide_short_help = true)]
     pub(crate) no_fsync: bool,
 
     #[command(flatten)]
@@ -329,7 +354,7 @@ pub(crate) struct Investigate {
 // the command.)
 #[derive(Debug, Args)]
 pub(crate) struct Start {
-    /// Folder with the incident: a bundle or a snapshot. Or a file that names live sources or MCP servers.
+    /// Folder of a bundle or a snapshot, or a file that names live sources or MCP servers.
     pub(crate) path: PathBuf,
 
     /// Application architecture (JSON) that belongs to a snapshot.
@@ -339,21 +364,22 @@ pub(crate) struct Start {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Time window to investigate, as START/END in RFC 3339. Chosen from the alerts if absent.
+    /// Time window, START/END in RFC 3339; by default chosen from the alerts.
     #[arg(long, value_name = "START/END", value_parser = parse_window)]
     pub(crate) window: Option<Window>,
 
-    /// Controller: `eog` (Explanations over Graphs); the tree searches `lats` (language agent tree search),
-    /// `bfs` (breadth-first), `beam` (the best few of each level), `hypotheses` (specialists for metrics,
-    /// logs and traces investigate what may have caused it) and `treeseeker` (goals with alternative paths,
-    /// on which each round goes on or back); or a baseline: `react` (one agent with a plan, who looks, calls
-    /// tools and concludes) or `linear` (follows the newest lead, revises nothing and stops at the first
-    /// origin). See docs/controllers.md.
+    /// What decides where to look next (see docs/controllers.md).
+    ///
+    /// `eog` (Explanations over Graphs); the tree searches `lats` (language agent tree search), `bfs`
+    /// (breadth-first), `beam` (the best few of each level), `hypotheses` (specialists for metrics, logs and traces
+    /// investigate possible causes) and `treeseeker` (goals with alternative paths, which each round extends or
+    /// backtracks); or a baseline: `react` (one agent with a plan that looks, calls tools and concludes) or
+    /// `linear` (follows the newest lead, revises nothing and stops at the first origin).
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog, value_parser = controllers())]
     pub(crate) controller: ControllerName,
 
     /// Rules of the controller: `default` is recommended, `paper` is Algorithm 1 of the paper.
-    #[arg(long, value_enum, default_value_t = Profile::Default)]
+    #[arg(long, hide_short_help = true, value_enum, default_value_t = Profile::Default)]
     pub(crate) profile: Profile,
 
     /// Maximum number of policy calls before the investigation stops.
@@ -361,63 +387,62 @@ pub(crate) struct Start {
     pub(crate) budget: u64,
 
     /// Turn off belief messages between neighbours (the paper's ablation).
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_messages: bool,
 
     #[command(flatten)]
     pub(crate) search: Search,
 }
 
-/// What the tree searches leave to their user.
+/// Options of the tree searches.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Search {
-    /// Number of rounds (lats, hypotheses, treeseeker), plans (bfs, beam) or steps (react) at most. Default:
+    /// Maximum number of rounds (lats, hypotheses, treeseeker), plans (bfs, beam) or steps (react). Default:
     /// 50, 6, 30, 20 and 60.
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) rounds: Option<NonZeroU32>,
 
-    /// Depth of the tree at most; with lats, length of a trajectory. Default: 7 (lats), 3
+    /// Maximum depth of the tree; with lats, length of a trajectory. Default: 7 (lats), 3
     /// (hypotheses), 10.
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) depth: Option<NonZeroU32>,
 
-    /// Children of a node (lats, hypotheses), survivors of a level (beam) or open paths of a goal
-    /// (treeseeker) at most. Default: 5, 3, 3 and 5.
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
+    /// Maximum number of children of a node (lats, hypotheses), survivors of a level (beam) or open paths of a
+    /// goal (treeseeker). Default: 5, 3, 3 and 5.
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) branch: Option<NonZeroU32>,
 
     /// Score from which a result is accepted, from 0 to 1000. Default: 900 (lats), 850.
-    #[arg(long, value_name = "SCORE", value_parser = clap::value_parser!(u16).range(0..=1000),
+    #[arg(long, hide_short_help = true, value_name = "SCORE", value_parser = clap::value_parser!(u16).range(0..=1000),
           help_heading = TREE_SEARCH)]
     pub(crate) accept: Option<u16>,
 
-    /// Keep the first score of each hypothesis (hypotheses), instead of scoring all of them again whenever
-    /// findings came in.
-    #[arg(long, help_heading = TREE_SEARCH)]
+    /// Keep the first score of each hypothesis (hypotheses) instead of scoring all of them again when findings
+    /// arrive.
+    #[arg(long, hide_short_help = true, help_heading = TREE_SEARCH)]
     pub(crate) no_rescore: bool,
 
-    /// What results mean for the nodes above them (lats, hypotheses): the mean of what stands below, or the highest.
-    /// Default: mean (lats), max (hypotheses).
-    #[arg(long, value_enum, value_name = "HOW", help_heading = TREE_SEARCH)]
+    /// How results are backed up to the nodes above (lats, hypotheses): the mean of the scores below, or the
+    /// highest. Default: mean (lats), max (hypotheses).
+    #[arg(long, hide_short_help = true, value_enum, value_name = "HOW", help_heading = TREE_SEARCH)]
     pub(crate) backup: Option<BackedUp>,
 
-    /// Have hypotheses proposed without sight of those that stand beside (hypotheses), to see what the sight is
-    /// worth.
-    #[arg(long, help_heading = TREE_SEARCH)]
+    /// Propose hypotheses without showing their siblings (hypotheses; an ablation).
+    #[arg(long, hide_short_help = true, help_heading = TREE_SEARCH)]
     pub(crate) no_siblings: bool,
 
-    /// So many bytes of what came of its steps are shown to the agent (react); beyond that the oldest steps become a
-    /// summary. Give less for a model with a small context. Default: 200000.
-    #[arg(long, value_name = "BYTES", value_parser = parse_count, help_heading = TREE_SEARCH)]
+    /// Maximum number of bytes of earlier steps that the agent sees (react); older steps are summarised. Give less
+    /// for a model with a small context. Default: 200000.
+    #[arg(long, hide_short_help = true, value_name = "BYTES", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) shown: Option<NonZeroU32>,
 
-    /// How moves on goals are chosen (treeseeker): from value, uncertainty and risk in words, or by lot among
-    /// those that are admissible, to see what the words are worth. Default: signals.
-    #[arg(long, value_enum, value_name = "HOW", help_heading = TREE_SEARCH)]
+    /// How moves on goals are chosen (treeseeker): from value, uncertainty and risk in words, or at random among
+    /// the admissible ones (an ablation). Default: signals.
+    #[arg(long, hide_short_help = true, value_enum, value_name = "HOW", help_heading = TREE_SEARCH)]
     pub(crate) textual: Option<Textual>,
 
-    /// Seed of the lots (--textual random). Default: 0.
-    #[arg(long, value_name = "N", requires = "textual", help_heading = TREE_SEARCH)]
+    /// Seed of --textual random. Default: 0.
+    #[arg(long, hide_short_help = true, value_name = "N", requires = "textual", help_heading = TREE_SEARCH)]
     pub(crate) lot_seed: Option<u64>,
 }
 
@@ -444,7 +469,7 @@ impl From<BackedUp> for eog_search::Backup {
 pub(crate) enum Textual {
     /// From value, uncertainty and risk in words.
     Signals,
-    /// By lot.
+    /// At random.
     Random,
 }
 
@@ -468,25 +493,27 @@ pub(crate) struct Running {
 
     /// Time-out for one attempt at a policy call, in seconds. Default: 120; none for a language
     /// model, since each request to it has its own time-out (llm.timeout_s in eog.toml).
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    #[arg(long, hide_short_help = true, value_name = "SECONDS", value_parser = parse_seconds)]
     policy_timeout: Option<Duration>,
 
     #[command(flatten)]
     pace: Pace,
 
-    /// Folder in which decisions are kept and looked up first, so that no run repeats a call of another.
-    /// Created if missing; any number of runs may share it. A policy that was changed, such as an edited
-    /// program or one with other arguments, is called again (see docs/embedding.md).
-    #[arg(long, value_name = "DIR")]
+    /// Folder that caches decisions, so that no run repeats a call of another. Created if missing; any number
+    /// of runs may share it. A changed policy, such as an edited program or one with other arguments, is
+    /// called again (see docs/embedding.md).
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub(crate) memory: Option<PathBuf>,
 
     /// Time after which no new evaluation is started, in seconds from the start of the command, including
-    /// the reading of the input and the choice of where to start. Evaluations in progress are completed, which may take as
+    /// reading the input and choosing where to start. Evaluations in progress are completed, which may take as
     /// long as --policy-timeout and --retries allow. Each run, resumed or forked, has its own clock.
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    #[arg(long, hide_short_help = true, value_name = "SECONDS", value_parser = parse_seconds)]
     deadline: Option<Duration>,
 
-    /// Folder for agent_output.json, ledger.jsonl, graph.dot, report.md and report.html. Created if
+    /// Folder for the report (HTML, Markdown), the ledger and the graph.
+    ///
+    /// Files: agent_output.json, ledger.jsonl, graph.dot, report.md and report.html. The folder is created if
     /// missing; files with these names are replaced.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -498,13 +525,15 @@ pub(crate) struct Running {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
-    /// Print the whole text report: every piece of evidence with its query, those that only pass an
-    /// effect on, alerts, and notes. Without it, what can be read in half a minute.
+    /// Print the whole text report, with every piece of evidence and its query.
+    ///
+    /// Also lists entities that only pass an effect on, alerts, and notes. Without it, the report can be read in
+    /// half a minute.
     #[arg(long, short)]
     pub(crate) verbose: bool,
 
-    /// Do not print progress or what --memory contributed.
-    #[arg(long, short)]
+    /// Do not print progress or how --memory was used.
+    #[arg(long, short, hide_short_help = true)]
     pub(crate) quiet: bool,
 }
 
@@ -514,7 +543,7 @@ impl Running {
         self.pace.calls.limits(self.policy_timeout)
     }
 
-    /// When to begin nothing more, counted from when the input was read.
+    /// When to start no further evaluation, counted from when the input was read.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.deadline
     }
@@ -529,31 +558,36 @@ impl Running {
 /// How fast it goes. Nothing here changes a result.
 #[derive(Debug, Args)]
 struct Pace {
-    /// Make calls ahead of time: while an answer is awaited, evaluate the entities that will probably be
+    /// Make calls ahead of time: while waiting for an answer, evaluate the entities that will probably be
     /// next, up to W at a time. This changes time and cost, never the result: an early answer is used
-    /// only if its question is still the one to ask, and the ledger is the same byte for byte. Compare
+    /// only if its packet is still the same, and the ledger is the same byte for byte. Compare
     /// --width, which changes the order of evaluation.
-    #[arg(long, value_name = "W", value_parser = parse_count)]
+    #[arg(long, hide_short_help = true, value_name = "W", value_parser = parse_count)]
     speculate: Option<NonZeroU32>,
 
     /// Stop making calls ahead of time after this many wasted policy calls.
-    #[arg(long, value_name = "CALLS", default_value_t = 100, requires = "speculate")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "CALLS",
+        default_value_t = 100,
+        requires = "speculate"
+    )]
     max_waste: u64,
 
     #[command(flatten)]
     calls: Calls,
 }
 
-/// How many calls may be under way, and how often they are tried.
+/// How many calls may be in progress, and how often they are tried.
 #[derive(Debug, Args)]
 pub(crate) struct Calls {
-    /// Maximum number of policy calls at once, for a service that takes no more. Default: as many as
-    /// --width and --speculate need.
-    #[arg(long, value_name = "N", value_parser = parse_count)]
+    /// Maximum number of concurrent policy calls. Default: as many as --width and --speculate need.
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_count)]
     policy_calls: Option<NonZeroU32>,
 
-    /// Maximum number of evidence fetches at once. Default: unlimited.
-    #[arg(long, value_name = "N", value_parser = parse_count)]
+    /// Maximum number of concurrent evidence fetches. Default: unlimited.
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_count)]
     context_calls: Option<NonZeroU32>,
 
     #[command(flatten)]
@@ -563,10 +597,10 @@ pub(crate) struct Calls {
 /// How often a policy call is tried.
 #[derive(Debug, Args)]
 pub(crate) struct Attempts {
-    /// Retries after a transient failure, such as exit code 75 of a program, with growing delays in
-    /// between. Time-outs and other failures are not retried. For requests to a language model see
-    /// llm.retries in eog.toml.
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    /// Retries after a transient failure, such as exit code 75 of a program, with increasing delays.
+    /// Time-outs and other failures are not retried. For requests to a language model see llm.retries in
+    /// eog.toml.
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 2)]
     retries: u32,
 }
 
@@ -597,9 +631,9 @@ pub(crate) struct Resume {
     /// The file written by `--journal`. New steps are appended to it.
     pub(crate) journal: PathBuf,
 
-    /// For tests: do not wait until the journal is on disk. Faster, and what was stored still survives a
-    /// crash of eog, but not one of the machine: steps may be lost or the file damaged.
-    #[arg(long)]
+    /// For tests: do not wait until the journal is on disk. Faster; what was stored survives a crash of eog, but
+    /// a crash of the machine may lose steps or damage the file.
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_fsync: bool,
 
     /// Folder with the incident: the bundle or snapshot that the investigation started from.
@@ -643,7 +677,7 @@ pub(crate) struct Fork {
     /// Folder with the incident: the bundle or snapshot that the ledger started from.
     pub(crate) path: PathBuf,
 
-    /// The last entry that both ledgers share. `eog replay LEDGER --entries` lists them.
+    /// The last entry that both ledgers share. `eog replay LEDGER --entries` lists the entries.
     #[arg(long, value_name = "N")]
     pub(crate) at: u64,
 
@@ -651,38 +685,38 @@ pub(crate) struct Fork {
     #[arg(long, value_name = "FILE")]
     pub(crate) architecture: Option<PathBuf>,
 
-    /// Other rules of the controller from there on. Budget, width and messages stay unchanged.
+    /// Other rules of the controller from that entry on. Budget, width and messages stay unchanged.
     #[arg(long, value_enum)]
     pub(crate) profile: Option<Profile>,
 
-    /// Another budget of policy calls. Calls of the shared entries count.
+    /// Another budget of policy calls. Calls of the shared entries count towards it.
     #[arg(long, value_name = "CALLS", value_parser = parse_budget)]
     pub(crate) budget: Option<u64>,
 
-    /// Turn off belief messages between neighbours from there on.
+    /// Turn off belief messages between neighbours from that entry on.
     #[arg(long)]
     pub(crate) no_messages: bool,
 
-    /// Turn them on, if the ledger was started without.
+    /// Turn belief messages on, if the ledger was started without them.
     #[arg(long, conflicts_with = "no_messages")]
     pub(crate) messages: bool,
 
     /// Another number of evaluations in progress at once. This changes the order of evaluation, which
-    /// the ledger records. To be faster without affecting the result, use --speculate.
+    /// the ledger records. For speed without an effect on the result, use --speculate.
     #[arg(long, value_name = "W", value_parser = parse_count)]
     pub(crate) width: Option<NonZeroU32>,
 
     #[command(flatten)]
     pub(crate) search: Search,
 
-    /// File in which the fork is stored, including the shared entries, so that `eog resume` can continue
-    /// after a crash. Must not exist yet. Duration and cost of calls go to FILE.side.jsonl.
+    /// File that stores the fork, including the shared entries, for `eog resume`. Must not exist yet. Duration
+    /// and cost of calls go to FILE.side.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
-    /// For tests: do not wait until --journal is on disk. Faster, and what was stored still survives a
-    /// crash of eog, but not one of the machine: steps may be lost or the file damaged.
-    #[arg(long, requires = "journal")]
+    /// For tests: do not wait until --journal is on disk. Faster; what was stored survives a crash of eog, but
+    /// a crash of the machine may lose steps or damage the file.
+    #[arg(long, requires = "journal", hide_short_help = true)]
     pub(crate) no_fsync: bool,
 
     #[command(flatten)]
@@ -704,9 +738,9 @@ pub(crate) enum Profile {
 pub(crate) enum Format {
     /// For people, in colour on a terminal.
     Text,
-    /// The report for a ticket or a chat.
+    /// For a ticket or a chat.
     Markdown,
-    /// The whole result for programs.
+    /// The whole result, for programs.
     Json,
     /// Causal graph for Graphviz.
     Dot,
@@ -729,14 +763,14 @@ Exit codes:
   1    output could not be written, or not a single evaluation led to a decision
   2    wrong command line
   3    inconclusive: no origin found
-  4    the ledger cannot be used: it cannot be read, was changed, or does not follow by the rules";
+  4    the ledger cannot be used: it cannot be read, was changed, or cannot be derived again";
 
 const READING_CODES: &str = "\
 Exit codes:
-  0    said, whatever it was
+  0    printed
   1    output could not be written
   2    wrong command line
-  4    a ledger or PATH cannot be used; the message names file, place and reason";
+  4    a ledger or PATH cannot be used; the message names the file, the place and the reason";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPLAY_CODES)]
@@ -753,8 +787,10 @@ pub(crate) struct Replay {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
-    /// Print the whole text report: every piece of evidence with its query, those that only pass an
-    /// effect on, alerts, and notes. Without it, what can be read in half a minute.
+    /// Print the whole text report, with every piece of evidence and its query.
+    ///
+    /// Also lists entities that only pass an effect on, alerts, and notes. Without it, the report can be read in
+    /// half a minute.
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -776,8 +812,8 @@ macro_rules! writing_codes {
         "\
 Exit codes:
   0    written
-  1    it cannot be written
-  2    wrong command line, or something is there already"
+  1    output could not be written
+  2    wrong command line, or the output exists already"
     };
 }
 
@@ -790,13 +826,13 @@ Exit codes:
   0    written
   1    the file could not be written
   2    wrong command line
-  4    the ledger or PATH cannot be used; the message names file, place and reason
+  4    the ledger or PATH cannot be used; the message names the file, the place and the reason
 
 Examples:
   eog report result --html report.html
   eog report result examples/flash-sale --html report.html";
 
-/// How PATH is read says nothing without it.
+/// Options for reading PATH need PATH.
 fn of_path() -> ArgGroup {
     ArgGroup::new("of_path").args(["cache", "max_memory", "strict"]).multiple(true).requires("path")
 }
@@ -808,7 +844,7 @@ pub(crate) struct HtmlReport {
     pub(crate) ledger: PathBuf,
 
     /// Folder with the incident: the bundle or snapshot that the ledger started from. Without it the
-    /// page has no charts, and says so. Of live sources, an unfinished capture beside the journal is refused.
+    /// page has no charts. An unfinished capture of live sources beside the journal is refused.
     pub(crate) path: Option<PathBuf>,
 
     /// The file to write. A file with this name is replaced.
@@ -832,8 +868,8 @@ pub(crate) struct Explain {
     /// The entity.
     pub(crate) entity: String,
 
-    /// What was investigated. With it, commands are printed that show the evidence again. Another incident is refused;
-    /// live sources and MCP servers are not asked for that, only a finished capture beside the journal is compared.
+    /// What was investigated. With it, commands are printed that show the evidence. A different incident is
+    /// refused; live sources and MCP servers are not queried, only a finished capture beside the journal is compared.
     pub(crate) path: Option<PathBuf>,
 
     /// Application architecture (JSON) that belongs to the snapshot, for these commands.
@@ -843,7 +879,7 @@ pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    // Who judges the last packet again, whole and without each finding and message in turn.
+    // What judges the last packet again, whole and without each finding and message in turn.
     #[command(flatten)]
     pub(crate) judging: Judging,
 

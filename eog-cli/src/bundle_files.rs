@@ -69,7 +69,7 @@ impl BundleFiles {
     fn told<'n>(&self, names: impl Iterator<Item = &'n String>) -> String {
         let mut told: Vec<String> = names
             .map(|name| match self.meant(name) {
-                Some(meant) => format!("{name} (is it {meant}?)"),
+                Some(meant) => format!("{name} (did you mean {meant}?)"),
                 None => name.clone(),
             })
             .collect();

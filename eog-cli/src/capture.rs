@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Capture) -> Result<Exit, CliError> {
     })?;
     drop(progress);
     let Some(report) = report else {
-        eprintln!("eog: interrupted; the same command goes on where it was");
+        eprintln!("eog: interrupted; run the same command again to continue");
         return Ok(Exit::Interrupted);
     };
     files::print(&told(&report, arguments))?;
@@ -49,7 +49,7 @@ fn told(report: &CaptureReport, arguments: &Capture) -> String {
         let (asked, answered) = (source.asked, source.answered);
         let _ = writeln!(
             text,
-            "  {} at {}: {answered} of {asked} questions answered",
+            "  {} at {}: {answered} of {asked} queries answered",
             source.source,
             clean(&source.place)
         );

@@ -24,8 +24,8 @@ const MAX_NOTES: usize = 20;
 pub(crate) fn run(arguments: &Check) -> Result<Exit, CliError> {
     let file = arguments.file.as_path();
     if file.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-        let reason = "there is no such file or folder; name a configuration, or the folder of a bundle or a \
-                      snapshot (`eog init` writes configurations and empty bundles)";
+        let reason = "there is no such file or folder; give a configuration, or the folder of a \
+                      bundle or a snapshot (`eog init` writes configurations and empty bundles)";
         return Err(CliError::Input { path: file.to_owned(), reason: reason.to_owned() });
     }
     if file.is_file() && is_settings(file) {
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Check) -> Result<Exit, CliError> {
         Kind::Live => live(file, arguments.offline),
         Kind::Servers => {
             OfServers::check(file)?;
-            good(file, "a configuration of MCP servers; none of them was started")
+            good(file, "a configuration of MCP servers; no server was started")
         }
         kind @ (Kind::Bundle | Kind::Snapshot) => folder(file, kind),
     }
@@ -78,14 +78,17 @@ fn is_on_call(text: &str) -> bool {
 fn settings(file: &Path) -> Result<Exit, CliError> {
     let options = Options { config: Some(file.to_owned()), ..Options::default() };
     Settings::load(&options)?;
-    good(file, "settings; `eog doctor` says what they come to with keys and variables")
+    good(file, "settings; `eog doctor` shows the result with keys and variables")
 }
 
 fn live(file: &Path, offline: bool) -> Result<Exit, CliError> {
     let config = SourceConfig::read(file).map_err(CaptureError::from)?;
     if offline {
         let sources = config.sources().join(", ");
-        return good(file, &format!("a configuration of live sources: {sources}; none was asked"));
+        return good(
+            file,
+            &format!("a configuration of live sources: {sources}; none was queried"),
+        );
     }
     let offers = runtime()?.block_on(eog_sources::offers(&config, Timestamp::now()))?;
     let (mut text, mut is_wrong) = (String::new(), false);
@@ -114,7 +117,7 @@ fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
     let what = if kind == Kind::Bundle { "a bundle" } else { "a snapshot" };
     let strangers = (kind == Kind::Bundle).then(|| strangers::in_words(incident)).flatten();
     let mark = match (is_usable, &strangers) {
-        (false, _) => "✗ not all can be used:",
+        (false, _) => "✗ some of it cannot be used:",
         (true, None) => "✓",
         (true, Some(_)) => "!",
     };
@@ -146,8 +149,8 @@ fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
     }
     if incident.topology.entities().len() == 0 && !incident.anomalies.is_empty() {
         text.push_str(
-            "    note: it declares no entities: an investigation looks at those with alerts, and at others \
-             only where their evidence names them\n",
+            "    note: it declares no entities: an investigation evaluates those with alerts, and \
+             others only if evidence names them\n",
         );
     }
     // The start of an investigation says more of times than the reader does.

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
     }
     let who = |by| if by == By::Model { "the model" } else { "the built-in rules" };
     let policy = match &settings.policy {
-        PolicyChoice::Evidence => "evidence: the built-in rules, no model".to_owned(),
+        PolicyChoice::Evidence => "evidence: the built-in evidence policy, no model".to_owned(),
         // Without a model, the name ends after the colon.
         PolicyChoice::Llm => settings.llm_name().trim_end_matches(':').to_owned(),
         PolicyChoice::Command(program) => format!("command:{}", program.display()),
@@ -73,10 +73,8 @@ impl Lines {
             self.checks(settings.llm.check(&judge::variables));
         } else {
             let models = match settings.llm.model {
-                Some(_) => {
-                    "one is set but not used: set --policy llm, or policy = \"llm\", to let it judge"
-                }
-                None => "none is set and none is needed; --model sets one",
+                Some(_) => "set but not used: set --policy llm, or policy = \"llm\", to use it",
+                None => "not set and not needed; --model sets one",
             };
             self.good("models", models);
             self.checks(settings.llm.check_idle_names());

@@ -30,7 +30,7 @@ pub(crate) fn run(
     let mut text = String::from("Dry run: no calls are made.\n");
     let _ = writeln!(
         text,
-        "\nWindow {} to {}: {}\nEntities to start from, by the built-in rules: {}.",
+        "\nWindow {} to {}: {}\nEntities to start from, chosen by the built-in rules: {}.",
         case.window.start(),
         case.window.end(),
         clean(&case.bootstrap.window_reason),

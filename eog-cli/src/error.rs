@@ -53,7 +53,7 @@ pub(crate) enum CliError {
     Start { path: PathBuf, source: StartError, warnings: Vec<String> },
     #[error("{error}{hint}", error = .0, hint = about_ledgers(.0))]
     Journal(#[from] JournalError),
-    #[error("stopped, for the journal takes no more: {error}{}", as_command(onward.as_deref()))]
+    #[error("stopped because the journal cannot be written: {error}{}", as_command(onward.as_deref()))]
     JournalStopped { error: Box<JournalError>, onward: Option<String> },
     #[error("{why} before the investigation began{}", as_command(onward.as_deref()))]
     NotBegun { why: &'static str, exit: Exit, onward: Option<String> },
@@ -84,8 +84,8 @@ pub(crate) enum CliError {
 }
 
 /// What is wrong with a ledger that has not begun.
-pub(crate) const NOTHING_YET: &str = "it holds no entry yet, so there is nothing to go on with; \
-                                      the same eog investigate begins it";
+pub(crate) const NOTHING_YET: &str = "it has no entries yet, so there is nothing to continue; run \
+                                      the same eog investigate again";
 
 #[cfg(feature = "serve")]
 /// What to do about a configuration of a service on call: it names a file with the sources, which may be what is wrong.
@@ -118,11 +118,11 @@ fn about_ledgers(error: &JournalError) -> &'static str {
         JournalError::Unusable { operation: "open", source, .. }
             if source.kind() == std::io::ErrorKind::NotFound =>
         {
-            "; name the file that --journal named"
+            "; give the file of --journal"
         }
         JournalError::NotAJournal { .. } => {
-            "; a journal is the file that --journal named, while `eog fork` goes on with a ledger, \
-             such as ledger.jsonl of --out"
+            "; a journal is the file of --journal, while `eog fork` continues from a ledger, such \
+             as ledger.jsonl of --out"
         }
         _ => "",
     }
@@ -138,7 +138,7 @@ fn about_reading(error: &OpenError) -> String {
             return format!(" (--max-memory {})", as_size(*needed));
         }
         OpenError::Snapshot(OutOfMemory { .. }) => " (--max-memory, such as 6G or 500M)",
-        OpenError::Unusable { .. } => ": leave out --strict",
+        OpenError::Unusable { .. } => ": omit --strict",
         OpenError::Absent { path } if path.extension().is_some_and(|it| it == "toml") => {
             " (`eog init source` writes one)"
         }
@@ -171,7 +171,7 @@ fn as_option(field: &str) -> String {
     format!("--{}", field.replace('_', "-"))
 }
 
-/// Why there is nobody who judges, in the words of the command line.
+/// Why there is no policy, in the words of the command line.
 fn about_judges(error: &JudgeError) -> String {
     #[cfg(feature = "models")]
     use eog_prompts::PackError;
@@ -212,16 +212,17 @@ fn about_clusters(error: &eog_nats::NatsError) -> &'static str {
         NatsError::StreamMissing { .. } => {
             "; eog worker or eog submit creates it; if it exists, check --nats-prefix"
         }
-        NatsError::NoSuch { .. } => "; eog list shows those there are",
+        NatsError::NoSuch { .. } => "; eog list shows them",
         NatsError::Unauthorized { .. } => {
             "; give --nats-creds, --nats-nkey-file, --nats-user or --nats-token-file, or set the \
              variables that their help names"
         }
         NatsError::Tls { .. } => {
-            "; --nats-ca names the certificates to trust, --nats-cert and --nats-key are those of this \
-             client"
+            "; --nats-ca sets the trusted certificates, --nats-cert and --nats-key those of this client"
         }
-        NatsError::Unreachable { .. } => "; is the address right, and does a server run there?",
+        NatsError::Unreachable { .. } => {
+            "; check that the address is right and a server runs there"
+        }
         _ => "",
     }
 }
@@ -290,18 +291,18 @@ impl CliError {
                 Self::NotBegun { why: "interrupted", exit: Exit::Interrupted, onward: onward() }
             }
             RunError::NotBegun(Unbegun::TimeIsUp) => {
-                Self::NotBegun { why: "time was up", exit: Exit::Failed, onward: onward() }
+                Self::NotBegun { why: "the deadline passed", exit: Exit::Failed, onward: onward() }
             }
             RunError::Empty => input(NOTHING_YET.to_owned()),
             RunError::OtherSource => input(format!(
-                "it began with another input than {} gives now (its topology or alerts differ); \
-                 name the folder, and the --architecture, that it began with",
+                "it was started with a different input than {} (topology or alerts differ); give \
+                 the folder, and the --architecture, that it was started with",
                 from.path().display()
             )),
             RunError::OtherJudge { then, now } => Self::other_judge(&then, &now),
             RunError::Fork(error) => input(match *error {
                 ForkError::NoSuchEntry { .. } => {
-                    format!("{error}; --entries of eog replay lists them")
+                    format!("{error}; eog replay --entries lists the entries")
                 }
                 error => error.to_string(),
             }),
@@ -316,7 +317,7 @@ impl CliError {
     pub(crate) fn new_journal(path: &Path, error: RecordsError) -> Self {
         match error {
             RecordsError::Journal(JournalError::Exists { .. }) if path.is_dir() => {
-                Self::Usage(format!("--journal: {} is a folder; name a file", path.display()))
+                Self::Usage(format!("--journal: {} is a folder; give a file", path.display()))
             }
             RecordsError::Journal(JournalError::Exists { .. } | JournalError::NotAFile { .. })
             | RecordsError::LeftOver { .. } => Self::Usage(error.to_string()),
@@ -327,9 +328,9 @@ impl CliError {
     /// Another judge than that of a ledger.
     pub(crate) fn other_judge(then: &str, now: &str) -> Self {
         Self::Usage(format!(
-            "the policy of this ledger is {}, but now it would be {}; give the same --policy (and \
-             its --policy-arg, or its --model), or change the policy from an entry on with `eog \
-             fork` and its --policy",
+            "the policy of this ledger is {}, not {}; give the same --policy (and its \
+             --policy-arg, or its --model), or change the policy from an entry on with `eog fork` \
+             and --policy",
             clean(then),
             clean(now)
         ))

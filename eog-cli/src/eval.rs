@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         && (path.is_dir() || path.file_name().is_none())
     {
         let path = path.display();
-        return Err(CliError::Usage(format!("--csv: {path} is a folder; give the name of a file")));
+        return Err(CliError::Usage(format!("--csv: {path} is a folder; give a file")));
     }
     let progress = Progress::start(false);
     let mut told = |done: usize, all: usize, name: &str| {
@@ -202,7 +202,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
 fn make_folder_of_charts(compared: &Controllers) -> Result<(), CliError> {
     let Some(folder) = &compared.charts else { return Ok(()) };
     if !(compared.by_errors || compared.by_calls) {
-        let reason = "--charts goes with --by-errors or --by-calls; add one of them";
+        let reason = "--charts needs --by-errors or --by-calls; add one of them";
         return Err(CliError::Usage(reason.to_owned()));
     }
     files::prepare(folder)
@@ -233,7 +233,7 @@ fn tell_suite(arguments: &Eval, report: &suite::SuiteReport) -> Result<Exit, Cli
 /// Says that what is told is not all.
 fn interrupted(left: usize, one: &str, many: &str) -> Exit {
     let left = words::count(left as u64, one, many);
-    eprintln!("eog: interrupted: the scores are those of what was done, {left} missing");
+    eprintln!("eog: interrupted: the scores cover the completed cases, {left} missing");
     Exit::Interrupted
 }
 
@@ -324,7 +324,7 @@ fn incidents(on: &OnData) -> Result<Incidents, CliError> {
         return Ok(Incidents::Simulated { scenarios, architecture, seeds, size });
     }
     let (Some(dir), Some(truths)) = (&on.snapshot, &on.truths) else {
-        return Err(CliError::Usage("name the incidents, such as --suite DIR".to_owned()));
+        return Err(CliError::Usage("give the incidents, such as --suite DIR".to_owned()));
     };
     let all = Scenario::read_all(truths)?.usable;
     let named = |it: &&Scenario| on.truth_id.as_ref().is_none_or(|id| it.name == *id);

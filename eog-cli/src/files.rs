@@ -48,13 +48,13 @@ pub(crate) fn refuse_taken(path: &Path, instead: &str) -> Result<(), CliError> {
         return Ok(());
     }
     let path = path.display();
-    Err(CliError::Usage(format!("{path}: it exists already and is left as it is; {instead}")))
+    Err(CliError::Usage(format!("{path}: it exists already and is not changed; {instead}")))
 }
 
 /// Makes sure that files can be written to a folder, before anything is spent on the result.
 pub(crate) fn prepare(folder: &Path) -> Result<(), CliError> {
     if !folder.is_dir() {
-        refuse_taken(folder, "name a folder")?;
+        refuse_taken(folder, "give a folder")?;
     }
     let attempt = || {
         std::fs::create_dir_all(folder)?;

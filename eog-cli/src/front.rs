@@ -39,9 +39,8 @@ impl Front {
         let listener = TcpListener::bind(address).await;
         let listener = listener.map_err(|error| no_socket(address, &error))?;
         let at = listener.local_addr()?;
-        let said = format!(
-            "eog: serving MCP at http://{at}/mcp\neog: the investigations are at http://{at}/\n"
-        );
+        let said =
+            format!("eog: serving MCP at http://{at}/mcp\neog: investigations at http://{at}/\n");
         // At once, since whoever started it may read no more than the first line.
         let _ = std::io::stderr().write_all(said.as_bytes());
         let live = match on_call.as_ref().map(|(on_call, _)| on_call.clone()) {
@@ -83,13 +82,13 @@ fn no_socket(address: SocketAddr, error: &std::io::Error) -> ServeError {
     let (port, kind) = (address.port(), error.kind());
     let why = match kind {
         ErrorKind::AddrInUse => {
-            format!("another program uses port {port}; stop it, or choose another with --http")
+            format!("another program uses port {port}; stop it, or choose another port with --http")
         }
         ErrorKind::PermissionDenied => {
             format!("port {port} is not allowed; choose one above 1023 with --http")
         }
         ErrorKind::AddrNotAvailable => {
-            "this machine has no such address; name another with --http".to_owned()
+            "this machine has no such address; give another with --http".to_owned()
         }
         _ => error.to_string(),
     };

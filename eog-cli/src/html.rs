@@ -16,7 +16,7 @@ use crate::{files, travel};
 pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
     let file = arguments.html.as_path();
     let Some(name) = file.file_name().filter(|_| !file.is_dir()) else {
-        let folder = format!("--html: {} is a folder; name a file", file.display());
+        let folder = format!("--html: {} is a folder; give a file", file.display());
         return Err(CliError::Usage(folder));
     };
     let read = travel::read(&arguments.ledger)?;

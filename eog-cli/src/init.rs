@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit, CliError> {
         Initial::Bundle => "incident",
     };
     let path = arguments.path.clone().unwrap_or_else(|| PathBuf::from(usual));
-    files::refuse_taken(&path, "name another path")?;
+    files::refuse_taken(&path, "give another path")?;
     match arguments.what {
         Initial::Source => write_new(&path, SOURCE)?,
         Initial::Settings => write_new(&path, SETTINGS)?,

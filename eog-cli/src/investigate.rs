@@ -93,7 +93,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let (settings, window) = began.ok_or_else(|| failed(RunError::Empty))?;
     if let Err(RunError::OtherJudge { then, now }) = same_judge(&work.chosen, settings.policy()) {
         return Err(CliError::Usage(format!(
-            "this investigation began with {} as the judge, but now it would be {}; name the same",
+            "this investigation was started with the policy {}, not {}; give the same policy",
             clean(&then),
             clean(&now)
         )));
@@ -161,8 +161,8 @@ impl<'a> Work<'a> {
         };
         if let Some(changed) = runtime()?.block_on(files.keep(&records.recorder)) {
             let line = format!(
-                "eog: note: {} is not as it was when the journal was begun: {changed}. What was \
-                 judged stays as it was; what follows rests on the files as they are now",
+                "eog: note: {} has changed since the journal was started: {changed}. Earlier \
+                 decisions are kept; later ones use the current files",
                 folder.display()
             );
             eprintln!("{}", clean_line(&line));

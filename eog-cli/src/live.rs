@@ -60,7 +60,7 @@ impl Place {
             runtime.shutdown_background();
         });
         let thread = thread.map_err(CliError::Runtime)?;
-        eprintln!("eog: watch it at http://{at}/i/run");
+        eprintln!("eog: live page at http://{at}/i/run");
         Ok(Watching { single, live, stop, thread: Some(thread), at })
     }
 }
@@ -105,7 +105,10 @@ impl Watching {
     /// nothing once somebody wants the program to end.
     pub(crate) async fn news(&self, quiet: bool) -> Option<Vec<EntityId>> {
         if !quiet {
-            eprintln!("eog: the page stays at http://{}/i/run; press Ctrl-C to end it", self.at);
+            eprintln!(
+                "eog: the page is still served at http://{}/i/run; press Ctrl-C to end it",
+                self.at
+            );
         }
         tokio::select! {
             biased;

@@ -43,7 +43,7 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
     // Whether it may be reached is made sure of before anything is made.
     let http = serve.http.or(at).map(|address| http(serve, address)).transpose()?;
     if serve.on_call.is_some() && http.is_none() {
-        let reason = "--on-call: alerts come over HTTP; use `eog serve`, or give --http";
+        let reason = "--on-call: alerts arrive over HTTP; use `eog serve`, or give --http";
         return Err(CliError::Usage(reason.to_owned()));
     }
     let on_call = serve.on_call.as_deref().map(eog_oncall::Config::read).transpose()?;
@@ -102,7 +102,7 @@ impl From<ServeError> for CliError {
     fn from(error: ServeError) -> Self {
         match error {
             ServeError::NoRoot => {
-                Self::Usage("no root folder is given; name at least one with --root".to_owned())
+                Self::Usage("no root folder; give at least one with --root".to_owned())
             }
             ServeError::Unprotected { .. } => Self::Usage(other_machines(&error.to_string())),
             ServeError::Socket(source) => Self::Usage(format!("cannot serve: {source}")),

@@ -16,7 +16,7 @@ pub(crate) fn tell(memory: Option<&Remembered>, quiet: bool) {
     }
     if let Some(error) = first_write_error {
         let count = counted(figures.unstored, "decision");
-        let line = format!("eog: {count} could not be kept in memory: {error}");
+        let line = format!("eog: {count} could not be stored in the memory: {error}");
         eprintln!("{}", clean_line(&line));
     }
 }
@@ -24,7 +24,7 @@ pub(crate) fn tell(memory: Option<&Remembered>, quiet: bool) {
 fn in_one_line(figures: MemoryFigures) -> String {
     let MemoryFigures { hits, misses, damaged, saved, .. } = figures;
     let mut line = match hits + misses {
-        0 => "memory: nothing was asked".to_owned(),
+        0 => "memory: no calls".to_owned(),
         asked => format!("memory: {hits} of {} known", were(asked, "decision")),
     };
     if saved != Usage::default() {
@@ -33,7 +33,7 @@ fn in_one_line(figures: MemoryFigures) -> String {
     }
     if damaged > 0 {
         let files = were(damaged, "damaged decision");
-        line += &format!("; {files} not used, and asked for again");
+        line += &format!("; {files} ignored, and requested again");
     }
     line
 }

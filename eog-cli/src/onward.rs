@@ -149,5 +149,5 @@ fn limits(running: &Running, judge: &Chosen, used_up: Option<BudgetKind>) -> Str
 
 /// Says how to go on.
 pub(crate) fn say(command: &str) {
-    eprintln!("{}", clean_line(&format!("eog: go on with: {command}")));
+    eprintln!("{}", clean_line(&format!("eog: continue with: {command}")));
 }

@@ -86,7 +86,7 @@ impl Listener for Shown {
     fn asking_model(&self, model: &str, phase: &str) {
         // Judging has a message of its own.
         if phase != "explore" {
-            self.say(&format!("asking {model}: {phase}"));
+            self.say(&format!("calling {model}: {phase}"));
         }
     }
 
@@ -100,12 +100,12 @@ impl Listener for Shown {
 
     fn stressing(&self, progress: Stressing) {
         self.say(&match progress {
-            Stressing::Baseline => "running it as given".to_owned(),
+            Stressing::Baseline => "running the baseline".to_owned(),
             Stressing::Run { number, of, differing } => {
-                format!("run {number} of {of}; {differing} with another result")
+                format!("run {number} of {of}; {differing} with a different result")
             }
             Stressing::Shrinking { number, at_most } => {
-                format!("making the difference smaller: run {number} of at most {at_most}")
+                format!("shrinking the difference: run {number} of at most {at_most}")
             }
             _ => "working".to_owned(),
         });

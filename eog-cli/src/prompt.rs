@@ -77,7 +77,7 @@ fn export(arguments: &Export) -> Result<Exit, CliError> {
     let folder = &arguments.folder;
     files::prepare(folder)?;
     for (name, _) in pack.texts() {
-        files::refuse_taken(&folder.join(format!("{name}.hbs")), "name another folder")?;
+        files::refuse_taken(&folder.join(format!("{name}.hbs")), "give another folder")?;
     }
     for (name, text) in pack.texts() {
         files::write(folder, &format!("{name}.hbs"), text)?;

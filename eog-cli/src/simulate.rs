@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<Exit, CliError> {
         eprintln!("eog: note: {}", clean_line(&note));
     }
     let scenario = choose(&scenarios.usable, arguments)?;
-    files::refuse_taken(&arguments.out, "name another folder")?;
+    files::refuse_taken(&arguments.out, "give another folder")?;
     let Simulate { architecture, seed, size, out, harmless, .. } = arguments;
     let written = simulate(scenario, architecture, harmless.into(), *seed, *size, out)?;
     files::print(&format!(

@@ -53,7 +53,7 @@ impl<'a> Input<'a> {
         };
         let path = path.display();
         Err(CliError::Usage(format!(
-            "--cache goes with a snapshot, but {path} {what}; leave the option out"
+            "--cache is for snapshots, but {path} {what}; omit the option"
         )))
     }
 
@@ -80,8 +80,8 @@ impl<'a> Input<'a> {
         let reason = match CaptureReport::of(&capture) {
             Ok(Some(_)) => return Ok(()),
             Ok(None) => format!(
-                "the capture there is not finished, and a report does not go on with it; `eog resume` does, or leave \
-                 out {}: the page then has no charts",
+                "the capture there is not finished; finish it with `eog resume`, or omit {}: the \
+                 page then has no charts",
                 self.path.display()
             ),
             Err(reason) => reason,
@@ -123,7 +123,7 @@ impl<'a> Input<'a> {
         let stop = at.until.map(|until| Stop::when(move || Instant::now() >= until));
         let options = ReadOptions { stop, ..read_options(architecture, reading, Some(progress)) };
         let time_is_up =
-            || CliError::NotBegun { why: "time was up", exit: Exit::Failed, onward: None };
+            || CliError::NotBegun { why: "the deadline passed", exit: Exit::Failed, onward: None };
         let opened = if self.is_folder() {
             // Files are read in one go.
             let _ends = EndsAtOnce::with(progress.bar());
@@ -256,13 +256,13 @@ impl From<OpenError> for CliError {
     fn from(error: OpenError) -> Self {
         match error {
             OpenError::NeedsNoArchitecture { path, kind: Kind::Servers } => Self::Usage(format!(
-                "--architecture goes with a snapshot, but {} names MCP servers; leave the option \
-                 out, and name the file there (`architecture`) if it names a snapshot",
+                "--architecture is for snapshots, but {} names MCP servers; omit the option, and \
+                 set `architecture` in that file if it names a snapshot",
                 path.display()
             )),
             OpenError::NeedsNoArchitecture { path, .. } => Self::Usage(format!(
-                "--architecture goes with a snapshot, but {} is a bundle, which holds its own \
-                 topology; leave the option out",
+                "--architecture is for snapshots, but {} is a bundle, which has its own topology; \
+                 omit the option",
                 path.display()
             )),
             error => Self::Open(error),

@@ -8,8 +8,7 @@ use eog_report::words;
 pub(crate) fn in_words(incident: &Incident) -> Option<String> {
     let count = count(incident);
     let concern = words::count(count as u64, "alert concerns", "alerts concern");
-    let told =
-        format!("{concern} what is not in the topology, so it is not known what else is behind it");
+    let told = format!("{concern} entities outside the topology, so their causes are unknown");
     (count > 0).then_some(told)
 }
 

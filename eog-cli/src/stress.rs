@@ -58,9 +58,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     match report {
         Some(report) => tell(arguments, &source.incident().name, &report),
         None => {
-            eprintln!(
-                "eog: interrupted before the first run had ended, so there is nothing to compare"
-            );
+            eprintln!("eog: interrupted before the first run ended; there is nothing to compare");
             Ok(Exit::Interrupted)
         }
     }

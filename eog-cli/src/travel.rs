@@ -41,7 +41,7 @@ pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
     }
     if matches!(arguments.format, Format::Text) {
         let entries = words::count(read.ledger.len(), "entry", "entries");
-        files::print(&format!("{entries} derived again, all as recorded\n\n"))?;
+        files::print(&format!("{entries} verified\n\n"))?;
     }
     files::print(&render(&report, arguments.format, arguments.verbose, None))?;
     Ok(exit)
@@ -54,8 +54,8 @@ pub(crate) fn tree(arguments: &Tree) -> Result<Exit, CliError> {
     let Some(tree) = finished.tree(files::terminal_width()) else {
         let controller = finished.controller();
         let reason = format!(
-            "it is a ledger of the controller {controller}, which grows no tree; \
-             `eog replay --entries` lists its steps"
+            "it is a ledger of the controller {controller}, which has no search tree; `eog replay \
+             --entries` lists its steps"
         );
         return Err(CliError::Input { path: read.path.clone(), reason });
     };
@@ -161,7 +161,7 @@ pub(crate) fn lookup_of(
 fn unknown(topology: Option<&Topology>, diagnosis: &Diagnosis, entity: &EntityId) -> String {
     let near = topology.map(|topology| near_entities(topology, entity.as_str()));
     if let Some(near) = near.filter(|near| !near.is_empty()) {
-        return format!("nothing is called {entity}; did you mean {}?", near.join(" or "));
+        return format!("there is no entity {entity}; did you mean {}?", near.join(" or "));
     }
     let evaluated = diagnosis.beliefs.keys();
     let alike = |other: &&EntityId| {
@@ -173,7 +173,7 @@ fn unknown(topology: Option<&Topology>, diagnosis: &Diagnosis, entity: &EntityId
     if meant.is_empty() {
         meant = evaluated.map(EntityId::as_str).take(5).collect();
     }
-    format!("nothing is called {entity}; evaluated were, among others: {}", meant.join(", "))
+    format!("there is no entity {entity}; evaluated entities include {}", meant.join(", "))
 }
 
 /// Says where two runs part.
@@ -206,6 +206,6 @@ pub(crate) fn restore(read: &Read) -> Result<AnyFinished, CliError> {
 }
 
 fn unknown_stop(error: &SideError) {
-    let line = format!("eog: it is not known why the last run ended: {error}");
+    let line = format!("eog: cannot read why the last run ended: {error}");
     eprintln!("{}", clean_line(&line));
 }

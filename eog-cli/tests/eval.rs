@@ -82,7 +82,7 @@ fn a_folder_is_no_name_for_a_table() {
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(said, format!("eog: --csv: {csv} is a folder; give the name of a file\n"));
+        assert_eq!(said, format!("eog: --csv: {csv} is a folder; give a file\n"));
     }
 }
 

@@ -41,8 +41,8 @@ fn a_ledger_gives_the_page_of_its_run() {
     let (code, errors) = run(&[report, folder.path(), Path::new("--html"), &bare]);
     assert_eq!(code, 0, "{errors}");
     let bare = std::fs::read_to_string(bare).unwrap();
-    assert!(bare.contains("was not beside the ledger"));
-    assert!(!written.contains("was not beside the ledger"));
+    assert!(bare.contains("written without the bundle or snapshot"));
+    assert!(!written.contains("written without the bundle or snapshot"));
 }
 
 #[test]
@@ -69,6 +69,6 @@ fn another_incident_is_refused() {
     assert!(errors.contains("bottling-line"), "{errors}");
     let (code, errors) = run(&[report, folder.path(), html, folder.path()]);
     assert_eq!(code, 2, "{errors}");
-    assert!(errors.contains("is a folder; name a file"), "{errors}");
+    assert!(errors.contains("is a folder; give a file"), "{errors}");
     assert!(!page.exists());
 }

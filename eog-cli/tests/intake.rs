@@ -111,8 +111,7 @@ fn an_alert_on_an_entity_that_is_misspelt_gets_a_hint() {
     let output = incident.investigate(&[]);
     let (report, noted) = (text(&output.stdout), text(&output.stderr));
     assert!(report.contains("concerns postgress, which is not in the topology"), "{report}");
-    let told =
-        "1 alert concerns what is not in the topology, so it is not known what else is behind it";
+    let told = "1 alert concerns entities outside the topology, so their causes are unknown";
     assert_eq!(noted, format!("eog: note: {told}\n"));
     let checked = eog("check", &[&incident.bundle()], &[]);
     assert!(text(&checked.stdout).contains(&format!("warning: {told}\n")), "{checked:?}");
@@ -188,8 +187,8 @@ fn a_word_on_nobody_is_refused() {
     let cases: [(&[&str], &str); 4] = [
         (&["--cause", "postgress"], "no entity \"postgress\"; did you mean postgres?"),
         (&["--not-cause", "zebra=fine"], "no entity \"zebra\"; name it as the report does"),
-        (&["--note", "web"], "--note web says nothing; give ENTITY=TEXT"),
-        (&["--note", "web=a", "--cause", "web=b"], "something is said of it already"),
+        (&["--note", "web"], "--note web has no text; give ENTITY=TEXT"),
+        (&["--note", "web=a", "--cause", "web=b"], "this entity is named twice"),
     ];
     for (options, expected) in cases {
         let output = incident.investigate(options);

@@ -35,7 +35,7 @@ fn a_replay_concludes_what_the_run_did() {
         assert_eq!(replayed[field], result[field], "{field}");
     }
     let (_, text, _) = run(&["replay", path]);
-    assert!(text.starts_with("10 entries derived again, all as recorded\n"), "{text}");
+    assert!(text.starts_with("10 entries verified\n"), "{text}");
 }
 
 #[test]
@@ -112,16 +112,16 @@ fn an_explanation_names_what_the_label_hangs_on() {
     let (_, text, _) = run(&["explain", path, "database"]);
     // What convinced it is what the message claims, not the label of its sender.
     for heard in [
-        "entry 2: heard that processor is a symptom: database → processor\n",
-        "entry 4: heard that processor is a symptom: processor → database, gateway → processor\n",
+        "entry 2: message: processor is a symptom: database → processor\n",
+        "entry 4: message: processor is a symptom: processor → database, gateway → processor\n",
     ] {
         assert!(text.contains(heard), "{heard}\n{text}");
     }
     let (code, _, errors) = run(&["explain", path, "databas"]);
     assert_eq!(code, 4);
-    assert!(errors.contains("nothing is called databas; did you mean database?"), "{errors}");
+    assert!(errors.contains("there is no entity databas; did you mean database?"), "{errors}");
     let (_, _, errors) = run(&["explain", path, "xyz"]);
-    assert!(errors.contains("nothing is called xyz; evaluated were, among others: "), "{errors}");
+    assert!(errors.contains("there is no entity xyz; evaluated entities include "), "{errors}");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn no_commands_are_printed_that_would_show_nothing() {
     for (wrong, why) in [
         ("nowhere", "there is no such folder"),
         (path, "neither a bundle"),
-        (other.to_str().unwrap(), "began with another input"),
+        (other.to_str().unwrap(), "was started with a different input"),
     ] {
         let (code, text, errors) = run(&["explain", path, "frontend", wrong]);
         assert_eq!((code, text.as_str()), (4, ""), "{errors}");
@@ -247,7 +247,11 @@ fn an_explanation_compares_a_finished_capture_beside_the_journal() {
         let (code, text, errors) = run(&command);
         assert_eq!(code, expected, "{errors}");
         assert_eq!(text.contains("eog tool evidence"), expected == 0, "{text}");
-        assert_eq!(errors.contains("began with another input"), expected == 4, "{errors}");
+        assert_eq!(
+            errors.contains("was started with a different input"),
+            expected == 4,
+            "{errors}"
+        );
         std::fs::remove_dir_all(&capture).unwrap();
     }
     nobody_asked(&listener);
@@ -341,9 +345,9 @@ fn a_place_for_output_that_is_taken_is_a_wrong_command_line() {
     let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
     let bundle = bundle.to_str().unwrap();
     for (option, place, why) in [
-        ("--out", file, "name a folder"),
+        ("--out", file, "give a folder"),
         ("--journal", file, "exists already"),
-        ("--journal", folder, "is a folder; name a file"),
+        ("--journal", folder, "is a folder; give a file"),
     ] {
         let (code, _, errors) = run(&["investigate", bundle, option, place]);
         assert_eq!(code, 2, "{errors}");
@@ -416,14 +420,14 @@ fn why_an_entity_was_not_judged_is_explained() {
         (
             &whole,
             "search",
-            "Never reached: it is not a seed, and no decision blamed or proposed it. \
-                            Neighbours that were evaluated: gateway (symptom).",
+            "Never reached: it is not a seed, and no decision claimed or proposed it. Evaluated \
+             neighbours: gateway (symptom).",
         ),
         (
             &short,
             "database",
-            "waiting to be evaluated, because it was blamed, when the policy-call \
-                              budget was exhausted. A larger one may reach it.",
+            "waiting to be evaluated, because it was claimed as a cause, when the policy-call \
+             budget was exhausted. A larger one may reach it.",
         ),
     ];
     for (folder, entity, said) in cases {

@@ -40,7 +40,7 @@ impl Run {
         let mut child = command.spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let line = line(&mut errors);
-        let url = line.trim().strip_prefix("eog: watch it at http://").expect(&line);
+        let url = line.trim().strip_prefix("eog: live page at http://").expect(&line);
         let address = url.strip_suffix("/i/run").expect(&line).to_owned();
         Self { child, address, errors }
     }
@@ -262,14 +262,14 @@ fn a_run_is_stopped_and_gone_on_with_while_a_stalled_reader_waits() {
     let state = events.until(|state| state["now"].as_str().unwrap().starts_with("judging"));
     assert_eq!((&state["running"], &state["budget"]["hops"]), (&Value::Bool(true), &200.into()));
     let (status, page) = run.get("/i/run", "");
-    assert!(status == 200 && page.contains("it is still running"), "{status}");
+    assert!(status == 200 && page.contains("still running; this is"), "{status}");
     let (status, _) = run.post("/i/run/stop", "Content-Type: application/json\r\n", "{}");
     assert_eq!(status, 200);
     let stopped = events.until(|state| state["running"] == false);
     assert_eq!(stopped["unfinished"], true);
     run.stays();
     let (status, answer) = run.post("/i/run/stop", "Content-Type: application/json\r\n", "{}");
-    assert!(status == 409 && answer.contains("it does not run"), "{answer}");
+    assert!(status == 409 && answer.contains("it is not running"), "{answer}");
 
     let (status, _) = run.post("/i/run/go-on", "Content-Type: application/json\r\n", "{}");
     assert_eq!(status, 200);
@@ -333,7 +333,7 @@ fn the_service_lists_its_investigations_beside_mcp() {
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let agents = line(&mut errors);
     let people = line(&mut errors);
-    let url = people.trim().strip_prefix("eog: the investigations are at http://").expect(&people);
+    let url = people.trim().strip_prefix("eog: investigations at http://").expect(&people);
     assert!(agents.contains("/mcp"), "{agents}");
     let run = Run { child, address: url.trim_end_matches('/').to_owned(), errors };
     let (status, page) = run.get("/", "Accept: text/html\r\n");
@@ -377,9 +377,9 @@ fn strangers_are_refused() {
     assert_eq!(run.get("/i/run/stop", "").0, 405, "reading changes nothing");
     for (body, status, says) in [
         (r#"{"entity": "fronted", "verdict": "cause"}"#, 409, "did you mean frontend"),
-        (r#"{"entity": "gateway", "verdict": null, "text": " "}"#, 400, "a remark says something"),
-        (r#"{"entity": "gateway", "verdict": "maybe"}"#, 400, "not understood"),
-        ("{", 400, "not understood"),
+        (r#"{"entity": "gateway", "verdict": null, "text": " "}"#, 400, "a remark needs a text"),
+        (r#"{"entity": "gateway", "verdict": "maybe"}"#, 400, "invalid request"),
+        ("{", 400, "invalid request"),
     ] {
         let (found, answer) = run.say(body);
         assert!(found == status && answer.contains(says), "{answer}");

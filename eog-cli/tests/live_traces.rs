@@ -254,7 +254,7 @@ fn a_capture_that_was_interrupted_or_killed_goes_on_and_holds_no_secret_meanwhil
         if signal == "-INT" {
             let said = String::from_utf8_lossy(&ended.stderr).into_owned();
             assert_eq!(ended.status.code(), Some(130), "{said}");
-            assert!(said.contains("the same command goes on where it was"), "{said}");
+            assert!(said.contains("run the same command again to continue"), "{said}");
         }
         let partial = files(&at.join("shop"));
         assert!(!partial.is_empty() && !at.join("shop/capture.json").exists());

@@ -133,7 +133,7 @@ fn a_damaged_file_is_asked_for_again_and_replaced() {
     let (second, said) = desk.investigate(&[]);
     assert_eq!(desk.calls(), 1);
     assert_eq!(second, first);
-    assert!(said.contains("; 1 damaged decision was not used, and asked for again\n"), "{said}");
+    assert!(said.contains("; 1 damaged decision was ignored, and requested again\n"), "{said}");
     assert_eq!(fs::read_to_string(&file).unwrap(), whole);
 }
 
@@ -152,7 +152,7 @@ fn an_interrupted_run_is_gone_on_with_from_memory() {
     assert_eq!(fs::read(&journal).unwrap(), whole);
     // Of the whole journal nothing is missing.
     let errors = desk.resume(&journal);
-    assert!(errors.contains("memory: nothing was asked\n"), "{errors}");
+    assert!(errors.contains("memory: no calls\n"), "{errors}");
     assert_eq!(Journal::read(&journal).unwrap().ledger.evaluations().count(), calls);
 }
 
@@ -189,5 +189,8 @@ fn a_decision_that_cannot_be_kept_is_said_once_and_used() {
     fs::write(desk.path("policy.sh"), clear).unwrap();
     let (_, errors) = desk.investigate(&["--quiet".as_ref()]);
     assert_eq!(errors.lines().count(), 1, "{errors}");
-    assert!(errors.contains("decisions could not be kept in memory: cannot write "), "{errors}");
+    assert!(
+        errors.contains("decisions could not be stored in the memory: cannot write "),
+        "{errors}"
+    );
 }

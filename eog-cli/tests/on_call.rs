@@ -287,7 +287,7 @@ fn more_than_is_taken_on_is_refused_so_that_it_is_sent_again() {
     assert_eq!(post("one").0, 200);
     let (status, told) = post("two");
     assert_eq!(status, 503);
-    assert!(told.contains("as many as are taken on"), "{told}");
+    assert!(told.contains("which is the maximum"), "{told}");
     for (body, expected) in [("{}", 400), ("[", 400)] {
         assert_eq!(service.post("/alerts", body).unwrap().0, expected, "{body}");
     }
@@ -408,10 +408,10 @@ fn mistakes_are_told_and_two_services_do_not_share_a_state() {
     let serve = ["serve", "--on-call", "oncall.toml", "--http", "127.0.0.1:0", "--state", "state"];
     let (code, errors) = told(&serve);
     assert_eq!(code, 2);
-    assert!(errors.contains("another service works with this state"), "{errors}");
+    assert!(errors.contains("another service uses this state"), "{errors}");
     let (code, errors) = told(&["mcp", "serve", "--on-call", "oncall.toml", "--state", "other"]);
     assert_eq!(code, 2);
-    assert!(errors.contains("alerts come over HTTP"), "{errors}");
+    assert!(errors.contains("alerts arrive over HTTP"), "{errors}");
     std::fs::write(folder.path().join("wrong.toml"), "source = 'source.toml'\nat_one = 1\n")
         .unwrap();
     let (code, errors) = told(&["check", "wrong.toml"]);
@@ -452,9 +452,7 @@ fn an_incident_is_a_page_for_people() {
         assert!(page.contains(text), "{text}: {page}");
     }
     assert!(
-        page.contains(
-            "It has no investigation yet. <a href=\"/incidents/in-000001\">Look again</a>"
-        ),
+        page.contains("It has no investigation yet. <a href=\"/incidents/in-000001\">Reload</a>"),
         "{page}"
     );
     assert!(!page.contains("<script"), "{page}");

@@ -256,7 +256,7 @@ fn another_incident_is_not_mixed_in() {
     let output = eog().arg("resume").arg(&journal).arg(other).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{said}");
-    assert!(said.contains("began with another input"), "{said}");
+    assert!(said.contains("was started with a different input"), "{said}");
     assert_eq!(std::fs::read(&journal).unwrap(), before);
 
     // Killed before the first entry was stored.
@@ -264,7 +264,7 @@ fn another_incident_is_not_mixed_in() {
     drop(Journal::create(&empty).unwrap());
     let output = eog().arg("resume").arg(&empty).arg(incident.path("bundle")).output().unwrap();
     assert_eq!(output.status.code(), Some(4));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("holds no entry yet"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("has no entries yet"));
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn files_that_were_changed_under_a_journal_are_named() {
     std::fs::write(incident.path("bundle/notes.txt"), "later").unwrap();
     let said = resume();
     assert!(
-        said.contains("is not as it was when the journal was begun: notes.txt is new."),
+        said.contains("has changed since the journal was started: notes.txt is new."),
         "{said}"
     );
     std::fs::remove_file(incident.path("bundle/notes.txt")).unwrap();

@@ -53,7 +53,7 @@ fn the_pair_is_written_and_told_apart_by_the_other_commands() {
         "THE SMALLEST DIFFERENCE FOUND",
         "ENTITIES THAT DIFFER\n  database\n    baseline:  symptom, last evaluated in entry 6, ",
         "\n  frontend\n    baseline:  not evaluated\n    differing: origin",
-        "A budget ended a run that is shown: try a larger --budget first.",
+        "A budget ended a run shown here: try a larger --budget first.",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -227,7 +227,7 @@ esac"#;
         let (code, text, errors) =
             interrupted_after(1, "echo call >> \"$0.calls\"; exec sleep 600");
         assert_eq!((code, text.as_str()), (Some(130), ""));
-        assert!(errors.contains("interrupted before the first run had ended"), "{errors}");
+        assert!(errors.contains("interrupted before the first run ended"), "{errors}");
     }
 }
 

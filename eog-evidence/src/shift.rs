@@ -332,10 +332,9 @@ pub fn full_finding(
             .clone();
     content.quantity = content.quantity.map(|quantity| Quantity { baseline: None, ..quantity });
     content.excerpt = format!(
-        "{} at {} {}, and nothing is known of before",
+        "{} at {} %; no earlier data",
         shorten(&series.metric, 120),
-        rounded(observed),
-        shorten(&series.unit, 40)
+        rounded(100.0 * observed / whole)
     );
     Some(Finding::new(content))
 }
@@ -386,15 +385,21 @@ fn excerpt(series: &Series, trend: Trend, observed: f64, baseline: f64) -> Strin
         PeerRole::Callee => format!(" to {}", peer.entity),
         _ => format!(" with {}", peer.entity),
     });
-    // The unit of a share stays: it says whether the whole is 1 or 100.
-    let is_told = is_named_by(&name, &series.unit) && !is_unit_of_shares(&series.unit);
-    let unit = match is_told {
-        true => String::new(),
-        false => format!(" {}", shorten(&series.unit, 40)),
+    // A share is shown in percent, whether the whole is 1 or 100.
+    let is_share = is_unit_of_shares(&series.unit);
+    let unit = match (is_share, is_named_by(&name, &series.unit)) {
+        (true, _) => " %".to_owned(),
+        (false, true) => String::new(),
+        (false, false) => format!(" {}", shorten(&series.unit, 40)),
     };
-    let (now, before) = (rounded(observed), rounded(baseline));
+    let whole = if series.unit == "ratio" { 100.0 } else { 1.0 };
+    let (now, before) = (rounded(observed * whole), rounded(baseline * whole));
     match trend {
         Trend::Steady => format!("{name}{relation} steady at {now}{unit}"),
+        // A relative change of a share would be a percentage of a percentage.
+        Trend::Rising | Trend::Falling if is_share => {
+            format!("{name}{relation} from {before}{unit} to {now}{unit}")
+        }
         Trend::Rising | Trend::Falling => {
             let share = relative(observed, baseline);
             format!("{name}{relation} from {before} to {now}{unit}{share}")
@@ -532,8 +537,8 @@ mod tests {
             ("ms", noisy.to_vec(), "Steady from 10: m steady at 18 ms"),
             // From nothing: no share can be given; a ratio must move by a hundredth.
             ("1/s", after(10, 0.0, &[0.5, 0.5]), "Rising from 10: m from 0 to 0.5 1/s"),
-            ("ratio", after(10, 0.0, &[0.009, 0.009]), "Steady from 10: m steady at 0.009 ratio"),
-            ("ratio", after(10, 0.0, &[0.02, 0.02]), "Rising from 10: m from 0 to 0.02 ratio"),
+            ("ratio", after(10, 0.0, &[0.009, 0.009]), "Steady from 10: m steady at 0.9 %"),
+            ("ratio", after(10, 0.0, &[0.02, 0.02]), "Rising from 10: m from 0 % to 2 %"),
             // The longest run counts, not the first.
             (
                 "ms",
@@ -609,9 +614,9 @@ mod tests {
             found.map_or_else(|| "nothing".to_owned(), |finding| finding.excerpt.clone())
         };
         let saturation = Signal::Saturation;
-        let told = "m at 0.97 ratio, and nothing is known of before";
+        let told = "m at 97 %; no earlier data";
         assert_eq!(full(saturation, "ratio", &[0.97; 5]), told);
-        let told = "m at 97 %, and nothing is known of before";
+        let told = "m at 97 %; no earlier data";
         assert_eq!(full(saturation, "%", &[97.0; 5]), told);
         for (signal, unit, values) in [
             (saturation, "ratio", &[0.97; 4][..]),

@@ -140,7 +140,7 @@ async fn stream(
 ) -> Response {
     let Some(watched) = find(&live, &id).await else { return unknown() };
     let Some(reader) = live.readers.enter() else {
-        let full = format!("{MAX_READERS} readers watch already; close a page, then load this one");
+        let full = format!("{MAX_READERS} pages are open already; close one, then load this one");
         return refusal(StatusCode::SERVICE_UNAVAILABLE, &full);
     };
     // A browser that lost its connection says what it has.
@@ -179,18 +179,20 @@ async fn words(State(live): Shown, Path(id): Path<String>, request: Request) -> 
         return *refused;
     }
     let Ok(body) = to_bytes(request.into_body(), MAX_BODY).await else {
-        return refusal(StatusCode::PAYLOAD_TOO_LARGE, "say it in fewer words");
+        return refusal(StatusCode::PAYLOAD_TOO_LARGE, "the text is too long; use fewer words");
     };
     let said: Said = match serde_json::from_slice(&body) {
         Ok(said) => said,
-        Err(error) => return refusal(StatusCode::BAD_REQUEST, &format!("not understood: {error}")),
+        Err(error) => {
+            return refusal(StatusCode::BAD_REQUEST, &format!("invalid request: {error}"));
+        }
     };
     let text = mask_text(&shorten(said.text.trim(), MAX_TEXT));
     let Ok(entity) = EntityId::new(said.entity.trim()) else {
-        return refusal(StatusCode::BAD_REQUEST, "name an entity as the page does");
+        return refusal(StatusCode::BAD_REQUEST, "use the name of an entity on the page");
     };
     if said.verdict.is_none() && text.is_empty() {
-        return refusal(StatusCode::BAD_REQUEST, "a remark says something; write what you know");
+        return refusal(StatusCode::BAD_REQUEST, "a remark needs a text");
     }
     told(live.host.tell(&id, entity, Word { verdict: said.verdict, text }).await)
 }
@@ -220,7 +222,7 @@ fn told(done: Result<(), String>) -> Response {
 }
 
 fn unknown() -> Response {
-    refusal(StatusCode::NOT_FOUND, "there is no such investigation; / lists those there are")
+    refusal(StatusCode::NOT_FOUND, "there is no such investigation; / lists them")
 }
 
 /// The same for whoever opened its page: people read no JSON.
@@ -252,7 +254,7 @@ fn html(page: Option<String>) -> Response {
         Some(page) => as_page(StatusCode::OK, page),
         None => refusal(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "the page could not be made, which is a defect",
+            "the page could not be rendered; this is a bug in eog",
         ),
     }
 }

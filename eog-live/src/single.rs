@@ -119,7 +119,7 @@ impl Shared {
             let near =
                 eog_evidence::near_entities(&self.source.incident().topology, entity.as_str());
             return Err(match near.as_slice() {
-                [] => "the incident has no such entity; name it as the page does".to_owned(),
+                [] => "the incident has no such entity; use the name on the page".to_owned(),
                 near => {
                     format!("the incident has no such entity; did you mean {}?", near.join(" or "))
                 }
@@ -127,14 +127,14 @@ impl Shared {
         }
         if !self.watched.status().takes_words {
             return Err(
-                "this controller takes in nothing while it runs; begin anew with what you know"
+                "this controller takes no input while it runs; start again with what you know"
                     .to_owned(),
             );
         }
         let _turn = self.keeping.lock().await;
         let words = Words::from([(entity.clone(), word.clone())]);
         let kept = keep_words(&self.recorder, words).await;
-        kept.map_err(|error| format!("what you said cannot be kept: {error}"))?;
+        kept.map_err(|error| format!("your input cannot be stored: {error}"))?;
         self.watched.hear(entity.clone(), word.clone());
         let taken = match self.steering() {
             Some(run) => run.tell(entity.clone(), word).await,
@@ -202,7 +202,7 @@ impl Host for Single {
         }
         let ledger = shared.watched.ledger().map_err(|error| error.to_string())?;
         if ledger.is_empty() {
-            return Err("The investigation chooses where to begin.".to_owned());
+            return Err("Choosing where to start.".to_owned());
         }
         let finished = ledger.restore(|| None).map_err(|error| error.to_string())?;
         let mut report = Report::new(shared.source.incident().name.as_str(), finished.diagnosis());
@@ -212,7 +212,7 @@ impl Host for Single {
     }
 
     fn stop(&self, _id: &str) -> Result<(), String> {
-        let run = self.0.steering().ok_or("it does not run")?;
+        let run = self.0.steering().ok_or("it is not running")?;
         run.cancel();
         Ok(())
     }
@@ -221,7 +221,7 @@ impl Host for Single {
         Box::pin(async {
             let mut state = self.0.state();
             if state.steering.is_some() {
-                return Err("it runs already".to_owned());
+                return Err("it is already running".to_owned());
             }
             state.wants_more = true;
             self.0.wanted.notify_one();

@@ -89,7 +89,7 @@ impl Notification {
     /// What is wrong with it, or what was expected in its place.
     pub(crate) fn read(body: &[u8], own: &Own, now: Timestamp) -> Result<Self, String> {
         let body: Value = serde_json::from_slice(body)
-            .map_err(|error| mask_text(&format!("no JSON: {error}")))?;
+            .map_err(|error| mask_text(&format!("invalid JSON: {error}")))?;
         let Notices { form, group, group_labels, alerts, truncated, unusable, subscription } =
             read_notices(&body).map_err(|error| mask_text(&error))?;
         let count = alerts.len() + unusable.len();
@@ -118,7 +118,7 @@ impl Notification {
         for alert in nameless.take(MAX_NAMED) {
             let labels: Vec<&str> = alert.labels.keys().map(String::as_str).collect();
             notes.push(format!(
-                "no label of {} names what it is about ({}); it is looked for in its other texts",
+                "no label of {} names its entity ({}); its other texts are searched",
                 shorten(
                     &mask_text(alert.labels.get("alertname").map_or("", String::as_str)),
                     MAX_NAME
@@ -281,9 +281,6 @@ mod tests {
         assert_eq!(read.alerts[2].1.starts_at, now, "it says no time");
         let told = read.in_words();
         assert!(told.starts_with("taken in: 3 alerts (Alertmanager alerts (api/v2))"), "{told}");
-        assert!(
-            told.contains("no label of B names what it is about (alertname, severity)"),
-            "{told}"
-        );
+        assert!(told.contains("no label of B names its entity (alertname, severity)"), "{told}");
     }
 }

@@ -236,13 +236,13 @@ impl Config {
     pub fn to_do(&self) -> String {
         let sources = self.source.sources().join(", ");
         let told = match self.webhooks.as_slice() {
-            [] => "nobody is told".to_owned(),
+            [] => "no webhooks".to_owned(),
             some => {
                 let names: Vec<&str> = some.iter().map(|it| it.name.as_str()).collect();
-                format!("tells {}", names.join(", "))
+                format!("posts to {}", names.join(", "))
             }
         };
-        format!("asks {sources}; {told}")
+        format!("queries {sources}; {told}")
     }
 }
 
@@ -271,7 +271,7 @@ fn webhook(given: FileWebhook, folder: &Path) -> Result<Webhook, String> {
     let mut headers = reqwest::header::HeaderMap::new();
     for (name, value) in &given.headers {
         let key = reqwest::header::HeaderName::try_from(name)
-            .map_err(|_| format!("header {name:?}: this is no header name"))?;
+            .map_err(|_| format!("header {name:?}: not a valid header name"))?;
         let value = filled(&format!("header {name:?}"), value)?;
         let mut value = reqwest::header::HeaderValue::try_from(value)
             .map_err(|_| format!("header {name:?}: its value holds a control character"))?;
@@ -326,8 +326,8 @@ fn webhook(given: FileWebhook, folder: &Path) -> Result<Webhook, String> {
 
 /// An address, which is not repeated where it is wrong: it may hold a secret.
 fn address(name: &str, text: &str) -> Result<reqwest::Url, String> {
-    let url =
-        reqwest::Url::parse(text).map_err(|error| format!("{name} is no address: {error}"))?;
+    let url = reqwest::Url::parse(text)
+        .map_err(|error| format!("{name} is not a valid address: {error}"))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
         _ => Err(format!("{name} must begin with http:// or https://")),
@@ -371,7 +371,7 @@ mod tests {
     fn what_is_left_out_has_usual_values() {
         let config = read(HOOK).unwrap();
         assert_eq!((config.at_once, config.webhooks[0].attempts), (2, 12));
-        assert_eq!(config.in_words(), "a service on call: asks prometheus; tells a");
+        assert_eq!(config.in_words(), "a service on call: queries prometheus; posts to a");
         let text = format!("{HOOK}format = 'slack'\ntemplate = 'good.hbs'\n");
         assert!(read(&text).is_ok());
     }

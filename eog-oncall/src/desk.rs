@@ -106,7 +106,8 @@ impl Desk {
                     state.keep(incident);
                 }
                 Err(reason) => {
-                    tracing::error!(file = %path.display(), ?reason, "an incident is damaged; it is put aside");
+                    tracing::error!(file = %path.display(), ?reason, "an incident is damaged; it \
+                                                                      is set aside");
                     put_aside(&path, &reason);
                     state.damaged += 1;
                 }
@@ -166,7 +167,7 @@ impl Desk {
         let opens = keys.iter().filter(|key| !state.by_key.contains_key(*key)).count();
         if unknown.len() > room || state.open.len() + opens > shared.limits.incidents {
             return Err(Refused::Full(format!(
-                "{} incidents with {} alerts are open, which is as many as are taken on (limits)",
+                "{} incidents with {} alerts are open, which is the maximum (limits)",
                 state.open.len(),
                 state.alerts
             )));
@@ -443,7 +444,7 @@ fn put_aside(path: &Path, reason: &str) {
         std::fs::write(damaged.join(name).with_extension("txt"), format!("{reason}\n"))
     });
     if let Err(error) = moved {
-        tracing::error!(file = %path.display(), %error, "it cannot be put aside");
+        tracing::error!(file = %path.display(), %error, "it cannot be set aside");
     }
 }
 
@@ -457,7 +458,7 @@ fn read(path: &Path) -> Result<Incident, String> {
         serde_json::from_slice(&durable::unsealed(&text)?).map_err(|error| error.to_string())?;
     match number_of(path) {
         Some(number) if number != incident.number => {
-            Err(format!("it is incident {}, not that of its name", incident.number))
+            Err(format!("it holds incident {}, unlike its file name", incident.number))
         }
         _ => Ok(incident),
     }
@@ -574,7 +575,7 @@ mod tests {
         aside.sort();
         assert_eq!(aside, ["in-000007.json", "in-000007.txt", "in-000009.json", "in-000009.txt"]);
         let note = std::fs::read_to_string(folder.join("damaged/in-000007.txt")).unwrap();
-        assert_eq!(note, "it is incident 1, not that of its name\n");
+        assert_eq!(note, "it holds incident 1, unlike its file name\n");
         let next = desk.0.state().begin("x".to_owned(), BTreeMap::new(), Timestamp::UNIX_EPOCH);
         assert_eq!(next, 10, "no number is given twice");
     }

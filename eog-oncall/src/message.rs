@@ -300,7 +300,7 @@ impl ResultView {
         let named: Vec<&str> =
             causes.iter().flat_map(|it| &it.entities).map(String::as_str).collect();
         let headline = match named.as_slice() {
-            [] => "Inconclusive: nothing on record explains the alerts".to_owned(),
+            [] => "Inconclusive: no origin was found".to_owned(),
             named => format!("{} ({confidence})", named.join(", ")),
         };
         let unexplained = conclusion.unexplained.iter().filter_map(alert);

@@ -37,9 +37,9 @@ pub(crate) struct Metrics {
     pub(crate) incidents: Gauges,
     /// Runs that ended, by confidence.
     pub(crate) runs: Counters,
-    /// Seconds from the first alert that was not seen to the result.
+    /// Seconds from the first new alert to the result.
     pub(crate) seconds: Histogram,
-    /// Tries to deliver messages, by what became of them.
+    /// Delivery attempts, by what became of them.
     pub(crate) deliveries: Counters,
     /// Records of OTLP, by what became of them.
     pub(crate) otlp: Gauges,
@@ -63,16 +63,16 @@ impl Metrics {
         };
         let it = &mut all.registry;
         it.register("webhook_requests", "Requests of Alertmanager", all.requests.clone());
-        it.register("alerts", "Alerts received, by what they meant", all.alerts.clone());
+        it.register("alerts", "Alerts received, by outcome", all.alerts.clone());
         it.register("incidents", "Incidents kept, by stage", all.incidents.clone());
         it.register("investigations", "Runs that ended, by confidence", all.runs.clone());
         it.register(
             "alert_to_result_seconds",
-            "Seconds from the first alert that was not seen to the result",
+            "Seconds from the first new alert to the result",
             all.seconds.clone(),
         );
-        it.register("deliveries", "Tries to deliver messages", all.deliveries.clone());
-        it.register("otlp", "Records of OTLP and the bytes of those held", all.otlp.clone());
+        it.register("deliveries", "Delivery attempts", all.deliveries.clone());
+        it.register("otlp", "OTLP records and the bytes held", all.otlp.clone());
         it.register("messages", "Messages kept, waiting or dead", all.messages.clone());
         all
     }

@@ -90,7 +90,8 @@ impl Outbox {
                 }
                 // It cannot be delivered; people may look at it.
                 Err(reason) => {
-                    tracing::error!(file = ?name, ?reason, "a message cannot be read; it is among the dead");
+                    tracing::error!(file = ?name, ?reason, "a message cannot be read; moved to \
+                                                            the dead messages");
                     let _ = std::fs::rename(entry.path(), dead.join(&name));
                 }
             }
@@ -101,7 +102,7 @@ impl Outbox {
                 tracing::warn!(
                     ?to,
                     count,
-                    "messages wait for a webhook that is not configured any more"
+                    "messages are waiting for a webhook that is no longer configured"
                 );
             }
         }

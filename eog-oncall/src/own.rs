@@ -33,7 +33,7 @@ impl Own {
         let unusable = |reason: String| format!("{}: {reason}", path.display());
         match std::fs::read_to_string(&path) {
             Ok(text) => Self::read(&text).ok_or_else(|| {
-                unusable("not a key of this program; remove it to have a new one made".to_owned())
+                unusable("not a key of eog; remove it to create a new one".to_owned())
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mut key = [0; KEY];

@@ -134,7 +134,7 @@ async fn incident(State(served): Served, Path(id): Path<String>, headers: Header
     }
     match found.and_then(|it| serde_json::to_value(it).ok()) {
         Some(found) => body(StatusCode::OK, &found),
-        None => told(StatusCode::NOT_FOUND, "there is no such incident; /incidents lists all"),
+        None => told(StatusCode::NOT_FOUND, "there is no such incident; /incidents lists them"),
     }
 }
 

@@ -96,7 +96,7 @@ async fn work(shared: &Arc<Shared>, job: Job, stop: &CancellationToken) {
         made = make(shared, job) => made,
         () = stop.cancelled() => {
             shared.desk.change(number, Incident::cut_off);
-            tracing::info!(%incident, "run cut off by the end of the service; it goes on after a restart");
+            tracing::info!(%incident, "run interrupted by shutdown; it continues after a restart");
             return;
         }
     };
@@ -118,7 +118,7 @@ async fn work(shared: &Arc<Shared>, job: Job, stop: &CancellationToken) {
             let may_again = fate != Some(Fate::Lost);
             let is_tried_again = shared.desk.change(number, |it| it.fail(reason, may_again, now));
             if is_tried_again == Some(true) {
-                tracing::warn!(%incident, reason = ?told, "run without a result; it is tried again");
+                tracing::warn!(%incident, reason = ?told, "run without a result; it is retried");
             } else {
                 tracing::error!(%incident, reason = ?told, "run without a result; given up");
             }
@@ -181,7 +181,7 @@ async fn capture(
     let report = captured.map_err(|error| error.to_string())?;
     if let Some(first) = report.missing.first() {
         let (count, first) = (report.missing.len(), clean_up_to(first, MAX_REASON));
-        tracing::warn!(capture = ?into, missing = count, ?first, "not all sources gave all");
+        tracing::warn!(capture = ?into, missing = count, ?first, "some sources are incomplete");
     }
     Ok(without_place(&report))
 }

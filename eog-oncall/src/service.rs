@@ -54,7 +54,7 @@ pub enum OpenError {
     #[error("{0}")]
     State(String),
     /// Another service works with it.
-    #[error("{}: another service works with this state folder", .0.display())]
+    #[error("{}: another service uses this state folder", .0.display())]
     Taken(PathBuf),
     /// OTLP cannot be received.
     #[error("{0}")]
@@ -152,7 +152,7 @@ impl OnCall {
             if let Some(receiver) = receiver
                 && let Err(error) = receiver.run(until).await
             {
-                tracing::error!(reason = ?error.to_string(), "OTLP is received no more");
+                tracing::error!(reason = ?error.to_string(), "OTLP is no longer received");
             }
         };
         tokio::join!(runner::run(self.0.clone(), stop), delivering, receiving);

@@ -12,7 +12,7 @@ const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 /// Why it is not.
 pub(crate) fn address(url: &str, topic: &str) -> Result<Url, String> {
     let wrong = || {
-        "the SubscribeURL is no address of SNS (https://sns.REGION.amazonaws.com/) for its topic"
+        "the SubscribeURL is not an address of SNS (https://sns.REGION.amazonaws.com/) for its topic"
             .to_owned()
     };
     let url = Url::parse(url).map_err(|_| wrong())?;

@@ -100,7 +100,7 @@ impl Body {
         }
         if self.form != Form::Markdown {
             serde_json::from_str::<serde::de::IgnoredAny>(&text)
-                .map_err(|error| format!("the body is no JSON: {error}"))?;
+                .map_err(|error| format!("the body is not valid JSON: {error}"))?;
         }
         Ok(text)
     }

@@ -428,7 +428,7 @@ fn entry(step: &Step, findings: &Findings, texts: &mut Texts) -> Entry {
         answer: match &step.answer {
             Answer::None | Answer::Decided => None,
             Answer::Remembered(entry) => {
-                Some(texts.number(&format!("nothing had changed: the answer of entry {entry}")))
+                Some(texts.number(&format!("unchanged packet: the answer of entry {entry}")))
             }
             Answer::Failed(reason) => Some(texts.number(&format!("failed: {reason}"))),
         },

@@ -117,11 +117,11 @@ pub fn incident(of: &Incident) -> String {
 /// What a stage is, in words; nothing for one that is not known here.
 fn means(stage: &str) -> &'static str {
     match stage {
-        "queued" => "it waits for its investigation",
-        "running" => "it is investigated now",
-        "firing" => "it was investigated, and alerts still fire",
-        "resolved" => "no alert fires; if that lasts, it is closed",
-        "closed" => "it is over; a later alert opens another one",
+        "queued" => "waiting for its investigation",
+        "running" => "being investigated",
+        "firing" => "investigated; alerts are still firing",
+        "resolved" => "no alert is firing; it is closed if that lasts",
+        "closed" => "closed; a later alert opens another incident",
         _ => "",
     }
 }
@@ -167,7 +167,7 @@ mod tests {
             assert!(page.contains("<time>2026-03-20 12:00:00Z</time>"), "{page}");
             let is_there = shown.investigation.is_some();
             assert_eq!(page.contains("href=\"/i/inv-000007\""), is_there, "{page}");
-            assert_eq!(page.contains("Look again"), !is_there, "{page}");
+            assert_eq!(page.contains(">Reload<"), !is_there, "{page}");
             assert!(!page.contains("http-equiv=\"refresh\""), "{page}");
             assert_eq!(page.contains("class=\"open\""), !is_there, "{page}");
         }
@@ -180,7 +180,7 @@ mod tests {
             let waits = matches!(stage, "queued" | "running");
             assert_eq!(page.contains("no investigation yet"), waits, "{page}");
             assert_eq!(page.contains("href=\"/incidents/in-000001\""), waits, "{page}");
-            assert!(page.contains("No alert of it is kept.") && !page.contains("<table"), "{page}");
+            assert!(page.contains("No alerts are stored.") && !page.contains("<table"), "{page}");
             assert!(page.contains(&format!("<dd>{stage}: {}</dd>", means(stage))), "{page}");
         }
     }

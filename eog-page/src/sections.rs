@@ -187,7 +187,8 @@ fn verdict(report: &Report) -> String {
     let explained = report.alerts().iter().filter(|alert| !alert.explained_by.is_empty()).count();
     let all = words::count(diagnosis.anomalies.len(), "alert", "alerts");
     let explains = match (explained, diagnosis.anomalies.len()) {
-        (1, 1) => "the one alert".to_owned(),
+        (1, 1) => "the alert".to_owned(),
+        (2, 2) => "both alerts".to_owned(),
         (some, many) if some == many => format!("all {all}"),
         (some, _) => format!("{some} of {all}"),
     };
@@ -227,23 +228,21 @@ fn against(report: &Report) -> Vec<String> {
         |number: usize, what: &str| format!("{} {what}", words::count(number, "alert", "alerts"));
     let conclusion = &diagnosis.conclusion;
     if !conclusion.unexplained.is_empty() {
-        against.push(count(conclusion.unexplained.len(), "explained by no cause that was found"));
+        against
+            .push(count(conclusion.unexplained.len(), "not explained by any cause that was found"));
     }
     if !conclusion.unexplained_onsets.is_empty() {
         let onsets = words::count(conclusion.unexplained_onsets.len(), "onset", "onsets");
         against.push(format!("{onsets} of alerts not explained"));
     }
     if report.is_running {
-        against.push("it is still running: this is what is known by now".to_owned());
+        against.push("still running; this is the result so far".to_owned());
     } else if !matches!(report.stop, StopReason::Converged { .. }) {
         against.push(report.stop.to_string());
     }
     let failures = diagnosis.failures.len();
     if failures > 0 {
-        against.push(format!(
-            "{} without an answer",
-            words::count(failures, "evaluation", "evaluations")
-        ));
+        against.push(format!("{} failed", words::count(failures, "evaluation", "evaluations")));
     }
     against.extend(report.unusable());
     against.extend(
@@ -298,7 +297,7 @@ fn ranking(diagnosis: &Diagnosis) -> Vec<Suspect> {
         .collect()
 }
 
-/// That nobody is a candidate, where an origin is missing.
+/// That there are no candidates, where an origin is missing.
 fn no_candidates(diagnosis: &Diagnosis) -> String {
     match diagnosis.is_diagnosed() || diagnosis.candidates().next().is_some() {
         true => String::new(),
@@ -309,9 +308,9 @@ fn no_candidates(diagnosis: &Diagnosis) -> String {
 fn charts_note(charts: &Charts) -> String {
     match charts {
         Charts::NoSource => {
-            "The bundle or snapshot was not beside the ledger when this page was made, \
-                             so there is nothing to draw. eog report LEDGER PATH --html FILE, \
-                             where PATH is the bundle or snapshot, makes the page with charts."
+            "No charts, because the page was written without the bundle or snapshot. eog report \
+             LEDGER PATH --html FILE, where PATH is the bundle or snapshot, writes the page with \
+             charts."
                 .to_owned()
         }
         Charts::Read { charts, without: 0 } if charts.is_empty() => {
@@ -321,7 +320,7 @@ fn charts_note(charts: &Charts) -> String {
         Charts::Read { without, .. } => {
             let measurements =
                 words::count(*without, "cited measurement is", "cited measurements are");
-            format!("{measurements} not drawn: there is no single series behind it, or no room.")
+            format!("{measurements} not drawn: no single series, or too many charts.")
         }
     }
 }
@@ -366,7 +365,7 @@ fn alerts(report: &Report) -> Vec<Alerted> {
     alerts.iter().take(MAX_ROWS).map(row).collect()
 }
 
-/// What nobody looked at, or what could not be seen there.
+/// Entities that were not evaluated, and evidence that was missing.
 fn unlooked(report: &Report, steps: &[Step]) -> Vec<String> {
     let diagnosis = &report.diagnosis;
     let mut lines = Vec::new();
@@ -384,12 +383,12 @@ fn unlooked(report: &Report, steps: &[Step]) -> Vec<String> {
     };
     let all = diagnosis.topology.entities();
     list(
-        "never looked at",
+        "not evaluated",
         all.filter(|entity| Role::of(diagnosis, entity) == Role::Unvisited).collect(),
     );
     let judged = || diagnosis.beliefs.keys();
     list(
-        "looked at without a single piece of evidence on record",
+        "evaluated without any evidence on record",
         judged().filter(|entity| diagnosis.judged_with(entity).next().is_none()).collect(),
     );
     lines.extend(report.narrative.left_out.iter().map(|line| shown(line)));
@@ -441,7 +440,7 @@ fn cost(report: &Report) -> Vec<String> {
     let mut lines = vec![report.cost()];
     lines.extend(report.run.and_then(|run| run.in_words()));
     if let Some(policy) = &report.diagnosis.policy {
-        lines.push(format!("judged by {policy}"));
+        lines.push(format!("policy: {policy}"));
     }
     lines.iter().map(|line| shown(line)).collect()
 }

@@ -87,7 +87,7 @@ pub fn live_step(step: &Step) -> String {
         answer: match &step.answer {
             Answer::None | Answer::Decided => None,
             Answer::Remembered(entry) => {
-                Some(format!("nothing had changed: the answer of entry {entry}"))
+                Some(format!("unchanged packet: the answer of entry {entry}"))
             }
             Answer::Failed(reason) => Some(shown(&format!("failed: {reason}"))),
         },

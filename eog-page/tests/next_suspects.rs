@@ -10,7 +10,7 @@ use eog_testkit::{
     topology,
 };
 
-const HEADING: &str = "<h3>If that is not it, look next at</h3>";
+const HEADING: &str = "<h3>Next suspects</h3>";
 
 /// The page on `web`, which suffers from `api`, which suffers from `db`, which failed, perhaps after a change.
 fn page(change: Option<FindingBuilder>, confidence: Confidence) -> String {

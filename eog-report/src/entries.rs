@@ -51,7 +51,7 @@ pub fn brief<B: Told>(entry: &Entry<B>) -> String {
     if let Some(look) = body.look() {
         let told = match look.told.len() {
             0 => String::new(),
-            told => format!(", {} told", words::count(told, "neighbour", "neighbours")),
+            told => format!(", {} notified", words::count(told, "neighbour", "neighbours")),
         };
         let (entity, why) = (clean(look.entity.as_str()), clean(&look.belief.summary));
         return format!("{entity} {}{told}: {why}", words::said_of(look.belief.label));

@@ -57,7 +57,7 @@ pub enum Role {
     Symptom,
     /// Nothing is wrong with it.
     Healthy,
-    /// It was put off.
+    /// It was deferred.
     Unclear,
     /// It was never judged.
     Unvisited,

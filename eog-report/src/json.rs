@@ -36,7 +36,7 @@ struct ResultFile<'r> {
     stop: StopReason,
     forks: Vec<Fork<'r>>,
     conclusion: &'r Conclusion,
-    /// Whom to look at next, best first; left out where there is nobody, or where nothing is named.
+    /// The next suspects, best first; left out if there are none, or if nothing is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     next_suspects: Vec<&'r EntityId>,
     /// Where nothing of the kind was considered, nothing is written.

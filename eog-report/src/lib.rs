@@ -52,7 +52,7 @@
 //!     LocalContext { findings: vec![finding.into()], ..LocalContext::default() }
 //! }
 //!
-//! /// Whoever was changed is the origin; the stock explains everyone else.
+//! /// The changed entity is the origin; the stock explains all others.
 //! fn decide(packet: &ContextPacket, stock: &EntityId) -> Decision {
 //!     let findings = &packet.context.findings;
 //!     if packet.entity == *stock {
@@ -92,7 +92,7 @@
 //! let text = eog_report::text(&report, Some(100));
 //! println!("{text}");
 //! assert!(text.contains("ROOT CAUSE (likely)"));
-//! // Nobody measured when the requests began to fail: that alone is enough for a doubt.
+//! // The onset of the failing requests was not measured: that alone is enough for a doubt.
 //! assert!(text.contains("when the harm began was not measured"));
 //! assert!(text.contains("pool.size changed from 50 to 5"));
 //! # Ok(())

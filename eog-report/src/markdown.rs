@@ -186,7 +186,7 @@ fn considered(out: &mut String, report: &Report) {
     }
     if considered.len() > MAX_CONSIDERED {
         let more = considered.len() - MAX_CONSIDERED;
-        let _ = writeln!(out, "- … and {more} more, in the result as JSON");
+        let _ = writeln!(out, "- … and {more} more in the JSON result");
     }
 }
 
@@ -244,7 +244,7 @@ fn ranking(out: &mut String, report: &Report) {
         out,
         "\n## Inconclusive\n\nNo origin was found that explains an alert. {}\n",
         match report.diagnosis.candidates().next() {
-            Some(_) => "Best candidates, not findings:".to_owned(),
+            Some(_) => "Best candidates (not confirmed):".to_owned(),
             None => words::no_candidates(&report.diagnosis),
         }
     );
@@ -268,7 +268,7 @@ fn ranking(out: &mut String, report: &Report) {
 fn next_suspects(out: &mut String, report: &Report) {
     for (place, next) in words::next_suspects(&report.diagnosis).iter().enumerate() {
         if place == 0 {
-            let _ = writeln!(out, "\n## If that is not it, look next at\n");
+            let _ = writeln!(out, "\n## Next suspects\n");
         }
         let _ = writeln!(out, "{}. {}", place + 1, text(next));
     }

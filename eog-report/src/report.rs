@@ -47,7 +47,7 @@ pub struct Report {
     pub name: String,
     /// What was found.
     pub diagnosis: Diagnosis,
-    /// The result as it is told: by rules, unless somebody else told it.
+    /// The narrative of the result: by rules, unless a model wrote it.
     pub narrative: Narrative,
     /// Why the investigation ended.
     pub stop: StopReason,
@@ -194,7 +194,7 @@ impl Report {
         lines.map(|line| clean_to(&line, MAX_CONSIDERED_CHARS)).collect()
     }
 
-    /// What people say of entities, in one line each.
+    /// What operators say about entities, one line each.
     pub fn said(&self) -> Vec<String> {
         let verdicts = self.diagnosis.verdicts();
         verdicts.map(|(entity, _, word)| format!("{entity}: {}", words::finding(word))).collect()
@@ -234,7 +234,7 @@ impl Report {
             }
         };
         list("last evaluation failed", stale);
-        list("changed too often, so not looked at again", damped);
+        list("changed too often, so not evaluated again", damped);
         list("unread messages", unread);
         notes.extend(self.refusals());
         notes.extend(bootstrap.ignored.iter().map(|ignored| format!("left out: {ignored}")));

@@ -1,6 +1,6 @@
 //! The narrative by rules: what a diagnosis alone tells, and the parts that it is made of.
 //!
-//! Whoever has a model tell the result takes from here what the model leaves open.
+//! A narrative by a model takes from here what the model leaves open.
 
 mod summary;
 mod timeline;

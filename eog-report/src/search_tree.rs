@@ -82,12 +82,12 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
     }
     let mut marks = Vec::new();
     marks.extend(match node.phase {
-        Phase::Running if matches!(action.call, Call::Use { .. }) => Some("under way"),
-        Phase::Pending if !action.is_done() => Some("not begun"),
+        Phase::Running if matches!(action.call, Call::Use { .. }) => Some("in progress"),
+        Phase::Pending if !action.is_done() => Some("not started"),
         Phase::Running if !action.is_done() => Some("open"),
         Phase::Pending if by_hypotheses => Some("not investigated"),
-        Phase::Pending => Some("not looked at yet"),
-        Phase::Running => Some("under way"),
+        Phase::Pending => Some("not evaluated yet"),
+        Phase::Running => Some("in progress"),
         Phase::Failed => Some("failed"),
         Phase::EvalFailed => Some("no score"),
         Phase::Solution => Some("chosen"),
@@ -97,7 +97,7 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
         PrunedBy::Planner => "pruned by the planner",
         PrunedBy::Evaluator => "pruned by the evaluator",
         PrunedBy::Beam => "cut by the beam",
-        PrunedBy::Backtracked => "went back",
+        PrunedBy::Backtracked => "backtracked",
         PrunedBy::Blocked => "nothing left to do",
         PrunedBy::Rewritten => "rewritten",
         _ => "set aside",
@@ -105,7 +105,7 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
     marks.extend(node.held.then_some("held"));
     marks.extend(node.terminal.then_some("answers"));
     let stale = search.weighed(&node.id).is_some_and(|(_, stale)| stale);
-    marks.extend(stale.then_some("score before the last findings"));
+    marks.extend(stale.then_some("score predates the last findings"));
     if !marks.is_empty() {
         let _ = write!(line, " ({})", marks.join(", "));
     }
@@ -121,7 +121,7 @@ fn goal_line(
     let _ = write!(line, ": {}, {} of 1000", clean(question), node.score.unwrap_or(0));
     let mark = match node.phase {
         Phase::Solution => " (complete)",
-        Phase::Pending => " (not begun)",
+        Phase::Pending => " (not started)",
         _ if search.end().is_some() => " (not complete)",
         _ => "",
     };
@@ -145,7 +145,7 @@ fn ended(search: &SearchController) -> String {
     if let Some(causes) = search.concluded() {
         let causes: Vec<&str> = causes.iter().map(eog_core::EntityId::as_str).collect();
         let named = if causes.is_empty() {
-            "nobody".to_owned()
+            "no cause".to_owned()
         } else {
             clean(&causes.join(", ")).into_owned()
         };

@@ -28,7 +28,7 @@ const CANDIDATES: (usize, usize) = (3, 200);
 /// Names shown of those that pass an effect on.
 const MAX_VIA: usize = 6;
 
-/// Renders the report for somebody who has half a minute, with colours; the output stream takes them out
+/// Renders the report that is read in half a minute, with colours; the output stream takes them out
 /// where they do not belong. Wraps at `width` columns, if given.
 ///
 /// The verdict with its evidence, how it spread without those that only pass an effect on, and what speaks
@@ -140,14 +140,14 @@ fn spread(page: &mut Page, report: &Report) {
     more(page, hops.len(), MAX_HOPS, "entities");
 }
 
-/// Who passes an effect on.
+/// The entities that pass an effect on.
 fn via(names: &[&EntityId]) -> String {
     let shown: Vec<_> = names.iter().take(MAX_VIA).map(|name| clean(name.as_str())).collect();
     let rest = match names.len().saturating_sub(MAX_VIA) {
         0 => String::new(),
         rest => format!(" > … {rest} more"),
     };
-    format!("by way of {}{rest}", shown.join(" > "))
+    format!("via {}{rest}", shown.join(" > "))
 }
 
 fn why(page: &mut Page, below: &str, claim: &Claim, hop: &Hop<'_>, diagnosis: &Diagnosis) {
@@ -200,9 +200,9 @@ fn against(page: &mut Page, report: &Report) {
     lines.retain(|line| seen.insert(line.clone()));
     if !lines.is_empty() {
         page.title(if report.diagnosis.is_diagnosed() {
-            "WHAT SPEAKS AGAINST IT"
+            "EVIDENCE AGAINST IT"
         } else {
-            "WHAT IS OPEN"
+            "OPEN QUESTIONS"
         });
     }
     for line in lines.iter().take(MAX_AGAINST) {

@@ -97,7 +97,7 @@ impl Grown {
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Nobody was asked.
+    /// No policy was called.
     None,
     /// A decision.
     Decided,
@@ -159,7 +159,7 @@ pub fn steps<B: Told>(ledger: &Ledger<B>) -> Vec<Step> {
     ledger.entries().iter().map(step).collect()
 }
 
-/// An entry alone as a step, for whoever watches a ledger grow: what was believed before is left out,
+/// An entry alone as a step, to watch a ledger grow: what was believed before is left out,
 /// and what was shown where an earlier entry holds it.
 pub fn step<B: Told>(entry: &Entry<B>) -> Step {
     let words = clean_up_to(&plain(&one(entry, &mut std::iter::empty())), MAX_TEXT);

@@ -20,7 +20,7 @@ const MAX_LINES: usize = 8;
 const MAX_ROWS: usize = 40;
 /// Candidates shown when there is no finding.
 const MAX_CANDIDATES: usize = 5;
-/// Characters shown of what a person said.
+/// Characters shown of operator input.
 const MAX_SAID: usize = 210;
 
 /// Renders the report with colours; the output stream takes them out where they do not belong.
@@ -94,17 +94,17 @@ pub(crate) fn told(page: &mut Page, report: &Report) {
     }
 }
 
-/// What people said of entities, which counts for more than the records.
+/// What operators said about entities, which takes precedence over the records.
 pub(crate) fn said(page: &mut Page, report: &Report) {
     let said = report.said();
     if said.is_empty() {
         return;
     }
-    page.title("SAID BY A PERSON");
+    page.title("OPERATOR INPUT");
     for line in said.iter().take(MAX_LINES) {
         page.line("  ", PLAIN, &clean_to(line, MAX_SAID));
     }
-    more(page, said.len(), MAX_LINES, "words");
+    more(page, said.len(), MAX_LINES, "inputs");
 }
 
 fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
@@ -185,7 +185,7 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
         page.line("  ", PLAIN, &words::no_candidates(&report.diagnosis));
         return;
     }
-    page.line("  ", PLAIN, "Best candidates, not findings:");
+    page.line("  ", PLAIN, "Best candidates (not confirmed):");
     for (position, ranked) in candidates.iter().take(most).enumerate() {
         let name = clean(ranked.entity.as_str());
         let (label, score) = (ranked.label, words::score(ranked.score));
@@ -198,11 +198,11 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
     more(page, candidates.len(), most, "candidates");
 }
 
-/// Whom to look at next, should the causes that are named not be it.
+/// The entities to check next, should the named causes be wrong.
 pub(crate) fn next_suspects(page: &mut Page, report: &Report) {
     for (place, next) in words::next_suspects(&report.diagnosis).iter().enumerate() {
         if place == 0 {
-            page.title("IF THAT IS NOT IT, LOOK NEXT AT");
+            page.title("NEXT SUSPECTS");
         }
         page.line(&format!("  {}. ", place + 1), PLAIN, next);
     }
@@ -279,7 +279,7 @@ fn one(what: &str) -> String {
         ("pieces", "piece"),
         ("entities", "entity"),
         ("files", "file"),
-        ("words", "word"),
+        ("inputs", "input"),
         ("candidates", "candidate"),
         ("changes and entity", "change or entity"),
         ("that were considered", "that was considered"),

@@ -1,4 +1,4 @@
-//! The words for what is told in more than one place: times, findings, causes, endings, costs.
+//! Wording that is used in more than one place: times, findings, causes, endings, costs.
 //!
 //! Texts from telemetry come through as they are; [`clean`](crate::clean::clean) makes them
 //! harmless.
@@ -22,7 +22,7 @@ use crate::clean::clean_to;
 
 pub use self::fork::fork;
 
-/// Entities told that should be looked at next.
+/// Entities shown as next suspects.
 const MAX_NEXT: usize = 5;
 /// Characters of what was found of each.
 const MAX_SUSPECT: usize = 140;
@@ -103,10 +103,10 @@ pub fn finding(finding: &Finding) -> String {
         }
         _ => match finding.verdict() {
             Some(Verdict::Cause) => {
-                format!("a person says that it is the cause: {}", finding.excerpt)
+                format!("operator input, the cause: {}", finding.excerpt)
             }
             Some(Verdict::NotCause) => {
-                format!("a person says that it is not the cause: {}", finding.excerpt)
+                format!("operator input, not the cause: {}", finding.excerpt)
             }
             None => finding.excerpt.clone(),
         },
@@ -141,20 +141,20 @@ pub fn said_of(label: Label) -> &'static str {
     }
 }
 
-/// That nobody is a candidate although no origin was found: whoever was judged is healthy.
+/// That there are no candidates although no origin was found: every evaluated entity is healthy.
 pub fn no_candidates(diagnosis: &Diagnosis) -> String {
     match diagnosis.conclusion.ranking.len() {
-        0 => "There is no candidate.".to_owned(),
-        1 => "There is no candidate: the one entity that was judged is healthy.".to_owned(),
-        2 => "There is no candidate: both entities that were judged are healthy.".to_owned(),
+        0 => "There are no candidates.".to_owned(),
+        1 => "There are no candidates: the only evaluated entity is healthy.".to_owned(),
+        2 => "There are no candidates: both evaluated entities are healthy.".to_owned(),
         judged => {
-            format!("There is no candidate: all {judged} entities that were judged are healthy.")
+            format!("There are no candidates: all {judged} evaluated entities are healthy.")
         }
     }
 }
 
-/// Whom to look at next, should the causes that are named not be it: the first few, each with what was found. Nothing where
-/// all that is needed is confirmed.
+/// The next suspects, should the named causes be wrong: the first few, each with what was found. Empty if every cause
+/// is confirmed.
 pub fn next_suspects(diagnosis: &Diagnosis) -> Vec<String> {
     let is_open = diagnosis.conclusion.confidence != Confidence::Confirmed;
     let next = diagnosis.next_suspects().filter(|_| is_open).take(MAX_NEXT);
@@ -166,8 +166,8 @@ pub fn next_suspects(diagnosis: &Diagnosis) -> Vec<String> {
     told.collect()
 }
 
-/// What a group of the frontier is called: those that the smallest cover can do without are not
-/// told as if they were needed.
+/// The heading of a group of the frontier: groups outside the smallest cover are not
+/// shown as if they were needed.
 pub fn cause(conclusion: &Conclusion, group: &OriginGroup) -> &'static str {
     let position = conclusion.frontier.iter().position(|other| other == group);
     match (position.is_some_and(|p| conclusion.cover.contains(&p)), group.mutual) {
@@ -192,16 +192,16 @@ pub fn ruled_out(reason: &RuledOut) -> String {
             format!("made after the harm began on {entity} at {harm}")
         }
         RuledOut::AnotherFits { change } => {
-            format!("another change of it fits the onset better ({change})")
+            format!("another change of the same entity fits the onset better ({change})")
         }
-        RuledOut::NeverLookedAt => "never looked at".to_owned(),
+        RuledOut::NeverLookedAt => "not evaluated".to_owned(),
         RuledOut::Lost { rule, why } => match rule {
-            Some(rule) => format!("weighed as {rule} and not taken: {why}"),
-            None => format!("weighed and not taken: {why}"),
+            Some(rule) => format!("considered as {rule} and rejected: {why}"),
+            None => format!("considered and rejected: {why}"),
         },
         RuledOut::Uncited => "named for other evidence".to_owned(),
         RuledOut::ReachesNothing => "its effects reach no alert".to_owned(),
-        RuledOut::ChangedTooOften => "the judgement of it changed too often".to_owned(),
+        RuledOut::ChangedTooOften => "its label changed too often".to_owned(),
         RuledOut::Derived => "another origin explains it".to_owned(),
         RuledOut::Judged { label, summary } => format!("judged {label}: {summary}"),
         _ => "not named".to_owned(),
@@ -218,7 +218,7 @@ pub fn unnamed(unnamed: &Unnamed) -> String {
     let mut words = format!("{entity}: judged {label}{by}: {summary}");
     for lost in lost.iter().take(1) {
         let rule = lost.rule.as_deref().unwrap_or("an origin");
-        words.push_str(&format!("; weighed as {rule} and not taken: {}", lost.lost));
+        words.push_str(&format!("; considered as {rule} and rejected: {}", lost.lost));
     }
     words
 }

@@ -17,9 +17,8 @@ Exit codes:
   0    scored
   1    output could not be written
   2    wrong command line
-  4    something cannot be used; what can be used is scored all the same where there are several
-       cases
-  130  interrupted; of suite, petshop, generated and simulated, what was scored by then is printed"
+  4    some input cannot be used; of several cases, the others are still scored
+  130  interrupted; suite, petshop, generated and simulated print the scores so far"
     };
 }
 
@@ -43,20 +42,20 @@ pub(crate) struct Eval {
 /// What is evaluated.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Evaluated {
-    /// Fit the weights of the evidence policy, and judge them on systems they were not fitted on.
+    /// Fit the weights of the evidence policy, and score them on systems that were left out.
     ///
-    /// Each DIR is one system: a folder of incident bundles with ground truths, as for `suite`. Every system counts
-    /// alike. Prints for each what the shipped weights score on it, what weights fitted on the others score, and what
-    /// own harm minus the worst upstream scores alone, with a bootstrap interval over incidents.
+    /// Each DIR is one system: a folder of incident bundles with ground truths, as for `suite`. All systems have the
+    /// same weight. Prints for each the score of the shipped weights, of weights fitted on the other systems, and of
+    /// own harm minus the worst upstream alone, with a bootstrap interval over incidents.
     #[command(after_help = EVAL_CODES)]
     Fit {
         /// Folders with bundles and ground truths, one for each system.
         #[arg(required = true)]
         dirs: Vec<PathBuf>,
-        /// Strength of the penalty that draws weights to the shipped ones: the larger, the less they move.
+        /// Strength of the penalty that pulls weights towards the shipped ones: the larger, the less they move.
         #[arg(long, default_value_t = 0.1, value_name = "NUMBER")]
         shrinkage: f64,
-        /// File to write the weights to that fit all systems, in the form of `weights.toml`.
+        /// File for the weights fitted on all systems, in the form of `weights.toml`.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
@@ -80,7 +79,7 @@ pub(crate) enum Evaluated {
         #[arg(long)]
         knock_out: bool,
         /// Investigate each case once more without each source of evidence: traces, logs, metrics,
-        /// changes, events. The report ends with a table of what they are worth.
+        /// changes, events. The report ends with a table of what each is worth.
         #[arg(long)]
         ablations: bool,
     },
@@ -106,7 +105,7 @@ pub(crate) enum Evaluated {
         #[command(flatten)]
         by: By,
         /// Investigate each case once more without each source of evidence: traces, logs, metrics,
-        /// changes, events. The report ends with a table of what they are worth.
+        /// changes, events. The report ends with a table of what each is worth.
         #[arg(long)]
         ablations: bool,
     },
@@ -131,7 +130,7 @@ pub(crate) enum Evaluated {
     /// Simulate incidents from ground truths, investigate them, and score the results.
     #[command(after_help = EVAL_CODES)]
     Simulated(OfSimulated),
-    /// Compare the patterns found in log lines with those assigned by people.
+    /// Compare the patterns found in log lines with those assigned by hand.
     ///
     /// Reads the structured form of loghub: in DIR, or in a folder of DIR, one file
     /// NAME_structured.csv for each system, with the columns Content (the message) and EventId (its template).
@@ -144,12 +143,12 @@ pub(crate) enum Evaluated {
     },
     /// Generate incidents of made-up systems, investigate them, and score the results.
     ///
-    /// Names, topology, size, cause and noise are drawn from the seed. See docs/evaluation.md for the
+    /// Names, topology, size, cause and noise are derived from the seed. See docs/evaluation.md for the
     /// model.
     ///
     /// In chains, events, batch and monolith, causes are changes in 7 of 10; some incidents have two
     /// causes, causes that act slowly or an hour after the change, no traces, logs or traffic, or
-    /// clocks that disagree by minutes. Harmless changes lie near the harm.
+    /// clocks that disagree by minutes. There are harmless changes near the harm.
     #[command(after_help = GENERATED_HELP)]
     Generated {
         /// What kind of system.
@@ -164,12 +163,12 @@ pub(crate) enum Evaluated {
         #[arg(long)]
         knock_out: bool,
         /// Investigate each case once more without each source of evidence: traces, logs, metrics,
-        /// changes, events. The report ends with a table of what they are worth.
+        /// changes, events. The report ends with a table of what each is worth.
         #[arg(long)]
         ablations: bool,
-        /// Only causes that are no change: outside services, certificates, nodes, disks, neighbours on
-        /// a node, the network, surges, bad data, data growth, locks, consumers that hang, leaks.
-        /// Harmless changes stay on record. Machines are as they are without it.
+        /// Only causes that are not changes: outside services, certificates, nodes, disks, noisy neighbours
+        /// on a node, the network, surges, bad data, data growth, locks, hanging consumers, leaks. Harmless
+        /// changes stay on record. Has no effect on `machine`.
         #[arg(long)]
         without_changes: bool,
         /// Folder for the bundles and ground truths, for `eog eval suite`.
@@ -181,34 +180,34 @@ pub(crate) enum Evaluated {
         #[command(flatten)]
         by: By,
     },
-    /// Compare controllers that use a SIMULATED judge: EoG, a linear loop, a loop told the algorithm.
+    /// Compare controllers with a SIMULATED judge: EoG, a linear loop, a loop given the algorithm.
     ///
     /// No language model is involved. Incidents are generated. The judge knows the truth and gives
     /// wrong answers at a rate that you choose; the rate falls with every correct message from a
-    /// neighbour and rises with every wrong one. Every controller asks the same judge about the same
+    /// neighbour and rises with every wrong one. All controllers use the same judge and the same
     /// evidence, so that only the controllers differ.
     ///
     /// The output has four tables, modelled on those of the paper: EoG and a linear loop (table 2), a
-    /// loop that keeps EoG's lists itself and makes slips (table 3), messages off and on for several
+    /// loop that keeps EoG's lists itself and makes mistakes (table 3), messages off and on for several
     /// error rates (table 4), and the order of exploration (figure 2(c)). The loops are models;
     /// docs/evaluation.md lists their assumptions, and what agrees with the paper and what does not.
     /// The same options give the same results on any machine.
     ///
     /// With one of the options on recorded, simulated or generated incidents, all controllers get the evidence
-    /// that `eog investigate` reads, and the built-in rules judge, without errors and with them.
+    /// that `eog investigate` reads, and the built-in evidence policy judges, without errors and with them.
     ///
-    /// --by-errors, --by-calls and --ablations compare the controllers that users can choose, at several rates of
-    /// errors, with few questions, and with one choice changed. --failures counts how runs fail.
+    /// --by-errors, --by-calls and --ablations compare the controllers of `eog investigate` at several error
+    /// rates, with few calls, and with one design choice changed. --failures counts how runs fail.
     #[command(after_help = CONTROLLERS_HELP)]
     Controllers(Box<Controllers>),
-    /// Count failures of agents and controllers by the taxonomy MAST, from what they did.
+    /// Count failures of agents and controllers in their trajectories, by the taxonomy MAST.
     ///
-    /// Prints for each mode how often it happened, in how many trajectories, and how many trajectories can
-    /// decide it. What no stated rule can decide is not counted. See docs/evaluation.md for the rules.
+    /// Prints for each mode how often it occurred, in how many trajectories, and for how many trajectories it can
+    /// be decided. A mode that no rule can decide is not counted. See docs/evaluation.md for the rules.
     #[command(after_help = EVAL_CODES)]
     Failures {
-        /// Ledgers of any controller (the folder of --out, its ledger.jsonl or a journal), or JSON files that say
-        /// what another agent did.
+        /// Ledgers of any controller (the folder of --out, its ledger.jsonl or a journal), or JSON files with the
+        /// trajectory of another agent.
         #[arg(required = true)]
         trajectories: Vec<PathBuf>,
         /// A true cause, if known: an accepted answer that names none of them counts as mode 3.3. Give the
@@ -221,7 +220,7 @@ pub(crate) enum Evaluated {
 /// Systems that incidents are generated of.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum GeneratedSystem {
-    /// Services, stores and nodes: deploys, flags and settings; 3 of 10 causes are no change.
+    /// Services, stores and nodes: deploys, flags and settings; 3 of 10 causes are not changes.
     Services,
     /// Web, API, queue, workers and database: mostly a bad migration.
     Pipeline,
@@ -231,11 +230,11 @@ pub(crate) enum GeneratedSystem {
     Chains,
     /// Producers, topics, consumers that write to stores and emit further events, dead letters.
     Events,
-    /// A scheduler and jobs that run in steps over stores; alerts speak of late and failed runs.
+    /// A scheduler and jobs that run in steps over stores; alerts about late and failed runs.
     Batch,
     /// One application behind a proxy: instances on nodes, one database, a cache, outside services.
     Monolith,
-    /// Some forty services behind a gateway, complaints of users, nothing changed.
+    /// Some forty services behind a gateway, complaints from users, no changes.
     Gateway,
 }
 
@@ -273,7 +272,7 @@ pub(crate) struct OfSimulated {
     /// Repeat each investigation without traces, logs, metrics, events, changes, or messages.
     #[arg(long)]
     pub(crate) ablations: bool,
-    /// Repeat each investigation without the root causes and what they made.
+    /// Repeat each investigation without the root causes and their effects.
     #[arg(long)]
     pub(crate) knock_out: bool,
 }
@@ -307,7 +306,7 @@ pub(crate) struct Controllers {
     /// True causes in each incident.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=20))]
     pub(crate) origins: u64,
-    /// Share of wrong answers of the judge when no neighbour has told it anything.
+    /// Share of wrong answers of the judge without messages from neighbours.
     #[arg(long, value_name = "RATE", default_value_t = 0.2, value_parser = parse_rate)]
     pub(crate) error: f64,
     /// Factor by which each correct message multiplies that share; each wrong message divides by it.
@@ -315,23 +314,23 @@ pub(crate) struct Controllers {
     #[arg(long, value_name = "FACTOR", default_value_t = 0.5, value_parser = parse_factor)]
     pub(crate) shrink: f64,
     /// Make the judge repeat its error on an entity until its error rate has fallen far enough.
-    /// Otherwise each inbox is a separate question, and asking again is a second chance.
+    /// Otherwise each inbox is judged independently, and another evaluation is another chance.
     #[arg(long)]
     pub(crate) stubborn: bool,
     /// Seed for all random numbers.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Compare the controllers that users can choose at judges that err in 5 to 40 %, instead of printing
-    /// the paper's tables; on data, beside the two judges.
+    /// Compare the controllers of `eog investigate` with judges that err in 5 to 40 % of answers, instead of
+    /// printing the paper's tables; on data, in addition to the two judges.
     #[arg(long)]
     pub(crate) by_errors: bool,
-    /// The same with 10 to 160 questions to the judge.
+    /// The same with 10 to 160 calls of the judge.
     #[arg(long)]
     pub(crate) by_calls: bool,
-    /// The same with one choice of a controller changed each time.
+    /// The same with one design choice of a controller changed each time.
     #[arg(long)]
     pub(crate) ablations: bool,
-    /// Count failures by the taxonomy MAST in the runs that were right and in those that were wrong, on data.
+    /// Count failures by the taxonomy MAST in correct and in incorrect runs, on data.
     #[arg(long, requires = "data", help_heading = ON_DATA)]
     pub(crate) failures: bool,
     /// Folder for charts of --by-errors and --by-calls, as SVG. It is created if it does not exist.
@@ -346,7 +345,7 @@ pub(crate) struct Controllers {
 #[group(skip)]
 pub(crate) struct OnData {
     /// Compare all controllers on a folder of bundles instead, each with its ground truth beside it: once with the
-    /// built-in rules as the judge, and --runs times with rules that err at the rate of --error.
+    /// built-in evidence policy as the judge, and --runs times with a judge that errs at the rate of --error.
     #[arg(long, value_name = "DIR", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
     pub(crate) suite: Option<PathBuf>,
     /// The same on the PetShop data set, with its normal period.
@@ -361,10 +360,10 @@ pub(crate) struct OnData {
     /// The same on one recorded snapshot. Requires --truths.
     #[arg(long, value_name = "DIR", requires = "truths", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
     pub(crate) snapshot: Option<PathBuf>,
-    /// Application architecture (JSON) of --simulated or --snapshot.
+    /// Application architecture (JSON) for --simulated or --snapshot.
     #[arg(long, value_name = "FILE", requires = "data", help_heading = ON_DATA)]
     pub(crate) architecture: Option<PathBuf>,
-    /// Ground truth of --snapshot. Of several in the file, --truth-id names one.
+    /// Ground truth of --snapshot. If the file has several, --truth-id selects one.
     #[arg(long, value_name = "FILE", requires = "snapshot", help_heading = ON_DATA)]
     pub(crate) truths: Option<PathBuf>,
     /// Which ground truth of --truths.
@@ -396,7 +395,7 @@ fn parse_factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "expected a number above 0 and up to 1, such as 0.5".to_owned())
 }
 
-/// Which controller investigates.
+/// The controller that investigates.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct By {
     /// Controller: `eog`, `lats`, `bfs`, `beam`, `hypotheses`, `treeseeker`, `react` or `linear`; see `eog investigate`.
@@ -419,7 +418,7 @@ pub(crate) struct Runs {
     pub(crate) out: Option<PathBuf>,
 }
 
-// Who judges reasons. (No documentation comment: clap would make it the description of the command.)
+// What judges reasons. (No documentation comment: clap would make it the description of the command.)
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OfJudge {
     /// Language model that compares the reasoning of an output with the ground truth, such as

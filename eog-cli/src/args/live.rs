@@ -13,21 +13,21 @@ const IN_THE_BROWSER: &str = "In the browser";
 // the command.)
 #[derive(Debug, Args)]
 pub(crate) struct LiveArgs {
-    /// Serve a page that shows the run in the browser: what is judged, what it costs, and the report
-    /// so far. It can be stopped there, questions answered, and candidates ruled out; after that the
-    /// investigation goes on. The page stays until Ctrl-C, and each result is printed when it is there.
-    /// An address that other machines can reach requires a token and --live-host.
+    /// Serve a live page of the run, by default on localhost.
+    ///
+    /// It shows the evaluations, the cost and the report so far. You can stop the run there, answer its
+    /// questions and rule candidates out; the investigation then continues. The page is served until Ctrl-C, and
+    /// each result is also printed. An address that other machines can reach requires a token and --live-host.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address, num_args = 0..=1, require_equals = true,
           default_missing_value = "127.0.0.1:0", help_heading = IN_THE_BROWSER)]
     pub(crate) live: Option<SocketAddr>,
 
     /// File with the token that the page asks for: 16 to 1024 printable ASCII characters without
     /// spaces. Without it the environment variable EOG_LIVE_TOKEN is used, if it is set.
-    #[arg(long, value_name = "FILE", requires = "live", help_heading = IN_THE_BROWSER)]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "live", help_heading = IN_THE_BROWSER)]
     pub(crate) live_token_file: Option<PathBuf>,
 
-    /// Host name by which browsers call the page, in addition to localhost. May be given several
-    /// times.
-    #[arg(long = "live-host", value_name = "NAME", requires = "live", help_heading = IN_THE_BROWSER)]
+    /// Host name by which browsers reach the page, in addition to localhost. Can be repeated.
+    #[arg(long = "live-host", hide_short_help = true, value_name = "NAME", requires = "live", help_heading = IN_THE_BROWSER)]
     pub(crate) live_hosts: Vec<String>,
 }

@@ -22,17 +22,17 @@ pub(crate) struct Mcp {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Offer investigations and the snapshot tools to agents over MCP.
+    /// Serve investigations and the tools of `eog tool` to agents over MCP.
     ///
-    /// Without --http the server talks to one client over standard input and output, which is how
-    /// clients start a server. docs/mcp.md has configurations for common clients, ready to paste.
+    /// Without --http the server communicates with one client over standard input and output, as when a client
+    /// starts it. docs/mcp.md has configurations for common clients, ready to paste.
     ///
     /// Ctrl-C, SIGTERM or SIGHUP ends the server within 5 seconds. Investigations that are running
     /// are interrupted, and `resume` continues them. A second signal ends it at once.
     Serve(Box<Serve>),
 }
 
-/// Which tools clients are shown.
+/// Which tools clients see.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Toolset {
     /// For agents.
@@ -42,7 +42,7 @@ pub(crate) enum Toolset {
     Full,
 }
 
-/// Where `eog serve` serves unless told otherwise.
+/// The default address of `eog serve`.
 #[cfg(feature = "serve")]
 pub(crate) const SERVED_AT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8765);
@@ -68,9 +68,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_HELP)]
 pub(crate) struct Serve {
-    /// Folder whose incidents clients may read. May be given several times. Nothing outside these
-    /// folders can be read, not even through links. Not needed with --on-call, whose captures can
-    /// always be read.
+    /// Folder whose incidents clients may read. Can be repeated. Nothing outside these folders can be read, not
+    /// even through links. Not needed with --on-call, whose captures can always be read.
     #[cfg_attr(
         feature = "nats",
         arg(long = "root", value_name = "DIR", required_unless_present_any = ["on_call", "url"])
@@ -81,12 +80,12 @@ pub(crate) struct Serve {
     )]
     pub(crate) roots: Vec<PathBuf>,
 
-    /// Investigate alerts that Alertmanager sends to /alerts, as this configuration says, and tell
-    /// webhooks what was found (see docs/on-call.md). Only with HTTP.
+    /// Configuration of the on-call service: investigates the alerts that Alertmanager sends to /alerts and
+    /// posts the results to webhooks (see docs/on-call.md). Only with HTTP.
     #[arg(long, value_name = "FILE")]
     pub(crate) on_call: Option<PathBuf>,
 
-    /// Folder to store investigations in, each with its journal, ledger and report. Created if
+    /// Folder that stores the investigations, each with its journal, ledger and report. Created if
     /// missing. Must be outside every --root.
     #[cfg_attr(feature = "nats", arg(long, value_name = "DIR", required_unless_present = "url"))]
     #[cfg_attr(not(feature = "nats"), arg(long, value_name = "DIR", required = true))]
@@ -103,7 +102,7 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    // Who judges the investigations of clients.
+    // What judges the investigations of clients.
     #[command(flatten)]
     pub(crate) judging: Judging,
 
@@ -115,37 +114,37 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) calls: Calls,
 
-    /// Maximum number of investigations kept in --state. When one more begins, the oldest that is not
-    /// running is deleted with its journal, whether it finished or was interrupted.
+    /// Maximum number of investigations kept in --state. When a new one starts beyond that, the oldest that is
+    /// not running is deleted with its journal, whether it finished or was interrupted.
     #[arg(long, value_name = "N", default_value = "1000")]
     pub(crate) keep: NonZeroUsize,
 
-    /// Maximum size of the folders kept in memory, such as 1G, by the size of their files. The least
+    /// Maximum total size of incidents kept in memory, such as 1G, by the size of their files. The least
     /// recently used are dropped first.
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]
     pub(crate) max_loaded: u64,
 
-    /// Maximum number of investigations that run at once. Default: the number of cores.
+    /// Maximum number of concurrent investigations. Default: the number of cores.
     #[arg(long, value_name = "N")]
     pub(crate) max_running: Option<NonZeroUsize>,
 
-    /// Maximum number of investigations that wait for their turn; further ones are refused.
+    /// Maximum number of queued investigations; further ones are refused.
     #[arg(long, value_name = "N", default_value_t = 256)]
     pub(crate) max_waiting: usize,
 
-    /// Maximum time for one investigation, in seconds. What was found by then is the result.
+    /// Maximum time for one investigation, in seconds. Its result is what was found by then.
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = parse_seconds)]
     pub(crate) max_time: Duration,
 
-    /// Which tools clients are shown: `compact` has one tool, `query`, for all tables of an incident and
-    /// no schemas of answers, so that the list fits into the prompt of an agent; `full` has a tool for
-    /// each table and all schemas. All can be called by name either way.
+    /// Which tools clients see: `compact` has one tool, `query`, for all tables of an incident and no output
+    /// schemas, so that the list fits into the prompt of an agent; `full` has a tool for each table and all
+    /// schemas. All tools can be called by name in either case.
     #[arg(long, value_name = "SET", value_enum, default_value_t)]
     pub(crate) toolset: Toolset,
 
-    /// Serve HTTP at this address: MCP at /mcp, pages at /. Without it `eog mcp serve` talks over
-    /// standard input and output, and `eog serve` takes 127.0.0.1:8765. An address that other
-    /// machines can reach requires a token and --allow-host.
+    /// Serve HTTP at this address: MCP at /mcp, pages at /. Without it `eog mcp serve` uses standard input and
+    /// output, and `eog serve` uses 127.0.0.1:8765. An address that other machines can reach requires a
+    /// token and --allow-host.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub(crate) http: Option<SocketAddr>,
 
@@ -154,13 +153,11 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
 
-    /// Host name by which clients call the server, in addition to localhost. May be given several
-    /// times.
+    /// Host name by which clients reach the server, in addition to localhost. Can be repeated.
     #[arg(long = "allow-host", value_name = "NAME", requires = "http")]
     pub(crate) hosts: Vec<String>,
 
-    /// Origin of a web page that may call the server, such as https://inspector.example.org. May be
-    /// given several times.
+    /// Origin of a web page that may call the server, such as https://inspector.example.org. Can be repeated.
     #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
     pub(crate) origins: Vec<String>,
 
@@ -169,8 +166,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "http")]
     pub(crate) max_body: Option<u64>,
 
-    /// How long a client whose connection broke during a call may take to reconnect, in seconds.
-    /// After that its calls are cancelled.
+    /// Time for a client to reconnect after its connection broke during a call, in seconds. After that its
+    /// calls are cancelled.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds,
           requires = "http")]
     pub(crate) grace: Duration,
@@ -188,7 +185,7 @@ impl Serve {
     }
 }
 
-/// Options of `eog serve` that only act where it runs investigations itself, beside those of who judges.
+/// Options of `eog serve` that only act where it runs investigations itself, beside those of the policy.
 #[cfg(feature = "nats")]
 const OF_RUNS: [&str; 8] = [
     "architecture",
@@ -232,7 +229,7 @@ pub(crate) fn acts_on_cluster(matches: &clap::ArgMatches) -> Result<(), CliError
         let why = match is_on_cluster {
             true if is_of(&of_runs) => "has no effect with --nats: workers judge; omit it",
             true if id == "state" && !is_on_call => {
-                "has no effect with --nats but for --on-call; omit it"
+                "has no effect with --nats except for --on-call; omit it"
             }
             false if is_of(&of_nats) => "has no effect without --nats; omit it, or give --nats",
             _ => continue,

@@ -21,8 +21,8 @@ pub(crate) struct NatsArgs {
     #[arg(long = "nats", value_name = "URL", help_heading = NATS)]
     pub(crate) url: Option<String>,
 
-    /// What the names of streams, buckets and subjects begin with. Workers see what was submitted with the
-    /// same prefix. Default: eog. [env: EOG_NATS_PREFIX]
+    /// Prefix of the names of streams, buckets and subjects. Workers see the incidents submitted with the same
+    /// prefix. Default: eog. [env: EOG_NATS_PREFIX]
     #[arg(long = "nats-prefix", value_name = "NAME", help_heading = NATS)]
     pub(crate) prefix: Option<String>,
 
@@ -51,11 +51,11 @@ pub(crate) struct NatsArgs {
           conflicts_with_all = ["creds", "nkey", "user"])]
     pub(crate) token: Option<PathBuf>,
 
-    /// Certificates to trust in place of those of the system (PEM). [env: EOG_NATS_CA]
+    /// Trusted certificates (PEM), instead of those of the system. [env: EOG_NATS_CA]
     #[arg(long = "nats-ca", value_name = "FILE", help_heading = NATS)]
     pub(crate) ca: Option<PathBuf>,
 
-    /// Certificate of this client (PEM). [env: EOG_NATS_CERT]
+    /// Client certificate (PEM). [env: EOG_NATS_CERT]
     #[arg(long = "nats-cert", value_name = "FILE", help_heading = NATS)]
     pub(crate) cert: Option<PathBuf>,
 
@@ -63,24 +63,24 @@ pub(crate) struct NatsArgs {
     #[arg(long = "nats-key", value_name = "FILE", help_heading = NATS)]
     pub(crate) key: Option<PathBuf>,
 
-    /// Refuse connections without TLS. A tls:// address does so, too.
+    /// Refuse connections without TLS. A tls:// address implies it.
     #[arg(long = "nats-tls", help_heading = NATS)]
     pub(crate) tls: bool,
 }
 
-// The same, and what is made where nothing is there yet.
+// The same, and how missing streams are created.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct NatsMaking {
     #[command(flatten)]
     pub(crate) reach: NatsArgs,
 
-    /// Replicas of the streams and buckets, which are created where they are missing. Default: 3 where the
-    /// cluster has at least three servers, otherwise 1. Those that are there stay as they are.
+    /// Replicas of streams and buckets that are created because they are missing. Default: 3 if the cluster has
+    /// at least three servers, otherwise 1. Existing ones are not changed.
     #[arg(long = "nats-replicas", value_name = "N", help_heading = NATS)]
     pub(crate) replicas: Option<NonZeroUsize>,
 
-    /// After how many silent seconds a worker counts as dead, when the queue is created. A queue that is
-    /// there keeps what it has. Default: 30.
+    /// Seconds without a sign of life after which a worker counts as dead, set when the queue is created. An
+    /// existing queue keeps its value. Default: 30.
     #[arg(long = "nats-silence", value_name = "SECONDS", value_parser = parse_seconds,
           help_heading = NATS)]
     pub(crate) silence: Option<Duration>,
@@ -88,7 +88,7 @@ pub(crate) struct NatsMaking {
 
 const WORKER_HELP: &str = "\
 Exit codes:
-  0    a signal ended the worker, or with --until-empty nothing waited any more
+  0    a signal ended the worker, or with --until-empty the queue was empty
   1    the cluster cannot be used
   2    wrong command line
   4    a file that an option names cannot be used
@@ -119,32 +119,32 @@ pub(crate) struct Worker {
     pace: Pace,
 
     /// Time after which no new evaluation of an investigation is started, in seconds from when this worker
-    /// took it. What was found by then is the result.
+    /// took it. Its result is what was found by then.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) deadline: Option<Duration>,
 
-    /// Keep decisions on the cluster and look them up first, so that no worker repeats a call of another. A policy
-    /// that was changed is called again (see docs/embedding.md).
+    /// Cache decisions on the cluster, so that no worker repeats a call of another. A changed policy is called
+    /// again (see docs/embedding.md).
     #[arg(long)]
     pub(crate) memory: bool,
 
     /// Account on the cluster that this worker spends from. --max-model-calls, --max-tokens and --max-usd then
-    /// hold for all workers of the account together, not for each investigation; give them the same. Nothing
-    /// of an account expires: name it after the day for a budget for each day.
+    /// apply to all workers of the account together, not to each investigation; give them the same values.
+    /// Accounts do not expire: for a daily budget, put the date into the name.
     #[arg(long, value_name = "NAME")]
     pub(crate) account: Option<String>,
 
-    /// End when no investigation waits any more and none is under way.
+    /// Exit when no investigation is waiting or running.
     #[arg(long)]
     pub(crate) until_empty: bool,
 
-    /// Do not print what begins and ends, but errors and what is given back.
+    /// Print only errors and investigations that are returned to the queue.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
 impl Worker {
-    /// How long things may take, how many may be under way, how often they are tried.
+    /// Time limits, concurrency and retries.
     pub(crate) fn limits(&self) -> Limits {
         self.pace.calls.limits(self.policy_timeout)
     }
@@ -158,16 +158,16 @@ impl Worker {
 
 const SUBMIT_HELP: &str = "\
 Exit codes:
-  0    it waits for a worker; with --wait: an origin that explains at least one alert was found
-  1    the cluster cannot be used; with --wait: it could not be investigated
-  2    wrong command line, or an --id that is taken
+  0    submitted; with --wait: an origin that explains at least one alert was found
+  1    the cluster cannot be used; with --wait: the incident could not be investigated
+  2    wrong command line, or an --id that is already in use
   3    with --wait: no origin was found
   4    the incident cannot be used
 
 Examples:
   eog submit incident-17 --nats nats://a:4222
   eog submit Scenario-2 --architecture architecture.json --controller lats --wait
-  eog submit source.toml          (what the sources say now is captured and submitted)";
+  eog submit source.toml          (captures the sources now and submits the capture)";
 
 #[derive(Debug, Args)]
 #[command(after_help = SUBMIT_HELP)]
@@ -182,12 +182,12 @@ pub(crate) struct Submit {
     #[command(flatten)]
     pub(crate) said: Said,
 
-    /// What to call it: 1 to 64 ASCII letters, digits, `-` and `_`. Default: the name of the incident and
-    /// eight digits.
+    /// Name of the investigation: 1 to 64 ASCII letters, digits, `-` and `_`. Default: the name of the incident
+    /// and eight digits.
     #[arg(long, value_name = "NAME")]
     pub(crate) id: Option<String>,
 
-    /// Wait until it has ended, and print what was found.
+    /// Wait until it has ended, and print the report.
     #[arg(long)]
     pub(crate) wait: bool,
 
@@ -220,7 +220,7 @@ Exit codes:
   0    done
   1    the cluster cannot be used, or output could not be written
   2    wrong command line
-  4    there is no such investigation, access is refused, or a file that an option names cannot be
+  4    there is no such investigation, access is denied, or a file that an option names cannot be
        used"
     };
 }
@@ -231,12 +231,12 @@ const LIST_HELP: &str = concat!(
     cluster_codes!(),
     "\n\n\
 Status:
-  waiting      no worker has it yet, or a worker gave it back; the note says why
-  running      a worker has it
-  finished     it has ended
-  interrupted  it has ended before its time, such as at a deadline
-  cancelled    `eog cancel` ended it; what was found until then is its result
-  failed       it cannot be investigated; the note says why
+  waiting      not taken by a worker yet, or returned to the queue; the note says why
+  running      a worker is investigating it
+  finished     ended
+  interrupted  ended early, such as at a deadline
+  cancelled    ended by `eog cancel`; its result is what was found until then
+  failed       cannot be investigated; the note says why
 
 Examples:
   eog list --nats nats://a:4222
@@ -268,7 +268,7 @@ const TELL_HELP: &str = concat!(
     cluster_codes!(),
     "\n\n\
 Examples:
-  eog tell flash-sale-1f2e3d4c --not-cause 'database=its owner looked, it is healthy'
+  eog tell flash-sale-1f2e3d4c --not-cause 'database=its owner checked it, it is healthy'
   eog tell flash-sale-1f2e3d4c --note 'payment=it was restarted by hand at 10:12'"
 );
 
@@ -305,8 +305,8 @@ pub(crate) struct Fetch {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 
-    /// Fetch the incident, too, into incident/ of the folder, which must not exist yet: for `eog resume`,
-    /// and for charts of `eog report`.
+    /// Also download the incident, into incident/ in the folder, which must not exist yet: for `eog resume`
+    /// and the charts of `eog report`.
     #[arg(long)]
     pub(crate) incident: bool,
 
@@ -329,11 +329,11 @@ pub(crate) struct Prune {
     #[arg(required_unless_present_any = ["max_age", "max_size"])]
     pub(crate) ids: Vec<String>,
 
-    /// Remove what has ended and was written last so many days ago.
+    /// Remove ended investigations that were last written this many days ago or earlier.
     #[arg(long, value_name = "DAYS", conflicts_with = "ids")]
     pub(crate) max_age: Option<u32>,
 
-    /// Remove what has ended, oldest first, until ledgers and incidents have no more bytes than this.
+    /// Remove ended investigations, oldest first, until ledgers and incidents take no more than this.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "ids")]
     pub(crate) max_size: Option<u64>,
 

@@ -12,14 +12,14 @@ pub(crate) enum Prompt {
     /// List the packs, the phases and the templates.
     #[command(after_help = PRINTING_CODES)]
     List,
-    /// Show the templates of a phase, or the form of its answer.
+    /// Show the templates of a phase, or the schema of its answer.
     ///
     /// To see a prompt filled in with the evidence of an incident: `eog investigate PATH --policy
     /// llm --model … --dry-run`.
     Show(Show),
-    /// Write the templates of a pack to a folder, for editing and for use with --prompts.
+    /// Write the templates of a pack to a folder, to edit them and use them with --prompts.
     ///
-    /// Files that you do not change can be deleted: the shipped templates are then used instead.
+    /// Files that you do not change can be deleted: the shipped templates are used instead.
     Export(Export),
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Export {
     pub(crate) prompts: Option<PathBuf>,
 }
 
-/// A question to a model.
+/// A phase, in which a model is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum PhaseName {
@@ -66,7 +66,7 @@ pub(crate) enum PhaseName {
     ClassifyEvidence,
     /// What the evidence of one entity means.
     Explore,
-    /// In a tree search: which entities to look at after a path.
+    /// In a tree search: which entities to look at next, given a path.
     SearchPropose,
     /// In a tree search: which entity to look at next.
     SearchAct,
@@ -74,7 +74,7 @@ pub(crate) enum PhaseName {
     SearchEvaluate,
     /// In a tree search: how the tree grows.
     SearchPlan,
-    /// In a tree search: what a path that was not accepted teaches.
+    /// In a tree search: what to learn from a path that was not accepted.
     SearchReflect,
     /// In a search by hypotheses: what may have caused the incident.
     SearchHypothesize,
@@ -84,15 +84,15 @@ pub(crate) enum PhaseName {
     SearchWeigh,
     /// In a search by goals: the goals, with alternative paths.
     SearchDecompose,
-    /// In a search by goals: which paths go on, and which go back.
+    /// In a search by goals: which paths continue, and which backtrack.
     SearchSteer,
-    /// In a search by goals: the next look of a path.
+    /// In a search by goals: the next step of a path.
     SearchStep,
-    /// In a search by goals: what came of a round.
+    /// In a search by goals: the result of a round.
     SearchProgress,
-    /// In a chain: what the agent does next.
+    /// With react: what the agent does next.
     SearchReact,
-    /// In a chain: what the oldest steps came to.
+    /// With react: a summary of the oldest steps.
     SearchCompact,
     /// What the investigation has found.
     Finalize,
@@ -100,7 +100,7 @@ pub(crate) enum PhaseName {
 
 const DOCTOR_CODES: &str = "\
 Exit codes:
-  0    nothing is missing
+  0    complete
   1    output could not be written
   2    wrong command line
   4    something is missing or cannot be used";

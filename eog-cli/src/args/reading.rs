@@ -8,22 +8,21 @@ use clap::Args;
 // (No documentation comment: clap would make it the description of the command.)
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Reading {
-    /// Folder in which parsed snapshots are kept, so that the next run starts at once. Created if missing;
+    /// Folder that caches parsed snapshots, so that the next run starts at once. Created if missing;
     /// any number of runs and snapshots may share it. A changed snapshot is read again. Not for bundles.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
 
-    /// Maximum memory for an incident, such as 6G or 500M. Default: for a snapshot what the system reports
-    /// as free, for a bundle none. A snapshot that needs more, by an estimate from its rows, is refused
-    /// before it is read; one that turns out to need more, while it is read. What is kept of a bundle is
-    /// counted while it is read. Without K, M or G, SIZE is in bytes.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    /// Maximum memory for an incident, such as 6G or 500M. Default: for a snapshot the memory that the system
+    /// reports as free, for a bundle no limit. A snapshot estimated to need more is refused before it is read, and
+    /// any input that turns out to need more while it is read. Without K, M or G, SIZE is in bytes.
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_memory: Option<u64>,
 
-    /// Refuse input of which records cannot be used, with exit code 4 and an error that names file,
-    /// line and reason. Without it they are left out; how many of which file is said on standard error
-    /// and at the top of the report.
-    #[arg(long)]
+    /// Refuse input with unusable records: exit code 4 and an error that names the file, the line and the
+    /// reason. Without it such records are skipped, and counted by file on standard error and at the top of
+    /// the report.
+    #[arg(long, hide_short_help = true)]
     pub(crate) strict: bool,
 }
 

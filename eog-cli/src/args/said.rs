@@ -1,4 +1,4 @@
-//! What a person knows of entities.
+//! What the operator knows about entities.
 
 use clap::Args;
 use eog::{EntityId, Topology};
@@ -10,21 +10,23 @@ use crate::error::CliError;
 /// Most characters of a text that are used.
 const MAX_TEXT: usize = 4000;
 
-// What a person knows of entities. (No documentation comment: clap would make it the description of the
+// What the operator knows about entities. (No documentation comment: clap would make it the description of the
 // command.)
 #[derive(Debug, Args)]
 pub(crate) struct Said {
-    /// You know that ENTITY is the cause. May be given several times, for one entity each. Kept beside
-    /// --journal, so that `eog resume` need not be told again.
+    /// State that ENTITY is the cause.
+    ///
+    /// Can be repeated, for one entity each. It is stored beside --journal, so that you need not repeat it for
+    /// `eog resume`.
     #[arg(long, value_name = "ENTITY[=WHY]")]
     cause: Vec<String>,
 
-    /// You know that ENTITY is not the cause: it is healthy, or its trouble comes from elsewhere.
+    /// State that ENTITY is not the cause: healthy, or affected from elsewhere.
     #[arg(long, value_name = "ENTITY[=WHY]")]
     not_cause: Vec<String>,
 
-    /// A remark on ENTITY, which language models and readers of the report see. The built-in rules do
-    /// not read it; to make them act on what you know, use --cause or --not-cause.
+    /// Add a remark on ENTITY for language models and readers of the report. The built-in evidence policy does
+    /// not read it; to affect its decisions, use --cause or --not-cause.
     #[arg(long, value_name = "ENTITY=TEXT")]
     note: Vec<String>,
 }
@@ -51,14 +53,14 @@ impl Said {
             let text = mask_text(&shorten(text.trim(), MAX_TEXT));
             if verdict.is_none() && text.is_empty() {
                 return Err(CliError::Usage(format!(
-                    "--note {name} says nothing; give ENTITY=TEXT, such as --note '{name}=it was \
+                    "--note {name} has no text; give ENTITY=TEXT, such as --note '{name}=it was \
                      restarted by hand'"
                 )));
             }
             let entity = known(option, topology, name.trim())?;
             if words.insert(entity, Word { verdict, text }).is_some() {
                 return Err(CliError::Usage(format!(
-                    "{option} {name}: something is said of it already; say all of it once, such as \
+                    "{option} {name}: this entity is named twice; give everything in one option, such as \
                      --not-cause '{name}=WHY'"
                 )));
             }
@@ -67,7 +69,7 @@ impl Said {
     }
 }
 
-/// The entity of a topology that a person names.
+/// The entity of a topology that the operator names.
 fn known(option: &str, topology: &Topology, name: &str) -> Result<EntityId, CliError> {
     let entity = EntityId::new(name).ok().filter(|entity| topology.contains(entity));
     entity.ok_or_else(|| {

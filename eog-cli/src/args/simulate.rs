@@ -9,7 +9,7 @@ const SIMULATE_CODES: &str = "\
 Exit codes:
   0    written
   1    output could not be written
-  2    wrong command line, or something is there already
+  2    wrong command line, or the output exists already
   4    a ground truth or the architecture cannot be used, or the folder cannot be written";
 
 /// An incident to simulate.
@@ -34,8 +34,8 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Approximate size of the snapshot, from 1MB to 1GB. Most scenarios need at least 8 to 14 MB;
-    /// they are then larger than requested, and a note says so.
+    /// Approximate size of the snapshot, from 1MB to 1GB. Most scenarios need at least 8 to 14 MB; a snapshot
+    /// that is larger than requested is reported in a note.
     #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size)]
     pub(crate) size: u64,
 
@@ -46,11 +46,11 @@ pub(crate) struct Simulate {
 // Changes that harm nothing. (No documentation comment: clap would make it the description of the command.)
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct HarmlessChanges {
-    /// Harmless changes per hour on average, at times drawn evenly over the recording.
+    /// Average number of harmless changes per hour, at random times over the recording.
     #[arg(long, value_name = "N", default_value_t = Harmless::default().per_hour, value_parser = clap::value_parser!(u32).range(0..=600))]
     pub(crate) harmless_changes: u32,
 
-    /// Further harmless changes between the first harm and the first alert.
+    /// Additional harmless changes between the first harm and the first alert.
     #[arg(long, value_name = "N", default_value_t = Harmless::default().decoys, value_parser = clap::value_parser!(u32).range(0..=20))]
     pub(crate) decoys: u32,
 }

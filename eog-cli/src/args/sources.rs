@@ -10,12 +10,12 @@ use super::{WRITING_CODES, parse_window, printing_codes, writing_codes};
 
 const CAPTURE_HELP: &str = "\
 Exit codes:
-  0    captured; what was missing is printed and in capture.json
+  0    captured; missing parts are printed and recorded in capture.json
   1    the folder cannot be written
-  2    wrong command line, a window in the future, or a folder that is taken
-  4    the configuration cannot be used, no source gave anything, or with --strict something was
+  2    wrong command line, a window in the future, or a folder that is already in use
+  4    the configuration cannot be used, no source returned data, or with --strict something was
        missing
-  130  interrupted; the same command goes on where it was
+  130  interrupted; run the same command again to continue
 
 Examples:
   eog capture --from source.toml --out incident
@@ -28,17 +28,17 @@ pub(crate) struct Capture {
     #[arg(long, value_name = "FILE")]
     pub(crate) from: PathBuf,
 
-    /// Time window to investigate, as START/END in RFC 3339. What lies before it is captured as well
-    /// (`history` of the configuration). Default: the last part of the time up to now, and the window is
-    /// chosen from the alerts when it is investigated.
+    /// Time window to investigate, as START/END in RFC 3339. The time before it is captured as well
+    /// (`history` in the configuration). Default: up to now; the window is then chosen from the alerts when the
+    /// bundle is investigated.
     #[arg(long, value_name = "START/END", value_parser = parse_window)]
     pub(crate) window: Option<Window>,
 
-    /// Folder to write to: a new or empty one, or that of a capture which was interrupted.
+    /// Folder to write to: a new or empty one, or that of an interrupted capture.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 
-    /// End with exit code 4 if anything was missing. The capture is written all the same.
+    /// Exit with code 4 if anything was missing. The capture is still written.
     #[arg(long)]
     pub(crate) strict: bool,
 
@@ -49,10 +49,10 @@ pub(crate) struct Capture {
 
 const IMPORT_HELP: &str = "\
 Exit codes:
-  0    imported; what became of each file is printed, and what was not used is in capture.json
+  0    imported; the use of each file is printed, and what was not used is in capture.json
   1    the folder cannot be written
   2    wrong command line, or a folder that is not empty
-  4    nothing of any file can be used, or with --strict something was not
+  4    no file can be used, or with --strict something cannot
 
 Examples:
   eog import incident cluster-dump/ alerts.json traces.json cart.log
@@ -66,15 +66,15 @@ pub(crate) struct Import {
     #[arg(value_name = "OUT")]
     pub(crate) out: PathBuf,
 
-    /// Files, folders, and archives (tar, gzip). Each is told by its content.
+    /// Files, folders, and archives (tar, gzip). Files are recognised by content.
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Who wrote log lines, and whom changes and panels are about, where files do not say so. Default: the name of the file.
+    /// The entity of log lines, changes and panels that do not name one. Default: the name of the file.
     #[arg(long, value_name = "NAME")]
     pub(crate) entity: Option<String>,
 
-    /// What the incident is called. Default: the name of the folder.
+    /// Name of the incident. Default: the name of the folder.
     #[arg(long)]
     pub(crate) name: Option<String>,
 
@@ -82,7 +82,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "START/END", value_parser = parse_window)]
     pub(crate) window: Option<Window>,
 
-    /// End with exit code 4 if anything could not be used. The folder is written all the same.
+    /// Exit with code 4 if anything could not be used. The folder is still written.
     #[arg(long)]
     pub(crate) strict: bool,
 
@@ -113,25 +113,25 @@ pub(crate) struct Init {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// What a user begins with.
+/// What `eog init` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Initial {
-    /// `source.toml`: which live sources there are.
+    /// `source.toml`: the live sources.
     Source,
-    /// `eog.toml`: who judges, and language models.
+    /// `eog.toml`: the policy and the language models.
     Settings,
     /// `oncall.toml`: what `eog serve --on-call` does with alerts.
     OnCall,
-    /// An empty bundle: a folder for the records of an incident.
+    /// An empty incident bundle.
     Bundle,
 }
 
 const CHECK_HELP: &str = "\
 Exit codes:
-  0    all of it can be used
+  0    everything can be used
   1    output could not be written
   2    wrong command line
-  4    something cannot be used; the message names file, place and reason
+  4    something cannot be used; the message names the file, the place and the reason
 
 Examples:
   eog check source.toml
@@ -142,10 +142,10 @@ Examples:
 #[command(after_help = CHECK_HELP)]
 pub(crate) struct Check {
     /// A configuration of live sources, MCP servers or `eog serve --on-call`, a settings file, or the
-    /// folder of a bundle or a snapshot, detected from its content.
+    /// folder of a bundle or a snapshot, recognised by content.
     pub(crate) file: PathBuf,
 
-    /// Do not ask the live sources what they offer: check the file alone.
+    /// Check only the file, and do not query the live sources.
     #[arg(long)]
     pub(crate) offline: bool,
 }

@@ -13,19 +13,19 @@ const MAX_DELAY: f64 = 60.0;
 
 const STRESS_HELP: &str = "\
 How to read it:
-  All runs give the same answers to the same questions, and ask none twice. So
-  where results differ, the order made the difference, and neither result is
-  settled. Shown is the smallest change of order that changes the result, and
-  who ends with another label.
+  All runs get the same answer to the same packet. So where results differ, the
+  order of evaluation made the difference, and neither result is reliable. The
+  output shows the smallest change of order that changes the result, and the
+  entities that end with another label.
 
 Exit codes:
-  0    every run has the frontier and the minimum cover of the input as given
+  0    all runs have the same frontier and minimum cover
   1    output could not be written, not a single evaluation led to a decision,
        or delays alone changed a ledger (a defect of eog)
   2    wrong command line
   3    some runs have another result
-  4    the input cannot be used; the message names file, place and reason
-  130  interrupted (Ctrl-C, SIGTERM, SIGHUP); what was run so far is reported
+  4    the input cannot be used; the message names the file, the place and the reason
+  130  interrupted (Ctrl-C, SIGTERM, SIGHUP); the runs so far are reported
 
 Examples:
   eog stress examples/flash-sale
@@ -49,16 +49,16 @@ pub(crate) struct Stress {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Widths to draw from: the number of evaluations in progress at once. Each run uses one of them.
+    /// Widths to choose from (number of evaluations in progress at once). Each run uses one of them.
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8",
           value_parser = parse_width)]
     pub(crate) width: Vec<NonZeroU32>,
 
-    /// Longest injected delay of a context or a decision, in seconds; 0 injects none.
+    /// Maximum injected delay of a context or a decision, in seconds; 0 injects none.
     #[arg(long, value_name = "SECONDS", default_value = "0.003", value_parser = parse_delay)]
     pub(crate) max_delay: Duration,
 
-    /// Maximum number of further runs for shrinking a differing one; 0 shows it as it was drawn.
+    /// Maximum number of further runs to shrink a differing one; 0 shows it unchanged.
     #[arg(long, value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(..=100_000))]
     pub(crate) shrink_runs: u32,
@@ -74,8 +74,8 @@ pub(crate) struct Stress {
     #[command(flatten)]
     pub(crate) calls: Calls,
 
-    /// Folder in which decisions are kept and looked up first, as for `eog investigate`. A policy whose
-    /// answers vary is then not asked again what an earlier test asked it.
+    /// Folder that caches decisions, as for `eog investigate`. A policy whose answers vary is then not called
+    /// again for packets of an earlier test.
     #[arg(long, value_name = "DIR")]
     pub(crate) memory: Option<PathBuf>,
 
@@ -89,7 +89,7 @@ pub(crate) struct Stress {
     #[arg(long, value_enum, default_value_t = StressFormat::Text)]
     pub(crate) format: StressFormat,
 
-    /// Do not print progress or what --memory contributed.
+    /// Do not print progress or how --memory was used.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -16,7 +16,7 @@ Exit codes:
   0    the answer was printed
   1    output could not be written
   2    wrong command line, or invalid arguments for the tool
-  4    the input cannot be used; the message names file, place and reason";
+  4    the input cannot be used; the message names the file, the place and the reason";
 
 const CONDITIONS: &str = "\
 Conditions (--filter can be repeated; all must hold):
@@ -43,11 +43,11 @@ pub(crate) enum Asked {
     Evidence(Box<Evidence>),
 }
 
-/// Shows a piece of evidence that a report cites, made again from its source
+/// Shows a piece of evidence that a report cites, derived again from its source
 ///
-/// Reports and `eog explain` print such commands. The answer is the finding and, where it tells of a
-/// series of a bundle, the measured points. Ids are derived from content: if the files, the window or the architecture are
-/// others than those of the report, nothing of that id is found.
+/// Reports and `eog explain` print such commands. The output is the finding and, if it is about a series of a
+/// bundle, the measured points. Ids are derived from content: if the files, the window or the architecture
+/// differ from those of the report, the id is not found.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Evidence {
@@ -58,11 +58,11 @@ pub(crate) struct Evidence {
     /// The id of the finding
     pub(crate) finding: String,
 
-    /// The entity that it is about: it is looked for there first, and refused if it is about another
+    /// The entity of the finding; a finding about another entity is refused
     #[arg(long)]
     pub(crate) entity: Option<String>,
 
-    /// The window of the investigation, if it is not the one that is chosen by rule
+    /// The window of the investigation, if it is not the default one
     #[arg(long, value_name = "START/END", value_parser = super::parse_window)]
     pub(crate) window: Option<Window>,
 
@@ -85,7 +85,7 @@ pub(crate) struct Evidence {
 impl Evidence {
     pub(crate) const NAME: &'static str = "evidence";
     pub(crate) const SUMMARY: &'static str =
-        "Shows a piece of evidence that a report cites, made again from its source";
+        "Shows a piece of evidence that a report cites, derived again from its source";
 }
 
 /// One call.
@@ -201,9 +201,9 @@ fn subcommand(tool: &'static ToolInfo) -> Command {
 fn reads(tool: &ToolInfo) -> &'static str {
     match BundleToolbox::arguments(tool.name) {
         Some(_) => {
-            "Folder of the snapshot (see docs/sre.md) or the bundle (docs/bundle.md; flags for what bundles \
-             do not hold are refused), or a file that names live sources (docs/live-sources.md): they are \
-             captured as a bundle first"
+            "Folder of the snapshot (see docs/sre.md) or the bundle (docs/bundle.md; flags for data that \
+             bundles do not contain are refused), or a file that names live sources (docs/live-sources.md), \
+             which are captured as a bundle first"
         }
         None => "Folder of the snapshot (see docs/sre.md)",
     }

@@ -107,7 +107,7 @@ fn bound(judge: &Chosen, unarmed: &Unarmed, start: &Start, begin: &Begin) -> Str
          (--budget {}{how}), {}{finalized} {reports}, {calls} requests including corrections and \
          fallbacks, {tokens} tokens.\n",
         start.budget,
-        if played > 0 { format!("{played} answers in other roles, ") } else { String::new() },
+        if played > 0 { format!("{played} calls for other roles, ") } else { String::new() },
     );
     if judge.settings.bootstrap == By::Model {
         text += "In addition, the model chooses where to start: the window, then events and changes \
@@ -117,6 +117,6 @@ fn bound(judge: &Chosen, unarmed: &Unarmed, start: &Start, begin: &Begin) -> Str
     limits.extend(budget.calls.map(|calls| format!("{calls} requests")));
     limits.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));
     limits.extend(budget.usd.map(|usd| format!("{usd} USD")));
-    let _ = writeln!(text, "Limits that end it earlier: {}.", limits.join(", "));
+    let _ = writeln!(text, "Limits that may end it earlier: {}.", limits.join(", "));
     text
 }

@@ -81,7 +81,7 @@ impl Agents {
                 true => path.strip_prefix(named).or_else(|_| path.strip_prefix(root.path())),
                 false => Ok(path),
             };
-            match within.map_err(|_| "it is below no --root".to_owned()) {
+            match within.map_err(|_| "it is not below any --root".to_owned()) {
                 Err(reason) => why = reason,
                 Ok(within) => match root.below(within) {
                     Ok(folder) => return Ok(folder),
@@ -115,15 +115,15 @@ impl Agents {
                 let Told { id, entity, verdict, text } = read(arguments)?;
                 let text = eog_evidence::mask_text(&eog_evidence::shorten(text.trim(), MAX_TEXT));
                 if verdict.is_none() && text.is_empty() {
-                    return Err("nothing is said; give a verdict or a text".to_owned());
+                    return Err("no input; give a verdict or a text".to_owned());
                 }
                 self.host.tell_now(&id, entity, Word { verdict, text })?;
-                Ok(format!("{id} goes on with it"))
+                Ok(format!("{id} continues with it"))
             }
             "cancel" => {
                 let Named { id } = read(arguments)?;
                 self.host.stop(&id)?;
-                Ok(format!("{id} ends with what was found so far"))
+                Ok(format!("{id} ends; its result is what was found so far"))
             }
             _ => Err("there is no such tool".to_owned()),
         }
@@ -141,47 +141,43 @@ fn tools() -> Vec<Tool> {
     let all = [
         (
             "submit",
-            "Submits a folder with an incident to the workers of the cluster, and returns the name of the \
-             investigation at once. `investigations` says when it has ended, `report` what was found. \
-             The same content with the same controller and budget has the same name, and is investigated once.",
+            "Submits a folder with an incident to the workers of the cluster, and returns the \
+             name of the investigation at once. `investigations` shows when it has ended, \
+             `report` what was found. The same content with the same controller and budget has \
+             the same name, and is investigated once.",
             json!({
                 "path": text("Folder of a bundle or snapshot below a root of this server."),
-                "controller": text("eog unless given; lats, bfs, beam, hypotheses, treeseeker, react, linear."),
-                "budget": { "type": "integer", "minimum": 1, "description": "Most policy calls." },
+                "controller": text("Default: eog. Others: lats, bfs, beam, hypotheses, \
+                                    treeseeker, react, linear."),
+                "budget": { "type": "integer", "minimum": 1, "description": "Maximum number of policy calls." },
             }),
             json!(["path"]),
             false,
         ),
-        (
-            "investigations",
-            "Lists all investigations on the cluster, whoever runs them.",
-            json!({}),
-            json!([]),
-            true,
-        ),
+        ("investigations", "Lists all investigations on the cluster.", json!({}), json!([]), true),
         (
             "report",
-            "The report of an investigation as Markdown, also of one that still runs.",
+            "The report of an investigation as Markdown, also while it runs.",
             json!({ "id": id() }),
             json!(["id"]),
             true,
         ),
         (
             "tell",
-            "Tells an investigation what is known of an entity: it is looked at again with it. One that has \
-             ended goes on.",
+            "Adds what is known about an entity to an investigation, which evaluates the entity \
+             again. An investigation that has ended continues.",
             json!({
                 "id": id(),
                 "entity": text("The entity, as the report names it."),
                 "verdict": { "enum": ["cause", "not_cause"] },
-                "text": text("A remark, or why."),
+                "text": text("A remark, or the reason."),
             }),
             json!(["id", "entity"]),
             false,
         ),
         (
             "cancel",
-            "Ends an investigation with what was found so far.",
+            "Ends an investigation; its result is what was found so far.",
             json!({ "id": id() }),
             json!(["id"]),
             false,
@@ -207,7 +203,7 @@ impl ServerHandler for Agents {
         let mut about = Implementation::new("eog", env!("CARGO_PKG_VERSION"));
         about.title = Some("Root causes by explanations over graphs, on many machines".to_owned());
         let words = "Submit a folder with `submit`, ask `investigations` until it has ended, and read \
-                     `report`. What people know of an entity is said with `tell`.";
+                     `report`. Add what is known about an entity with `tell`.";
         ServerConfig::new(capabilities).with_server_info(about).with_instructions(words)
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn fetch(arguments: &Fetch) -> Result<Exit, CliError> {
     // The side file first: what it holds may belong to entries that come with the ledger.
     let (side, ledger) = (bytes(Part::Side)?, bytes(Part::Ledger)?);
     let Some(ledger) = ledger else {
-        eprintln!("eog: {id} has no ledger yet: no worker has begun it");
+        eprintln!("eog: {id} has no ledger yet: no worker has started it");
         return Ok(Exit::Failed);
     };
     let journal = out.join(JOURNAL);
@@ -86,7 +86,7 @@ fn fetch_incident(
 ) -> Result<(), CliError> {
     let free = |name: &str| {
         let path = out.join(name);
-        files::refuse_taken(&path, "remove it, or leave out --incident")?;
+        files::refuse_taken(&path, "remove it, or omit --incident")?;
         Ok::<_, CliError>(path)
     };
     let into = free(FOLDER)?;

@@ -58,12 +58,12 @@ impl ClusterHost {
         let Shared { reached, .. } = &*self.0;
         let said = |error: &dyn std::fmt::Display| error.to_string();
         let medium = match reached.cluster.read(Part::Ledger, &id) {
-            Err(NatsError::NoSuch { .. }) => return Err("It waits for a worker.".to_owned()),
+            Err(NatsError::NoSuch { .. }) => return Err("Waiting for a worker.".to_owned()),
             medium => medium.map_err(|error| said(&error))?,
         };
         let (ledger, _) = AnyLedger::read_journal_on(&medium).map_err(|error| said(&error))?;
         if ledger.is_empty() {
-            return Err("The investigation chooses where to begin.".to_owned());
+            return Err("Choosing where to start.".to_owned());
         }
         let finished = ledger.restore(|| None).map_err(|error| said(&error))?;
         let mut report = Report::new(order.name.as_str(), finished.diagnosis());
@@ -90,8 +90,11 @@ impl ClusterHost {
     pub(super) fn tell_now(&self, id: &str, entity: EntityId, word: Word) -> Result<(), String> {
         let (id, order) = self.find(id)?;
         if !order.settings.takes_words() {
-            return Err("this controller takes in nothing; begin anew with --cause or --not-cause"
-                .to_owned());
+            return Err(
+                "this controller takes no input while it runs; start again with --cause or \
+                        --not-cause"
+                    .to_owned(),
+            );
         }
         let incident = self.0.incidents.open(&self.0.reached, &id, &order);
         let incident = incident.map_err(|trouble| trouble.to_string())?;
@@ -99,7 +102,7 @@ impl ClusterHost {
         if !topology.contains(&entity) {
             let near = eog_evidence::near_entities(topology, entity.as_str());
             return Err(match near.as_slice() {
-                [] => "the incident has no such entity; name it as the page does".to_owned(),
+                [] => "the incident has no such entity; use the name on the page".to_owned(),
                 near => {
                     format!("the incident has no such entity; did you mean {}?", near.join(" or "))
                 }
@@ -112,7 +115,7 @@ impl ClusterHost {
     fn go_on_now(&self, id: &str) -> Result<(), String> {
         let (id, order) = self.find(id)?;
         if self.state(&id).is_some_and(|state| state.status == Status::Running) {
-            return Err("it runs already".to_owned());
+            return Err("it is already running".to_owned());
         }
         self.say(&id, &Saying::GoOn)?;
         go_on(&self.0.reached, &id, &order).map_err(|error| error.to_string())
@@ -172,7 +175,7 @@ impl Host for ClusterHost {
     fn stop(&self, id: &str) -> Result<(), String> {
         let (id, _) = self.find(id)?;
         if self.state(&id).is_some_and(|state| state.status.has_ended()) {
-            return Err("it does not run".to_owned());
+            return Err("it is not running".to_owned());
         }
         self.say(&id, &Saying::Cancel)
     }
@@ -287,7 +290,7 @@ fn tell(state: Option<&State>, watched: &Watched) {
     match state {
         None => {
             watched.begin();
-            watched.notice("it waits for a worker");
+            watched.notice("it is waiting for a worker");
         }
         Some(state) if state.status.has_ended() => {
             let is_unfinished = matches!(state.status, Status::Interrupted | Status::Cancelled);

@@ -59,7 +59,7 @@ impl Order {
     pub(crate) fn block(&self) -> Result<Block, CliError> {
         self.incident.parse().map_err(|reason| CliError::Input {
             path: "what was submitted".into(),
-            reason: format!("it names no incident: {reason}"),
+            reason: format!("it has no incident: {reason}"),
         })
     }
 }
@@ -102,7 +102,8 @@ pub(super) fn read<T: for<'a> Deserialize<'a>>(bytes: &[u8], what: &str) -> Resu
     if versioned.format != FORMAT {
         let format = versioned.format;
         return Err(unusable(format!(
-            "it has format {format}, but this program knows format {FORMAT}; use the version of eog \
+            "it has format {format}, but this version of eog reads format {FORMAT}; use the \
+             version of eog \
              that submitted it"
         )));
     }

@@ -53,8 +53,8 @@ pub(crate) fn pack(
         path: path.to_owned(),
         reason: match error.kind() {
             io::ErrorKind::FileTooLarge => format!(
-                "the packed incident has more than {most} bytes; leave out what is not about it, or \
-                 give a larger --max-incident"
+                "the packed incident has more than {most} bytes; remove unrelated data, or give a \
+                 larger --max-incident"
             ),
             _ => error.to_string(),
         },
@@ -108,7 +108,7 @@ fn unpack_checked(bytes: &[u8], folder: &str, into: &Path) -> io::Result<Unpacke
     let refused = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     let named = Path::new(folder);
     if !matches!(named.components().collect::<Vec<_>>()[..], [Component::Normal(_)]) {
-        return Err(refused(format!("{folder:?} is no name of a folder")));
+        return Err(refused(format!("{folder:?} is not a valid folder name")));
     }
     let mut left = most_unpacked(bytes.len());
     let next = Rc::new(Cell::new(MAX_BETWEEN));
@@ -117,7 +117,7 @@ fn unpack_checked(bytes: &[u8], folder: &str, into: &Path) -> io::Result<Unpacke
         let mut entry = entry?;
         let path = entry.path()?.into_owned();
         if !entry.header().entry_type().is_file() || !is_of_incident(&path) || count >= MAX_FILES {
-            return Err(refused(format!("{}: it is no file of an incident", path.display())));
+            return Err(refused(format!("{}: it is not a file of an incident", path.display())));
         }
         left = left.checked_sub(entry.size()).ok_or_else(|| refused(too_long()))?;
         next.set(entry.size());
@@ -164,7 +164,7 @@ impl<R: Read> Read for Stepwise<R> {
         if left == 0 && !into.is_empty() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "it has more between its files than names",
+                "it has data between its files",
             ));
         }
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
@@ -285,7 +285,7 @@ mod tests {
         archive.append_link(&mut header, "incident/one/link", "/etc").unwrap();
         let bytes = archive.into_inner().unwrap().finish().unwrap();
         let error = unpack(&bytes, "one", into.path()).err().unwrap();
-        assert!(error.to_string().contains("no file of an incident"), "{error}");
+        assert!(error.to_string().contains("not a file of an incident"), "{error}");
     }
 
     /// A pack of files, whatever they are called.
@@ -308,7 +308,7 @@ mod tests {
             let into = tempfile::tempdir().unwrap();
             let error = unpack(&packed(&[(name, b"x")]), "one", into.path()).err().unwrap();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-            assert!(error.to_string().contains("no file of an incident"), "{name}: {error}");
+            assert!(error.to_string().contains("not a file of an incident"), "{name}: {error}");
             assert!(std::fs::read_dir(into.path()).unwrap().next().is_none(), "{name}");
         }
         let into = tempfile::tempdir().unwrap();

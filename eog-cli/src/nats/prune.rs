@@ -30,7 +30,7 @@ pub(crate) fn prune(arguments: &Prune) -> Result<Exit, CliError> {
     let removed = retention.apply(&reached.cluster, SystemTime::now())?;
     let gone = &removed.investigations;
     let count = gone.len() + forget(&reached, arguments.max_age, gone)?;
-    files::print(&format!("{count} removed; {} bytes are left\n", removed.bytes))?;
+    files::print(&format!("{count} removed; {} bytes remain\n", removed.bytes))?;
     Ok(Exit::Diagnosed)
 }
 
@@ -42,7 +42,7 @@ fn by_name(reached: &Reached, names: &[String]) -> Result<Exit, CliError> {
         }
         if !reached.cluster.remove(&id)? {
             return Err(CliError::Usage(format!(
-                "{id} waits for a worker or runs; end it with eog cancel {id} before"
+                "{id} is waiting or running; end it first with eog cancel {id}"
             )));
         }
         reached.register.remove(&id)?;

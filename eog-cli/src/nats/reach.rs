@@ -61,7 +61,10 @@ impl Reached {
         let register = Register::prepare(&cluster, replicas)?;
         let queue = Queue::prepare(&cluster, replicas, silence)?;
         let copies = if replicas == 1 { "1 copy".to_owned() } else { format!("{replicas} copies") };
-        eprintln!("eog: created what was missing on the cluster, with {copies} of each message");
+        eprintln!(
+            "eog: created the missing streams and buckets on the cluster, with {copies} of \
+                   each message"
+        );
         Ok(Self { cluster, register, queue })
     }
 
@@ -80,15 +83,16 @@ pub(crate) fn options(arguments: &NatsArgs) -> Result<Options, CliError> {
     let url = match &arguments.url {
         Some(url) if url.contains('@') => {
             return Err(CliError::Usage(
-                "--nats: an address on the command line must hold no password, since others can see \
-                 it; give --nats-user and EOG_NATS_PASSWORD, or the address in EOG_NATS_URL"
+                "--nats: an address on the command line must not contain a password, since other \
+                 users can see it; give --nats-user and EOG_NATS_PASSWORD, or the address in \
+                 EOG_NATS_URL"
                     .to_owned(),
             ));
         }
         Some(url) => url.clone(),
         None => variable("EOG_NATS_URL").ok_or_else(|| {
             CliError::Usage(
-                "no cluster is named; give --nats URL, such as --nats nats://127.0.0.1:4222, or set \
+                "no cluster; give --nats URL, such as --nats nats://127.0.0.1:4222, or set \
                  EOG_NATS_URL"
                     .to_owned(),
             )

@@ -20,7 +20,7 @@ pub(crate) fn cancel(arguments: &Cancel) -> Result<Exit, CliError> {
         return Ok(Exit::Diagnosed);
     }
     reached.register.say(&id, &Saying::Cancel.written()?)?;
-    eprintln!("eog: {id} ends with what was found so far");
+    eprintln!("eog: {id} ends; its result is what was found so far");
     Ok(Exit::Diagnosed)
 }
 
@@ -30,16 +30,16 @@ pub(crate) fn tell(arguments: &Tell) -> Result<Exit, CliError> {
     let (id, order) = reached.find(&arguments.id)?;
     if !order.settings.takes_words() {
         return Err(CliError::Usage(format!(
-            "the controller {} takes in nothing while it runs; submit the incident anew with --cause, \
-             --not-cause or --note",
+            "the controller {} takes no input while it runs; submit the incident again with \
+             --cause, --not-cause or --note",
             order.settings.controller()
         )));
     }
     let words = known(&reached, &id, &order, arguments)?;
     if words.is_empty() {
         return Err(CliError::Usage(
-            "nothing is said; give --cause, --not-cause or --note, such as --not-cause \
-             'database=its owner looked, it is healthy'"
+            "no input; give --cause, --not-cause or --note, such as --not-cause 'database=its \
+             owner checked it, it is healthy'"
                 .to_owned(),
         ));
     }
@@ -47,7 +47,7 @@ pub(crate) fn tell(arguments: &Tell) -> Result<Exit, CliError> {
         reached.register.say(&id, &Saying::Word { entity, word }.written()?)?;
     }
     go_on(&reached, &id, &order)?;
-    eprintln!("eog: {id} goes on with it");
+    eprintln!("eog: {id} continues with it");
     Ok(Exit::Diagnosed)
 }
 
@@ -64,7 +64,7 @@ pub(super) fn go_on(
         && let Ok(Some(ended)) = State::read(&before.bytes)
         && ended.status.has_ended()
     {
-        let note = "it goes on with what was said".to_owned();
+        let note = "it continues with the new input".to_owned();
         let waiting = State::new(Status::Waiting, &ended.worker, ended.attempts, note);
         // A worker may have it by now, and have said so, or even have ended it: what it said counts.
         register.set_state_after(id, before.sequence, &waiting.written()?)?;

@@ -33,7 +33,7 @@ const ASKED: Duration = Duration::from_millis(500);
 /// Serves until a signal.
 pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliError> {
     let Some(address) = serve.http.or(at) else {
-        let reason = "--nats: pages come over HTTP; use `eog serve`, or give --http";
+        let reason = "--nats: pages are served over HTTP; use `eog serve`, or give --http";
         return Err(CliError::Usage(reason.to_owned()));
     };
     let (address, settings) = http(serve, address)?;
@@ -152,14 +152,14 @@ impl ClusterHost {
                 let Reached { register, queue, .. } = &self.0.reached;
                 let Some(order) = register.order(&id)? else {
                     return Err(CliError::Usage(format!(
-                        "{id} was removed from the cluster meanwhile; submit it again"
+                        "{id} was removed from the cluster in the meantime; submit it again"
                     )));
                 };
                 let there = Order::read(&order)?;
                 if there.incident != wanted || there.settings != rules {
                     return Err(CliError::Usage(format!(
-                        "{id} is an investigation of another incident, or by other rules; submit it by \
-                         another name with eog submit --id"
+                        "{id} is an investigation of another incident, or with other settings; \
+                         submit it under another name with eog submit --id"
                     )));
                 }
                 if register.state(&id)?.is_none() {

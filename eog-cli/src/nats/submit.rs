@@ -139,7 +139,7 @@ fn open(arguments: &Submit, progress: &Progress) -> Result<Submitted, CliError> 
             Ok(Submitted { packed: packed(&into)?, opened: Opened::new(path, live) })
         }
         Kind::Servers => Err(CliError::Usage(format!(
-            "{} names MCP servers, which are asked while an investigation goes on and cannot be \
+            "{} names MCP servers, which are queried during an investigation and cannot be \
              submitted; use eog investigate, or submit a folder or a file that names live sources",
             path.display()
         ))),
@@ -175,7 +175,9 @@ fn wait(reached: &Reached, id: &InvestigationId) -> Result<Exit, CliError> {
             }
         });
         if is_interrupted {
-            eprintln!("eog: it goes on without this command; eog cancel {id} ends it");
+            eprintln!(
+                "eog: the investigation continues without this command; eog cancel {id} ends it"
+            );
             return Ok(Exit::Interrupted);
         }
     }

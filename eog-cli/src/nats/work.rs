@@ -288,7 +288,7 @@ pub(super) fn is_interrupted() -> bool {
 }
 
 fn given_back() -> Outcome {
-    let note = "its worker was ended and gave it back".to_owned();
+    let note = "its worker was stopped and returned it".to_owned();
     Outcome::Back { note, after: Duration::ZERO }
 }
 
@@ -334,7 +334,7 @@ fn of_side(error: &SideError) -> Trouble {
 /// Another version of eog has other rules.
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands errors over by value")]
 fn of_restore(error: eog::ledger::RestoreError) -> Trouble {
-    Trouble::Later(format!("its ledger is of another version of eog: {error}"), OTHERS)
+    Trouble::Later(format!("its ledger was written by another version of eog: {error}"), OTHERS)
 }
 
 fn of_run(error: RunError) -> Trouble {
@@ -348,8 +348,10 @@ fn of_run(error: RunError) -> Trouble {
         }
         RunError::NotBegun(_) => Trouble::Failed(said),
         RunError::OtherJudge { then, now } => {
-            let note =
-                format!("{then} judges it, but this worker has {now}; start one with the same");
+            let note = format!(
+                "it was started with the policy {then}, but this worker has {now}; start \
+                         a worker with the same policy"
+            );
             Trouble::Later(note, OTHERS)
         }
         _ => Trouble::Later(said, OTHERS),

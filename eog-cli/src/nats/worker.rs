@@ -42,12 +42,12 @@ pub(crate) fn worker(arguments: &args::Worker) -> Result<Exit, CliError> {
     let silence = reached.queue.silence();
     if let Some(wanted) = arguments.nats.silence.filter(|wanted| *wanted != silence) {
         say(&format!(
-            "note: the queue is there already, and a silent worker counts as dead after {} s, not {}",
+            "note: the queue exists already, and a worker counts as dead after {} s of silence, not {}",
             silence.as_secs(),
             wanted.as_secs()
         ));
     }
-    say(&format!("worker {name} takes investigations; {} judges; Ctrl-C ends it", chosen.name()));
+    say(&format!("worker {name} is ready; policy {}; Ctrl-C ends it", chosen.name()));
     let memory = arguments.memory.then(|| DecisionMemory::on(reached.cluster.decisions()));
     let incidents = Incidents::new(arguments.reading.clone());
     let work = Work {
@@ -70,14 +70,14 @@ pub(crate) fn worker(arguments: &args::Worker) -> Result<Exit, CliError> {
                 let unstored = memory.as_ref().and_then(DecisionMemory::first_write_error);
                 if let Some(error) = unstored.filter(|_| !is_unstored) {
                     is_unstored = true;
-                    warn(&format!("a decision could not be kept in memory: {error}"));
+                    warn(&format!("a decision could not be stored in the memory: {error}"));
                 }
             }
             Ok(Next::Nothing) => is_cut_off = false,
             Ok(Next::Empty) => break,
             Err(error) if passes(&error) => {
                 if !is_cut_off {
-                    warn(&format!("{error}; trying on"));
+                    warn(&format!("{error}; retrying"));
                 }
                 is_cut_off = true;
                 pause()?;
@@ -169,7 +169,7 @@ fn one(
             }
         }
         Outcome::Back { note, after } => {
-            warn(&format!("{id}: given back: {note}"));
+            warn(&format!("{id}: returned to the queue: {note}"));
             set(&State::new(Status::Waiting, work.name, attempts, note))?;
             task.hand_back(after)?;
         }

@@ -70,8 +70,8 @@ fn verdict(page: &mut Page, report: &StressReport) {
     } else if report.baseline.evaluations > 0
         && report.baseline.failures == report.baseline.evaluations
     {
-        let words = "no result: every evaluation of the baseline failed; `eog investigate` with the \
-                     same options says why";
+        let words = "no result: every evaluation of the baseline failed; `eog investigate` with \
+                     the same options shows why";
         (RED, words.to_owned())
     } else if report.same_outcome == report.runs && report.interrupted {
         let runs = count(report.runs, "run", "runs");
@@ -116,7 +116,7 @@ fn delays(page: &mut Page, report: &StressReport) {
         return;
     }
     page.line("", RED, &words);
-    page.title("DEFECT: delays alone changed the course, which must never happen");
+    page.title("DEFECT: delays alone changed the ledger, which must never happen");
     for defect in delays.defects.iter().take(MAX_LINES) {
         let at = match &defect.parting {
             Some(parting) => format!("the ledgers diverge at entry {}", parting.entry),
@@ -294,7 +294,7 @@ fn advice(page: &mut Page, report: &StressReport, pair: &Pair, ledgers: Option<&
     page.title("WHAT TO DO");
     let sides = [&report.baseline, &pair.differing];
     let words = if sides.iter().any(|side| is_by_budget(&side.stop)) {
-        format!("A budget ended a run that is shown: try a larger {} first.", budget_option(report))
+        format!("A budget ended a run shown here: try a larger {} first.", budget_option(report))
     } else {
         "Do not rely on either result: the same answers in a different order lead to the other one."
             .to_owned()
@@ -344,7 +344,7 @@ fn notes(page: &mut Page, report: &StressReport, ledgers: Option<&Ledgers>) {
     if report.baseline.failures > 0 {
         let failures = report.baseline.failures as usize;
         let words = count(failures, "evaluation", "evaluations");
-        notes.push(format!("{words} of the baseline failed; failures are kept like answers"));
+        notes.push(format!("{words} of the baseline failed; failures are repeated like answers"));
     }
     let by_budget: u32 = report.frontiers.iter().map(|count| count.ended_by_budget).sum();
     let also_given = is_by_budget(&report.baseline.stop);
@@ -380,7 +380,7 @@ fn notes(page: &mut Page, report: &StressReport, ledgers: Option<&Ledgers>) {
 fn questions(report: &StressReport) -> String {
     let (decisions, contexts) = (report.questions.decisions, report.questions.contexts);
     format!(
-        "distinct questions: {}, {}; repeated and not asked again: {} and {}",
+        "distinct calls: {}, {}; answered from the cache: {} and {}",
         count(decisions.distinct, "decision", "decisions"),
         count(contexts.distinct, "context", "contexts"),
         decisions.again,
@@ -411,7 +411,7 @@ mod tests {
         report.delays_alone.defects.push(DelayDefect { run: 3, parting: None });
         let broken = stress("x", &report, None, None);
         assert!(broken.contains("delays alone: 1 of 2 ledgers identical"), "{broken}");
-        assert!(broken.contains("DEFECT: delays alone changed the course"), "{broken}");
+        assert!(broken.contains("DEFECT: delays alone changed the ledger"), "{broken}");
         assert!(broken.contains("run 3: without its delays"), "{broken}");
     }
 

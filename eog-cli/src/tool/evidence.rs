@@ -63,7 +63,7 @@ pub(super) fn show(asked: &Evidence) -> Result<String, CliError> {
             true => String::new(),
             false => format!("; did you mean {}?", near.join(" or ")),
         };
-        return Err(unusable(format!("nothing is called {named}{meant}")));
+        return Err(unusable(format!("there is no entity {named}{meant}")));
     }
     let found = runtime()?.block_on(find_again(&opened, &case, &wanted, entity.as_ref()));
     let found = found.map_err(|failure| unusable(failure.to_string()))?.ok_or_else(|| {
@@ -77,7 +77,7 @@ pub(super) fn show(asked: &Evidence) -> Result<String, CliError> {
     })?;
     if let Some(named) = entity.filter(|named| *named != found.entity) {
         return Err(unusable(format!(
-            "{wanted} is about {}, not about {named}; name that entity, or leave out --entity",
+            "{wanted} is about {}, not about {named}; give that entity, or omit --entity",
             found.entity
         )));
     }
@@ -102,7 +102,7 @@ fn table(finding: &Finding, chart: Option<&Chart>) -> String {
     if let Some(chart) = chart {
         let usual = chart.usual.map(|band| {
             let (low, high) = (band.centre - band.limit, band.centre + band.limit);
-            format!(", usual {} to {}", short(low), short(high))
+            format!(", normally {} to {}", short(low), short(high))
         });
         let unit = if chart.unit.is_empty() { String::new() } else { format!(" ({})", chart.unit) };
         lines.push(String::new());

@@ -95,7 +95,7 @@ fn list() -> String {
     let names = tools().iter().map(|tool| tool.name);
     let others: Vec<&str> = names.filter(|name| BundleToolbox::arguments(name).is_none()).collect();
     text.push_str(&format!(
-        "They read snapshots and bundles; {} snapshots alone.\n",
+        "They read snapshots and bundles; {} read only snapshots.\n",
         others.join(", ")
     ));
     text
@@ -154,9 +154,7 @@ fn read(file: &str) -> std::io::Result<String> {
 fn unreadable(file: &str, error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => {
-            format!(
-                "there is no file {file}; name one that holds a JSON object, or give the object itself"
-            )
+            format!("there is no file {file}; give a file with a JSON object, or the object itself")
         }
         _ => format!("{file}: {error}"),
     }

@@ -33,7 +33,7 @@ fn a_run_that_may_make_few_calls_is_completed_with_more() {
 
         let path = flash_sale();
         let path = path.to_str().unwrap();
-        let onward = format!("go on with: eog resume run.journal {path} --max-model-calls");
+        let onward = format!("continue with: eog resume run.journal {path} --max-model-calls");
         assert!(run.said.contains(&onward), "{most}: {}", run.said);
         let run = lab.run(&[
             "resume",

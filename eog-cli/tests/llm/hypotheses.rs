@@ -203,7 +203,7 @@ fn a_dry_run_counts_what_specialists_may_ask() {
     let run = Lab::at(&server, "").investigate(&[&HYPOTHESES[..], &["--dry-run"]].concat());
     let line = run.printed.lines().find(|line| line.starts_with("UPPER BOUND")).unwrap().to_owned();
     // 270 acts, 21 scores with two retries each, 6 questions for hypotheses.
-    assert!(line.contains("339 answers in other roles"), "{line}");
+    assert!(line.contains("339 calls for other roles"), "{line}");
     assert!(server.seen().is_empty());
 }
 

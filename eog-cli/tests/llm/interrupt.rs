@@ -82,6 +82,10 @@ fn a_deadline_holds_for_the_opening_too() {
     let path = path.to_str().unwrap();
     let run = lab.run(&["investigate", path, "--deadline", "2", "--journal", "run.journal"]);
     assert_eq!(run.code, Some(1), "{}", run.said);
-    assert!(run.said.contains("time was up before the investigation began"), "{}", run.said);
+    assert!(
+        run.said.contains("the deadline passed before the investigation began"),
+        "{}",
+        run.said
+    );
     assert!(run.said.contains("eog resume run.journal"), "{}", run.said);
 }

@@ -123,7 +123,7 @@ fn wrong_options_are_said_before_anybody_is_asked() {
     let lab = at(&server);
     for (more, expected) in [
         (&["-k", "4"][..], "scenario 7 has 3 runs"),
-        (&["--max-model-calls", "0"][..], "with 0 no model can be asked"),
+        (&["--max-model-calls", "0"][..], "with 0 no model can be called"),
         (&["--max-tokens", "1"][..], ""),
     ] {
         let run = judged(&lab, more);

@@ -23,7 +23,7 @@ fn a_dry_run_shows_what_would_be_asked_and_asks_nobody() {
     let text = &run.printed;
     assert!(text.contains("\nPACKET gateway ("), "{text}");
     assert!(text.contains("UPPER BOUND for the whole investigation: 35 judgements of 7 entities"));
-    assert!(text.contains("Limits that end it earlier: 500 requests."), "{text}");
+    assert!(text.contains("Limits that may end it earlier: 500 requests."), "{text}");
     assert!(server.seen().is_empty(), "nobody is asked");
     assert!(!lab.path("out").exists(), "nothing is written");
 

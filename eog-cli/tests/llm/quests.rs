@@ -289,7 +289,11 @@ fn a_budget_that_ends_in_any_phase_is_gone_on_with() {
             let stopped = lab.run(&[&["investigate", path], it.options, &limited].concat());
             // A cause may be found by then.
             assert!(matches!(stopped.code, Some(0 | 3)), "{phase}: {}", stopped.said);
-            assert!(stopped.said.contains("go on with: eog resume"), "{phase}: {}", stopped.said);
+            assert!(
+                stopped.said.contains("continue with: eog resume"),
+                "{phase}: {}",
+                stopped.said
+            );
             assert_eq!(server.seen().len(), most, "{phase}: no further request is sent");
             let run = lab.run(&["resume", "run.journal", path, "--out", "out", "--format", "json"]);
             assert_eq!(run.code, Some(0), "{phase}: {}", run.said);

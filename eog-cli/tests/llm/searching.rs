@@ -209,10 +209,10 @@ fn a_dry_run_counts_what_the_roles_may_ask() {
     };
     let bfs = bound(&["--controller", "bfs"]);
     assert!(bfs.contains("49 judgements of 7 entities (--budget 200, at most 49 looks)"), "{bfs}");
-    assert!(bfs.contains(", 207 answers in other roles, 1 report, 514 requests"), "{bfs}");
+    assert!(bfs.contains(", 207 calls for other roles, 1 report, 514 requests"), "{bfs}");
     let lats = bound(&["--controller", "lats", "--rounds", "2", "--branch", "3", "--depth", "4"]);
     assert!(
-        lats.contains("12 judgements") && lats.contains(", 34 answers in other roles"),
+        lats.contains("12 judgements") && lats.contains(", 34 calls for other roles"),
         "{lats}"
     );
     let rules = bound(&["--controller", "bfs", "--roles", "rules"]);
@@ -232,7 +232,7 @@ fn what_it_says_to_go_on_with_goes_on() {
     let few = ["--max-model-calls", "2", "--journal", "run.journal"];
     let stopped = lab.investigate(&[&mixed[..], &more, &few].concat());
     assert_eq!(stopped.code, Some(3), "{}", stopped.said);
-    let told = stopped.said.split_once("go on with: eog ").map(|(_, command)| command.trim());
+    let told = stopped.said.split_once("continue with: eog ").map(|(_, command)| command.trim());
     let told = told.unwrap_or_else(|| panic!("{}", stopped.said));
     assert!(told.contains(" --policy evidence") && told.contains(" --roles model"), "{told}");
     let mut arguments: Vec<&str> = told.split(' ').collect();

@@ -13,7 +13,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
         assert!(run.said.contains(words), "{arguments:?}: {}", run.said);
     };
     says(&["list"], 1, "does not exist on the cluster; eog worker or eog submit creates it");
-    says(&["list", "--nats", "nats://127.0.0.1:1"], 1, "does a server run there?");
+    says(&["list", "--nats", "nats://127.0.0.1:1"], 1, "check that the address is right");
     says(&["list", "--nats", "nats://me:secret@127.0.0.1:1"], 2, "EOG_NATS_PASSWORD");
     says(&["list", "--nats-user", "me"], 2, "set EOG_NATS_PASSWORD");
     says(&["list", "--nats-cert", "cert.pem"], 2, "--nats-cert needs --nats-key");
@@ -30,9 +30,9 @@ fn what_is_wrong_is_said_with_what_to_do() {
     lab.submit("one", &[]);
     lab.submit("linear", &["--controller", "linear"]);
     says(&["submit", path, "--id", "one"], 2, "exists already");
-    says(&["fetch", "two", "--out", "out"], 4, "eog list shows those there are");
-    says(&["fetch", "one", "--out", "out"], 1, "no worker has begun it");
-    says(&["tell", "one"], 2, "nothing is said");
+    says(&["fetch", "two", "--out", "out"], 4, "eog list shows them");
+    says(&["fetch", "one", "--out", "out"], 1, "no worker has started it");
+    says(&["tell", "one"], 2, "no input");
     says(&["tell", "one", "--cause", "nobody"], 2, "the incident has no entity");
-    says(&["tell", "linear", "--cause", "frontend"], 2, "takes in nothing while it runs");
+    says(&["tell", "linear", "--cause", "frontend"], 2, "takes no input while it runs");
 }

@@ -25,7 +25,7 @@ impl Served {
         let address = loop {
             let mut line = String::new();
             assert!(errors.read_line(&mut line).unwrap() > 0, "it does not serve");
-            if let Some((_, at)) = line.trim().split_once("investigations are at http://") {
+            if let Some((_, at)) = line.trim().split_once("investigations at http://") {
                 break at.trim_end_matches('/').to_owned();
             }
         };
@@ -103,7 +103,7 @@ fn a_process_that_runs_nothing_shows_what_runs_elsewhere() {
     lab.submit("run", &[]);
     let one = Served::start(&lab, &[]);
     let other = Served::start(&lab, &[]);
-    assert!(one.get("/i/run").contains("waits for a worker"));
+    assert!(one.get("/i/run").contains("Waiting for a worker"));
     let worker = Running::start(lab.eog(&["worker"]).env("OPENAI_API_KEY", "k"));
     model.server.wait(|seen| seen.len() > 3);
     for served in [&one, &other] {

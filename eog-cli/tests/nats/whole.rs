@@ -33,7 +33,7 @@ fn what_is_submitted_is_investigated_and_read_anywhere() {
     let page = lab.path("page.html");
     lab.done(&["report", journal, incident, "--html", page.to_str().unwrap()]);
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(!page.contains("was not beside the ledger"), "it has charts");
+    assert!(!page.contains("written without the bundle or snapshot"), "it has charts");
     lab.done(&["resume", journal, incident]);
 }
 

@@ -43,7 +43,7 @@ fn a_linear_investigation_is_begun_resumed_replayed_forked_and_compared() {
     for recorded in [&out, &journal] {
         let replayed = run(&["replay", recorded]);
         assert_eq!(replayed.status.code(), Some(0), "{}", said(&replayed));
-        assert!(text(&replayed).contains("entries derived again, all as recorded"));
+        assert!(text(&replayed).contains("entries verified"));
         let entries = run(&["replay", recorded, "--entries"]);
         assert_eq!(text(&entries).lines().count(), ledger.lines().count());
     }
@@ -108,7 +108,7 @@ fn what_a_controller_cannot_do_is_said_in_one_line() {
     }
     // Controllers other than that of EoG tell each look at an entity, and those at which nobody looked.
     for (entity, told) in
-        [("database", "\nHISTORY\n  entry "), ("frontend", "No step looked at it.")]
+        [("database", "\nHISTORY\n  entry "), ("frontend", "No step evaluated it.")]
     {
         let output = run(&["explain", &linear_out, entity]);
         let text = String::from_utf8(output.stdout).unwrap();

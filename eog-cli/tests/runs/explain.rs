@@ -47,7 +47,7 @@ fn what_a_busy_policy_could_not_be_asked_about_is_said() {
     let incident = then_judged_by(&busy_after(1));
     let text = text(&explain(&incident, &["--retries", "0"]).output().unwrap());
     assert!(!text.contains("No single finding or message"), "{text}");
-    assert!(text.contains("The policy gave no answer about:"), "{text}");
+    assert!(text.contains("The policy gave no answer for:"), "{text}");
     assert!(text.contains("unknown for "), "{text}");
     assert!(text.contains("75"), "{text}");
     // The packet holds the alert alone: once whole, once without it.
@@ -65,7 +65,7 @@ fn a_policy_that_is_busy_for_a_moment_is_asked_again() {
 
     let incident = then_judged_by(&busy_at_first);
     let said = text(&explain(&incident, &["--retries", "1"]).output().unwrap());
-    assert!(said.contains("asked the same question again, the policy fails: "), "{said}");
+    assert!(said.contains("for the same packet the policy now fails: "), "{said}");
     assert_eq!(calls(&incident), 2);
 }
 
@@ -75,7 +75,7 @@ fn a_policy_that_hangs_is_given_up() {
     let begun = Instant::now();
     let said = text(&explain(&incident, &["--policy-timeout", "0.3"]).output().unwrap());
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
-    assert!(said.contains("asked the same question again, the policy fails: "), "{said}");
+    assert!(said.contains("for the same packet the policy now fails: "), "{said}");
 }
 
 #[test]

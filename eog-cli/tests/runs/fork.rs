@@ -145,7 +145,7 @@ fn another_policy_judges_from_the_fork_on_and_everybody_says_so() {
     };
     for (code, _, errors) in gone_on(&[]) {
         assert_eq!(code, 2);
-        let said = "with 1 argument, but now it would be evidence; give the same --policy";
+        let said = "with 1 argument, not evidence; give the same --policy";
         assert!(errors.contains(said), "{errors}");
     }
     let codes = gone_on(&["--policy", &policy]).map(|(code, ..)| code);
@@ -196,7 +196,7 @@ fn what_cannot_be_forked_leaves_nothing_behind() {
     let arguments = ["fork", &ledger, other.to_str().unwrap(), "--at", "1", "--journal", &journal];
     let (code, _, errors) = run(&arguments);
     assert_eq!(code, 4);
-    assert!(errors.contains("began with another input"), "{errors}");
+    assert!(errors.contains("was started with a different input"), "{errors}");
     assert!(!Path::new(&journal).exists());
 
     // Nor does it write over what it reads.
@@ -233,8 +233,12 @@ fn entries_are_listed_one_a_line_with_the_numbers_that_fork_takes() {
         "4  processor symptom (unread message of a named cause, after entry 3, visit 2): \
          belief changed; queued: database, gateway"
     );
-    assert_eq!(lines[6], "6  database symptom (woken by entry 4, visit 2): belief changed");
-    assert_eq!(lines[9], "9  frontend origin (second opinion, after entry 8, visit 2): unchanged");
+    assert_eq!(lines[6], "6  database symptom (activated by entry 4, visit 2): belief changed");
+    assert_eq!(
+        lines[9],
+        "9  frontend origin (re-evaluation of a named cause, after entry 8, \
+                          visit 2): unchanged"
+    );
 }
 
 #[test]

@@ -24,8 +24,7 @@ fn nobody_else_judges_without_being_asked_to() {
         let explained = eog().arg("explain").arg(&journal).arg("service-1").args(options).output();
         for output in [resumed.unwrap(), explained.unwrap()] {
             assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-            let expected =
-                format!("the policy of this ledger is {name}, but now it would be {now}; ");
+            let expected = format!("the policy of this ledger is {name}, not {now}; ");
             assert!(said(&output).contains(&expected), "{}", said(&output));
             assert!(said(&output).contains("`eog fork`"), "{}", said(&output));
         }
@@ -56,11 +55,11 @@ fn an_explanation_draws_nothing_from_a_policy_that_says_something_else_now() {
     // Edited in place, its name stays.
     std::fs::write(&policy, script.replace("healthy", "symptom")).unwrap();
     let text = explain();
-    assert!(text.contains("asked the same question again, the policy answers symptom"), "{text}");
+    assert!(text.contains("for the same packet the policy now answers symptom"), "{text}");
     assert!(!text.contains("it would be"), "{text}");
     std::fs::write(&policy, "#!/bin/sh\nexit 3\n").unwrap();
     let text = explain();
-    assert!(text.contains("asked the same question again, the policy fails: "), "{text}");
+    assert!(text.contains("for the same packet the policy now fails: "), "{text}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::incident::{HEALTHY, Incident, said};
 
 /// Runs what standard error says, as a shell would.
 fn go_on(errors: &str) -> std::process::Output {
-    let command = errors.lines().find_map(|line| line.strip_prefix("eog: go on with: eog "));
+    let command = errors.lines().find_map(|line| line.strip_prefix("eog: continue with: eog "));
     let command = command.unwrap_or_else(|| panic!("nothing is said: {errors}"));
     let program = env!("CARGO_BIN_EXE_eog");
     Command::new("sh").arg("-c").arg(format!("'{program}' {command}")).output().unwrap()
@@ -61,7 +61,7 @@ fn time_and_memory_count_from_the_first_byte() {
     let incident = Incident::judged_by(HEALTHY);
     let journal = incident.path("run.journal");
     for (bound, code, expected) in [
-        (["--deadline", "0.001"], 1, "time was up before the investigation began"),
+        (["--deadline", "0.001"], 1, "the deadline passed before the investigation began"),
         (["--max-memory", "100"], 4, "may be used; keep only the time around the incident"),
     ] {
         let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);

@@ -30,7 +30,7 @@ fn a_journal_that_takes_no_more_is_told_first_and_takes_nothing_else_with_it() {
     let output = command.arg("--out").arg(&out).output().unwrap();
     let errors = said(&output);
     assert_eq!(output.status.code(), Some(1), "{errors}");
-    let begin = "eog: stopped, for the journal takes no more: cannot write to the journal ";
+    let begin = "eog: stopped because the journal cannot be written: cannot write to the journal ";
     assert!(errors.starts_with(begin), "{errors}");
     assert!(errors.contains("entries are safe"), "{errors}");
     let resume = format!("  then: eog resume {} ", journal.display());

@@ -72,7 +72,7 @@ fn no_secret_is_served_remembered_or_traced() {
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
     errors.read_line(&mut said).unwrap();
-    let url = said.trim().strip_prefix("eog: watch it at http://").expect(&said);
+    let url = said.trim().strip_prefix("eog: live page at http://").expect(&said);
     let address = url.strip_suffix("/i/run").expect(&said).to_owned();
     let mut written = Written::default();
     // Ends with the run.

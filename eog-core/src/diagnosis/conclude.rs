@@ -369,18 +369,18 @@ impl std::fmt::Display for Doubt {
                 write!(f, "no change of {} is on record", names.join(", "))
             }
             Self::NoMeasuredOnset => {
-                f.write_str("when the harm began was not measured, only when alerts fired")
+                f.write_str("the onset of the harm was not measured, only the times of alerts")
             }
             Self::AfterOnset { entity, harm, change } => {
                 write!(f, "the harm began on {entity} at {harm}, before the change at {change}")
             }
             Self::PathNotSeen { callee, name, entity } => write!(
                 f,
-                "{callee}, which is called on the way, shows no harm of its own before {name} on {entity}"
+                "{callee}, a callee on the path, shows no harm of its own before {name} on {entity}"
             ),
             Self::NoRecord => f.write_str("there is no record of changes to compare with"),
             Self::ByChance(chance) => {
-                write!(f, "a change may lie so near by chance, in {chance}; at most 5 % is allowed")
+                write!(f, "chance of coincidence {chance}; at most 5 % is allowed")
             }
             Self::FitsAlike { entity, what, made } => {
                 write!(f, "another change fits as well: {what} on {entity} at {made}")
@@ -388,7 +388,8 @@ impl std::fmt::Display for Doubt {
             Self::NotAlone { entity } => {
                 write!(
                     f,
-                    "{entity} is named, too, for alerts of about the same time: two causes at once are rare"
+                    "{entity} is also named for alerts of about the same time: two causes at once \
+                     are rare"
                 )
             }
             Self::LeavesUnexplained { name, entity, unexplained, explained } => write!(
@@ -398,15 +399,17 @@ impl std::fmt::Display for Doubt {
             ),
             Self::SiblingAlike { entity, harm } => write!(
                 f,
-                "{entity}, another part of the same, was not changed then and shows such harm since {harm}"
+                "{entity}, a replica or sibling, was not changed then and shows the same kind of \
+                 harm since {harm}"
             ),
             Self::ChangedTooOften { entity } => {
-                write!(f, "the judgement of {entity} changed too often to be settled")
+                write!(f, "the label of {entity} changed too often to be settled")
             }
             Self::SaidOtherwise { entity } => {
                 write!(
                     f,
-                    "a person says that {entity} is the cause; the records do not tie it to the alerts"
+                    "operator input names {entity} as the cause; the records do not link it to \
+                     the alerts"
                 )
             }
             Self::Unusable { source, records, unusable } => write!(

@@ -240,7 +240,7 @@ impl fmt::Display for ControllersReport {
         writeln!(f, "95 % intervals over incidents are in brackets.")?;
         writeln!(f, "\nEoG, tree searches and a linear loop (as in table 2)")?;
         self.rows(f, &against_loops(wrong))?;
-        writeln!(f, "\nA loop that is told the algorithm and makes slips (as in table 3)")?;
+        writeln!(f, "\nA loop that is given the algorithm and makes slips (as in table 3)")?;
         self.rows(f, &told(wrong))?;
         self.messages(f)?;
         self.second_looks(f)?;

@@ -13,7 +13,7 @@ use super::scene::{Outcome, Scene};
 use crate::error::EvalError;
 
 /// A loop that does what EoG does (active set, beliefs, messages, revision), but keeps the lists
-/// itself. A model of a model that was prompted with the algorithm (the paper's table 3), and not one.
+/// itself. A model of a model that was given the algorithm (the paper's table 3), and not one.
 ///
 /// After each step, each of these happens with the probability `slips`:
 ///
@@ -158,6 +158,6 @@ impl Head {
 
 impl fmt::Display for ToldLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "loop told the algorithm, slips {}", self.slips)
+        write!(f, "loop given the algorithm, slips {}", self.slips)
     }
 }

@@ -185,8 +185,8 @@ impl Attribution<'_> {
             let names: Vec<&str> = callers.keys().map(EntityId::as_str).take(2).collect();
             let names = names.join(" and ");
             let told = match callers.len() {
-                2 => format!("time of both who call it, {names}"),
-                all => format!("time of all {all} who call it, such as {names}"),
+                2 => format!("time of both callers, {names}"),
+                all => format!("time of all {all} callers, such as {names}"),
             };
             callers.values_mut().for_each(|own| own.metric.clone_from(&told));
             (callee, callers)

@@ -274,8 +274,8 @@ fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
         let reason = shorten(reason, 80);
         let count = times(seen.len());
         let text = match how {
-            How::Novel => format!("{reason}, {count}: the baseline does not have it"),
-            _ => format!("{reason}, {count}, where {} are usual", rounded(expected)),
+            How::Novel => format!("{reason}, {count}: not in the baseline"),
+            _ => format!("{reason}, {count} (normally {})", rounded(expected)),
         };
         Some(Deviation {
             onset,

@@ -50,10 +50,10 @@ pub(super) fn of_account(
         source: "metrics.csv".into(),
         query: query(" calls"),
         excerpt: format!(
-            "{} beyond the usual ({metric}; {} per call, usually {})",
-            amount(own),
-            rounded(own.observed),
-            rounded(own.usual)
+            "{metric} {} (normally {}); {} above normal",
+            in_unit(own.observed, &own.unit),
+            in_unit(own.usual, &own.unit),
+            amount(own)
         ),
         onset: None,
     });
@@ -61,7 +61,7 @@ pub(super) fn of_account(
     findings.extend(shown.then_some(own_finding));
     findings.extend(shares.iter().map(|(neighbour, share, theirs)| {
         let excerpt = format!(
-            "{neighbour} has {} beyond the usual: it can account for {} of what {entity} has",
+            "{neighbour} is {} above normal, which can account for {} of the excess of {entity}",
             amount(theirs),
             percent(*share)
         );
@@ -73,7 +73,7 @@ pub(super) fn of_account(
         let explained: f64 = shares.iter().map(|(_, share, _)| share).sum();
         let left = (1.0 - explained).max(0.0);
         let excerpt = format!(
-            "{} of it is accounted for by nobody upstream: all are measured",
+            "{} of the excess is not accounted for upstream, where everything is measured",
             percent(left)
         );
         let mut rest =
@@ -93,11 +93,11 @@ pub(super) fn of_whole(
     time: EvidenceTime,
 ) -> Finding {
     let others = match spread {
-        Spread::Alike => "all replicas of {whole} have as much",
-        Spread::Uneven => "other replicas of {whole} have far less",
+        Spread::Alike => "all replicas of {whole} have the same excess",
+        Spread::Uneven => "other replicas of {whole} have a much smaller excess",
     };
     let excerpt = format!(
-        "{}: it can account for {} of what {entity} has",
+        "{}: it can account for {} of the excess of {entity}",
         others.replace("{whole}", whole.as_str()),
         percent(share)
     );
@@ -129,7 +129,7 @@ pub(super) fn of_calls(
         source: "metrics.csv".into(),
         query: format!("entity={entity} metric={metric} callee={callee}"),
         excerpt: format!(
-            "{metric}: calls to {callee} {} {}, usually {}",
+            "{metric} of calls to {callee}: {} {} (normally {})",
             rounded(calls.observed),
             shorten(&calls.unit, 40),
             rounded(calls.usual)
@@ -177,14 +177,15 @@ pub(super) fn of_traced(
     findings.extend(shares.iter().map(|(callee, share, part)| {
         let excerpt = match kind {
             Kind::Time => format!(
-                "for each of {} requests {callee} takes {} longer, {entity} {}: it accounts for {}",
+                "over {} requests, {callee} takes {} longer per request, {entity} {}: it accounts \
+                 for {}",
                 book.requests,
                 amount(*part),
                 amount(book.each),
                 percent(*share)
             ),
             Kind::Failures => format!(
-                "of {} requests {} more fail at {callee}, {} more at {entity}: it accounts for {}",
+                "of {} requests, {} more fail at {callee} and {} more at {entity}: it accounts for {}",
                 book.requests,
                 amount(*part),
                 amount(book.each),
@@ -197,8 +198,8 @@ pub(super) fn of_traced(
     if remainder {
         let left = book.share(book.own);
         let excerpt = format!(
-            "{} of it is its own ({} of {} for each of {} requests): calls to others do not account \
-             for it",
+            "{} of the excess is its own ({} of {} per request over {} requests): calls to others \
+             do not account for it",
             percent(left),
             amount(book.own),
             amount(book.each),
@@ -238,12 +239,12 @@ pub(super) fn of_detail(entity: &EntityId, kind: Kind, detail: &Detail, source: 
             let name = shorten(name, 80);
             let unit = if kind == Kind::Time { "ms" } else { "ratio" };
             let what = match kind {
-                Kind::Time => "takes of its own work",
-                Kind::Failures => "has the first error of",
+                Kind::Time => "own work",
+                Kind::Failures => "first error in",
             };
-            let of = if kind == Kind::Time { "for each of" } else { "of" };
+            let of = if kind == Kind::Time { "per request over" } else { "of" };
             let excerpt = format!(
-                "{name}: {what} {} {of} {count} requests, usually {}",
+                "{name}: {what} {} {of} {count} requests (normally {})",
                 amount(now),
                 amount(usual)
             );
@@ -252,7 +253,7 @@ pub(super) fn of_detail(entity: &EntityId, kind: Kind, detail: &Detail, source: 
         }
         What::Retries(callee) => {
             let excerpt = format!(
-                "{} of {count} calls to {callee} are made again after one that failed, usually {}",
+                "{} of {count} calls to {callee} are retries (normally {})",
                 percent(now),
                 percent(usual)
             );
@@ -262,7 +263,7 @@ pub(super) fn of_detail(entity: &EntityId, kind: Kind, detail: &Detail, source: 
         }
         What::Waiting => {
             let excerpt = format!(
-                "each of {count} messages waits {} ms before it is worked on, usually {} ms",
+                "each of {count} messages waits {} ms before processing (normally {} ms)",
                 rounded(now),
                 rounded(usual)
             );
@@ -288,25 +289,26 @@ pub(super) fn of_course(
     };
     let excerpt = match (kind, &part.way_from) {
         (Kind::Time, None) => format!(
-            "of {} ms that each of {bad} slow requests of {alerting} ({all} in all) takes longer than usual, {} ms \
-             ({share}) are work of {who}{operation} on their critical paths",
+            "the slow requests of {alerting} ({bad} of {all}) each take {} ms longer than normal; {} \
+             ms ({share}) of that is work of {who}{operation} on their critical paths",
             rounded(whole),
             rounded(part.amount)
         ),
         (Kind::Time, Some(caller)) => format!(
-            "of {} ms that each of {bad} slow requests of {alerting} ({all} in all) takes longer than usual, {} ms \
-             ({share}) pass on the way from {caller} to {who} and back",
+            "the slow requests of {alerting} ({bad} of {all}) each take {} ms longer than normal; {} \
+             ms ({share}) of that is spent between {caller} and {who}",
             rounded(whole),
             rounded(part.amount)
         ),
         (Kind::Failures, None) => format!(
-            "of {bad} failed requests of {alerting} ({all} in all), {} more than usual have their first error at \
-             {who}{operation}: {share} of what is too much",
+            "of the failed requests of {alerting} ({bad} of {all}), {} more than normal have \
+             their first error at {who}{operation}: {share} of the excess",
             rounded(part.amount)
         ),
         (Kind::Failures, Some(caller)) => format!(
-            "of {bad} failed requests of {alerting} ({all} in all), {} more than usual have their first error in calls \
-             of {caller} to {who} that nobody there recorded as failed: {share} of what is too much",
+            "of the failed requests of {alerting} ({bad} of {all}), {} more than normal have \
+             their first error in calls of {caller} to {who} that were not recorded as failed \
+             there: {share} of the excess",
             rounded(part.amount)
         ),
     };
@@ -370,7 +372,7 @@ pub(super) fn traced_excerpt(kind: Kind, book: &Book) -> String {
     if book.ways_on > 0.0 {
         text += &format!(", {} of that on the way from here", amount(book.ways_on));
     }
-    text += &format!(": {}, usually {}", amount(book.now), amount(book.usual));
+    text += &format!(": {} (normally {})", amount(book.now), amount(book.usual));
     if book.way_here > 0.0 && !is_lost_before {
         text += &match kind {
             Kind::Time => format!("; {way_here} more on the way here"),
@@ -380,7 +382,7 @@ pub(super) fn traced_excerpt(kind: Kind, book: &Book) -> String {
     // Calls that overlap take longer together than the request: then its own work is not known.
     if let Some((usual, now)) = book.own_work.filter(|(usual, now)| *usual >= 0.0 && *now >= 0.0) {
         let own = if kind == Kind::Time { "its own work" } else { "by itself" };
-        text += &format!("; {own} {}, usually {}", amount(now), amount(usual));
+        text += &format!("; {own} {} (normally {})", amount(now), amount(usual));
     }
     text
 }
@@ -395,14 +397,14 @@ pub(super) fn of_part(
     together: Option<f64>,
     time: EvidenceTime,
 ) -> Finding {
-    let what = if signal == Signal::Latency { "time lost" } else { "failed requests" };
+    let what = if signal == Signal::Latency { "time lost by" } else { "failed requests of" };
     let mut excerpt = format!(
-        "{entity} can account for at most {} of the {what} of {alerting}, and for no more of any other \
-         alert that it reaches",
+        "contribution bound: {entity} can account for at most {} of the {what} {alerting}, and \
+         for no more of any other alert that it reaches",
         percent(share)
     );
     if let Some(together) = together {
-        excerpt.push_str(&format!("; with its replicas for {}", percent(together)));
+        excerpt.push_str(&format!("; with its replicas {}", percent(together)));
     }
     Finding::new(FindingContent {
         entity: entity.clone(),
@@ -440,8 +442,7 @@ pub(super) fn of_sent(
         source: "attribution".into(),
         query: format!("entity={entity} sent={callee}"),
         excerpt: format!(
-            "{callee} is called {} times as often as usual, {entity} {} times: somebody calls it more \
-             often for each request",
+            "{callee} gets {} times its normal calls, {entity} {} times: more calls per request",
             rounded(theirs),
             rounded(own)
         ),
@@ -455,7 +456,7 @@ pub(super) fn of_demand(entity: &EntityId, demand: &Demand) -> Finding {
     let passed_on = match by == source {
         true => String::new(),
         false => format!(
-            "; by {by} that reaches {entity}, which is asked {} times as often",
+            "; via {by} this reaches {entity}, which gets {} times its normal requests",
             rounded(*asked)
         ),
     };
@@ -470,10 +471,7 @@ pub(super) fn of_demand(entity: &EntityId, demand: &Demand) -> Finding {
         peer: Some(Peer { entity: by.clone(), role: PeerRole::Caller }),
         source: "attribution".into(),
         query: format!("entity={entity} demand={source} by={by}"),
-        excerpt: format!(
-            "{source} sends {} times as many requests as usual{passed_on}",
-            rounded(*sent)
-        ),
+        excerpt: format!("{source} sends {} times its normal requests{passed_on}", rounded(*sent)),
         onset: *onset,
     })
 }
@@ -487,7 +485,7 @@ pub(super) fn of_demand_sent(to: &EntityId, demand: &Demand) -> Finding {
         peer: Some(Peer { entity: to.clone(), role: PeerRole::Callee }),
         query: format!("entity={source} sends to={to}"),
         excerpt: format!(
-            "{to} is asked {} times as often as usual, by nobody else",
+            "{to} gets {} times its normal requests from this source alone",
             rounded(demand.sent)
         ),
         ..told
@@ -523,7 +521,7 @@ pub(super) fn left_out_excerpt(
     [usual, now]: [f64; 2],
 ) -> String {
     format!(
-        "{entity} calls {callee} {} times for each request, usually {}: it stops before it gets there",
+        "{entity} calls {callee} {} times per request (normally {}): it stops before that call",
         rounded(now),
         rounded(usual)
     )
@@ -563,8 +561,8 @@ pub(super) fn ending_excerpt(caller: &EntityId, ending: &Ending) -> String {
         End::Failed => "fail by themselves",
     };
     format!(
-        "of {requests} requests of {caller} that ask {callee}, {} {end} with its answer, usually {}: they go no \
-         further",
+        "of {requests} requests of {caller} that call {callee}, {} {end} with its answer \
+         (normally {}) and make no further calls",
         percent(*now),
         percent(*usual)
     )
@@ -591,8 +589,8 @@ pub(super) fn of_crowding(entity: &EntityId, one: &Crowding, time: EvidenceTime)
         source: "attribution".into(),
         query: format!("entity={entity} crowded={host} by={taker}"),
         excerpt: format!(
-            "{taker} takes up {host}: {} of {taker} from {} to {}, which is {} of what all that rest on \
-             {host} use more; {} of {host} from {} to {}; no more requests explain it",
+            "{taker} exhausts {host}: {} of {taker} from {} to {}, {} of the increase of \
+             everything on {host}; {} of {host} from {} to {}; not explained by more requests",
             shorten(&takers.metric, 60),
             percent(takers.usual),
             percent(takers.now),
@@ -626,8 +624,8 @@ pub(super) fn of_holding_up(
         source: "attribution".into(),
         query: format!("entity={caller} held up by={entity}"),
         excerpt: format!(
-            "calls to {entity} hold each request of {caller} {} times as long: {resource} of {caller} is {} in use, \
-             usually {}; what waits there is owed to these calls",
+            "calls to {entity} hold each request of {caller} {} times as long: {resource} of \
+             {caller} is {} in use (normally {}); requests wait there because of these calls",
             rounded(*times),
             percent(*now),
             percent(*usual)
@@ -682,15 +680,12 @@ impl std::fmt::Display for Watched {
             told.join(", ")
         };
         match (self.recorded.as_slice(), self.unrecorded.as_slice()) {
-            ([], []) => write!(f, "nobody is upstream"),
-            (recorded, []) => write!(f, "watched: {}", list(recorded)),
-            ([], unrecorded) => write!(f, "nothing was recorded of {}", list(unrecorded)),
-            (recorded, unrecorded) => write!(
-                f,
-                "watched: {}; nothing was recorded of {}",
-                list(recorded),
-                list(unrecorded)
-            ),
+            ([], []) => write!(f, "no entity is upstream"),
+            (recorded, []) => write!(f, "measured: {}", list(recorded)),
+            ([], unrecorded) => write!(f, "no data for {}", list(unrecorded)),
+            (recorded, unrecorded) => {
+                write!(f, "measured: {}; no data for {}", list(recorded), list(unrecorded))
+            }
         }
     }
 }
@@ -726,7 +721,7 @@ pub(super) fn of_order(
         let mut path = path.clone();
         path.reverse();
         let excerpt = format!(
-            "{neighbour} deviates since {}: {}; it reaches here by {}",
+            "{neighbour} deviates since {}: {}; path: {}",
             to_the_second(deviation.onset),
             shorten(&deviation.text, 160),
             arrows(&path)
@@ -791,7 +786,7 @@ pub(super) fn during_burden(burden: &Burden) -> EvidenceTime {
 
 fn amount(burden: &Burden) -> String {
     match burden.weight {
-        Weight::Calls => format!("{} over all calls", in_unit(burden.total(), &burden.unit)),
+        Weight::Calls => format!("{} in total", in_unit(burden.total(), &burden.unit)),
         Weight::None => in_unit(burden.observed - burden.usual, &burden.unit),
     }
 }
@@ -828,11 +823,11 @@ mod tests {
         };
         assert_eq!(
             traced_excerpt(Kind::Time, &book(248.0, 248.0)),
-            "248 ms more on the way here for each of 9 requests; here 0 ms more: 35 ms, usually 35 ms"
+            "248 ms more on the way here for each of 9 requests; here 0 ms more: 35 ms (normally 35 ms)"
         );
         assert_eq!(
             traced_excerpt(Kind::Time, &book(60.0, 10.0)),
-            "50 ms more for each of 9 requests: 85 ms, usually 35 ms; 10 ms more on the way here"
+            "50 ms more for each of 9 requests: 85 ms (normally 35 ms); 10 ms more on the way here"
         );
     }
 }

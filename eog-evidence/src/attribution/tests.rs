@@ -513,9 +513,9 @@ fn whoever_is_hit_hardest_upstream_is_looked_at_first() {
     let world = shop().calls("db>disk, log>host").latency("host", 1.0, 50.0);
     world.of("web");
     let hints = world.hints.borrow();
-    assert_eq!(hints[0], "host: latency 50 ms, usually 1; it reaches here by host > log > web");
+    assert_eq!(hints[0], "host: latency 50 ms (normally 1); path: host > log > web");
     assert_eq!(hints[0], hints[1], "once for itself, once for who is on the way");
-    assert_eq!(hints[2], "db: latency 30 ms, usually 10; it reaches here by db > web");
+    assert_eq!(hints[2], "db: latency 30 ms (normally 10); path: db > web");
     assert_eq!(hints.len(), 3);
 }
 
@@ -682,7 +682,7 @@ fn alerts_of_other_kinds_ask_for_all_that_adds_up() {
     assert_eq!(world.of("db"), "own, rest 100");
     assert_eq!(world.of("queue"), "", "it is on no account");
     let hint = world.hints.borrow()[0].clone();
-    assert!(hint.starts_with("db: latency 205 ms, usually 5"), "{hint}");
+    assert!(hint.starts_with("db: latency 205 ms (normally 5"), "{hint}");
 
     // Where nobody calls anybody nothing adds up, whatever the series are called: order decides.
     let plant = World::default()

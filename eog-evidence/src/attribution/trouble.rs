@@ -85,7 +85,7 @@ impl Attribution<'_> {
                 next.get(at).copied().filter(|_| *at != start)
             });
             let path = self.ways.named(&way.collect::<Vec<Number>>());
-            let excerpt = format!("{name}: {}; it reaches here by {}", spot.text, arrows(&path));
+            let excerpt = format!("{name}: {}; path: {}", spot.text, arrows(&path));
             let spot =
                 Spot { is_sure: spot.is_sure && is_told(*number, name, spot), ..(*spot).clone() };
             let note = |peer| notes::of_trouble(entity, peer, name, &spot, &excerpt, time);
@@ -190,7 +190,7 @@ impl Attribution<'_> {
         // What is hardly ever there is any number of times as much: the bound of chance is the least level.
         let usual = burden.usual.max(burden.limit()).max(f64::MIN_POSITIVE);
         let text = format!(
-            "{} {} {}, usually {}",
+            "{} {} {} (normally {})",
             shorten(&burden.metric, 120),
             rounded(burden.observed),
             shorten(&burden.unit, 40),
@@ -235,7 +235,7 @@ impl Attribution<'_> {
             };
             let is_full = shift.trend() == Trend::Rising && is_near;
             let text = format!(
-                "{} {} {}, usually {}",
+                "{} {} {} (normally {})",
                 shorten(&series.metric, 120),
                 rounded(shift.observed),
                 shorten(&series.unit, 40),

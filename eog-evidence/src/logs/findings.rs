@@ -134,7 +134,7 @@ impl Writer<'_> {
             quantity: (rate.observed as f64, Some(rate.expected)),
             onset: self.onset(&times, trend),
             query: format!("entity={} level=other", self.entity),
-            excerpt: format!("all lines but errors and warnings, {}", in_words(&rate)),
+            excerpt: format!("all lines except errors and warnings, {}", in_words(&rate)),
         };
         self.finding(told, compared)
     }
@@ -223,7 +223,7 @@ impl Writer<'_> {
         let expected = all as f64 * before as f64 / all_before as f64;
         let swapped = match order.swapped {
             0 => String::new(),
-            count => format!(" ({} it comes before)", times(count)),
+            count => format!("; {} it comes before", times(count)),
         };
         let told = Told {
             signal: Signal::Other,
@@ -234,7 +234,7 @@ impl Writer<'_> {
             onset: order.onset,
             query: format!("{} next={}", key.query(self.entity), quoted(&next_key.pattern)),
             excerpt: format!(
-                "{}, followed as usual {now} of {all} times where {} are usual{swapped}: {}; then: {}",
+                "{}, followed as normal {now} of {all} times (expected {}{swapped}): {}; then: {}",
                 key.level.name(),
                 rounded(expected),
                 pattern.sample.1,
@@ -371,6 +371,6 @@ fn in_words(rate: &LineRate) -> String {
     let counted = times(rate.observed);
     match rate.expected {
         0.0 => format!("{counted}, never before"),
-        expected => format!("{counted}{since} where {} are usual", rounded(expected)),
+        expected => format!("{counted}{since} (normally {})", rounded(expected)),
     }
 }

@@ -89,7 +89,7 @@ fn what_is_usually_said_is_missed() {
         (every(60, (0, 7200), "info", "heartbeat").collect::<Vec<_>>(), vec![]),
         (
             every(60, (0, 4801), "info", "heartbeat").collect(),
-            vec!["info, 0 times since 1970-01-01T01:20:00Z where 39.8 are usual: heartbeat 0"],
+            vec!["info, 0 times since 1970-01-01T01:20:00Z (normally 39.8): heartbeat 0"],
         ),
         (
             every(60, (5000, 7200), "debug", "cache is cold").collect(),
@@ -97,7 +97,7 @@ fn what_is_usually_said_is_missed() {
         ),
         (
             every(60, (0, 3600), "", "job").chain(every(12, (3600, 7200), "", "job")).collect(),
-            vec!["no level, 300 times where 60 are usual: job 0"],
+            vec!["no level, 300 times (normally 60): job 0"],
         ),
     ];
     for (lines, expected) in cases {
@@ -127,7 +127,7 @@ fn more_requests_are_one_finding() {
         excerpts(&patterns(lines)),
         [(
             Trend::Rising,
-            "all lines but errors and warnings, 2160 times where 720 are usual".to_owned()
+            "all lines except errors and warnings, 2160 times (normally 720)".to_owned()
         )]
     );
 }
@@ -143,8 +143,8 @@ fn a_usual_order_that_breaks_is_told() {
         excerpts(&patterns(begun.chain(done))),
         [(
             Trend::Falling,
-            "info, followed as usual 70 of 179 times where 179 are usual (109 times it comes \
-             before): payment begun 0; then: payment done 0"
+            "info, followed as normal 70 of 179 times (expected 179; 109 times it comes before): \
+             payment begun 0; then: payment done 0"
                 .to_owned()
         )]
     );

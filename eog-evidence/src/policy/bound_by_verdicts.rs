@@ -52,11 +52,11 @@ fn bound(packet: &ContextPacket, mut decision: Decision) -> Decision {
         (Verdict::NotCause, Label::Origin) => {
             let harmed = Weighed::of(packet).is_worse() || !packet.anomalies.is_empty();
             let label = if harmed { Label::Symptom } else { Label::Healthy };
-            (label, "a person says that it is not the cause")
+            (label, "operator input: not the cause")
         }
         (Verdict::Cause, answered) if answered != Label::Origin => {
             decision.claims.retain(|claim| claim.effect != packet.entity);
-            (Label::Origin, "a person says that it is the cause")
+            (Label::Origin, "operator input: the cause")
         }
         _ => return decision,
     };
@@ -69,7 +69,7 @@ fn bound(packet: &ContextPacket, mut decision: Decision) -> Decision {
         evidence: decision.evidence.clone(),
     };
     decision.alternatives.insert(0, answered);
-    let word = format!("a person's word: {}. Without it: {}", quote(note), decision.summary);
+    let word = format!("operator input: {}. Without it: {}", quote(note), decision.summary);
     decision.summary = shorten(&word, MAX_SUMMARY);
     decision.evidence.retain(|id| id != note.id());
     decision.evidence.insert(0, note.id().clone());
@@ -164,7 +164,7 @@ mod tests {
     fn what_a_person_names_is_an_origin_that_nobody_else_explains() {
         let decision = judged(Label::Symptom, vec![harm(), word(Trend::Rising)]);
         assert_eq!(decision.label, Label::Origin);
-        assert_eq!(decision.alternatives[0].lost, "a person says that it is the cause");
+        assert_eq!(decision.alternatives[0].lost, "operator input: the cause");
         assert_eq!(
             decision.claims.iter().map(|claim| claim.cause.as_str()).collect::<Vec<_>>(),
             ["me"]

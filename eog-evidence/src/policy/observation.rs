@@ -46,7 +46,7 @@ pub(super) enum Observation<'a> {
     EndsRequests(f64),
     /// Requests of its own end with the answers of a callee.
     EndedBy(&'a EntityId),
-    /// It sends more requests than usual, by nobody else's demand.
+    /// It sends more requests than usual, without more demand on itself.
     SendsMore(f64),
     /// More requests than usual come from a caller.
     MoreDemand(&'a EntityId),

@@ -110,7 +110,7 @@ impl Server {
     /// When it does not run.
     pub fn stop(&self, id: &str) -> Result<(), String> {
         let id = self.0.store.find(id).map_err(|error| error.to_string())?;
-        let steering = self.0.board.steering(&id).ok_or("it does not run on this server")?;
+        let steering = self.0.board.steering(&id).ok_or("it is not running on this server")?;
         steering.cancel();
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Server {
         let id = self.0.store.find(id).map_err(|error| error.to_string())?;
         let began = self.0.store.began(&id).map_err(|error| error.to_string())?;
         if !began.config.takes_words() {
-            return Err("this controller takes in nothing; begin a new investigation".to_owned());
+            return Err("this controller takes no input; start a new investigation".to_owned());
         }
         let said = Words::from([(entity.clone(), word.clone())]);
         if let Some(run) = self.0.board.steering(&id) {
@@ -148,7 +148,7 @@ impl Server {
     /// Runs on its own, for nobody who waits.
     fn go_on_with(&self, id: InvestigationId, said: Words) -> Result<(), String> {
         if said.is_empty() && self.0.runner.is_live(&id) {
-            return Err("it runs already".to_owned());
+            return Err("it is already running".to_owned());
         }
         let watched = self.0.board.watched(&id);
         for (entity, word) in &said {

@@ -49,7 +49,7 @@ async fn beside_a_cause_that_may_be_wrong_answer_and_report_say_whom_to_look_at_
     let [ResourceContents::TextResourceContents { text, .. }] = &read.contents[..] else {
         panic!("{read:?}");
     };
-    let below = text.split("look next at").nth(1).unwrap_or_default();
+    let below = text.split("Next suspects").nth(1).unwrap_or_default();
     let mut below = below.lines().skip(1).filter(|line| !line.is_empty());
     assert_eq!(below.next(), Some("1. three: nothing is known"), "{text}");
     assert_eq!(below.next(), Some("2. two: nothing is known"), "{text}");

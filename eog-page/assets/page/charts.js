@@ -5,7 +5,7 @@ eog.charts = (place) => {
   place.classList.add("charts");
   const drawn = eog.data.charts.map((chart) => {
     const finding = eog.data.findings[chart.finding];
-    const words = `${eog.text(finding.text)}${chart.onset ? `; onset ${eog.span(...chart.onset)}` : ""}${chart.usual ? `; usual ${eog.number(chart.usual[0])} ± ${eog.number(chart.usual[1])}` : ""}`;
+    const words = `${eog.text(finding.text)}${chart.onset ? `; onset ${eog.span(...chart.onset)}` : ""}${chart.usual ? `; normally ${eog.number(chart.usual[0])} ± ${eog.number(chart.usual[1])}` : ""}`;
     const figure = eog.el("figure", {});
     const canvas = eog.el("div", { role: "img", "aria-label": `${eog.text(chart.metric)} of ${eog.text(chart.name)}: ${words}` });
     figure.append(

@@ -9,7 +9,7 @@ eog.Drawing = class {
     this.open = new Set();
     this.marks = { now: null, labels: null, messages: [] };
     this.svg = eog.svg("svg", { class: `drawing ${options.short ? "short" : ""}`, role: "group", "aria-label": options.label });
-    this.panel = eog.el("div", { class: "panel", role: "status" }, "Choose an entity to see what is known of it.");
+    this.panel = eog.el("div", { class: "panel", role: "status" }, "Select an entity to see its details.");
     this.foldButton = eog.button("Unfold all", () => this.unfoldAll());
     const chosen = eog.el("select", { onchange: (event) => this.show(event.target.value) },
       options.modes.map((mode) => eog.el("option", { value: mode }, eog.modes[mode])));
@@ -230,7 +230,7 @@ eog.Drawing = class {
   }
 };
 
-eog.modes = { causal: "cause to alerts", judged: "all that had a part or was judged", topology: "the whole topology" };
+eog.modes = { causal: "cause to alerts", judged: "involved or evaluated entities", topology: "the whole topology" };
 
 eog.tip = (points, kind) => {
   const [a, b] = points.slice(-2);
@@ -239,7 +239,7 @@ eog.tip = (points, kind) => {
 };
 
 eog.legend = () => eog.el("ul", { class: "legend", "aria-label": "Legend" },
-  ["★ cause: thick border", "origin that is not named", "symptom", "healthy", "dashed border: put off or not looked at", "⚠ alert", "+ folded"]
+  ["★ cause: thick border", "origin that is not named", "symptom", "healthy", "dashed border: deferred or not evaluated", "⚠ alert", "+ folded"]
     .map((words) => eog.el("li", {}, words)));
 
 // What is known of an entity, for the panel below the drawing.
@@ -252,6 +252,6 @@ eog.about = (place) => {
     node.summary === undefined ? "" : eog.el("p", {}, eog.text(node.summary)),
     (node.alerts ?? []).length ? eog.el("p", {}, `⚠ ${node.alerts.map(eog.text).join(", ")}`) : "",
     evidence.length ? eog.el("ul", { class: "plain" }, eog.some(evidence, 8, eog.finding)) : "",
-    steps.length ? eog.el("p", { class: "dim" }, `judged in ${eog.count(steps.length, "entry", "entries")}: ${steps.slice(0, 12).map((step) => step.seq).join(", ")}`) : "",
+    steps.length ? eog.el("p", { class: "dim" }, `evaluated in ${eog.count(steps.length, "entry", "entries")}: ${steps.slice(0, 12).map((step) => step.seq).join(", ")}`) : "",
   ];
 };

@@ -12,7 +12,7 @@ eog.live = (place, replay) => {
   const notice = eog.el("p", { class: "notice", role: "alert", id: "live-notice" });
   const figures = eog.el("dl", { class: "figures", id: "live-figures" });
   const rows = eog.el("ul", { class: "plain" });
-  const log = eog.el("div", { class: "log", role: "log", tabindex: 0, "aria-label": "Entries as they come", id: "live-log" }, rows);
+  const log = eog.el("div", { class: "log", role: "log", tabindex: 0, "aria-label": "Ledger entries", id: "live-log" }, rows);
   const origins = eog.el("ul", { class: "plain told", id: "live-origins" });
   const asked = eog.el("ul", { class: "plain asked", id: "live-questions" });
   const said = eog.el("ul", { class: "plain told", id: "live-said" });
@@ -24,7 +24,7 @@ eog.live = (place, replay) => {
       if (answer.ok) return "";
       return (await answer.json().catch(() => ({}))).error ?? `the server answered ${answer.status}`;
     } catch {
-      return "the server cannot be reached; has eog ended?";
+      return "the server cannot be reached; is eog still running?";
     }
   };
   const ask = async (what, body) => {
@@ -34,16 +34,16 @@ eog.live = (place, replay) => {
   const reload = () => location.reload();
 
   const stop = eog.button("Stop", () => ask("stop"), { id: "live-stop" });
-  const goOn = eog.button("Go on", async () => { if (await ask("go-on")) connect(); }, { id: "live-go-on" });
-  const fresh = eog.button("Show what is known by now", reload, { id: "live-reload" });
+  const goOn = eog.button("Continue", async () => { if (await ask("go-on")) connect(); }, { id: "live-go-on" });
+  const fresh = eog.button("Show the report so far", reload, { id: "live-reload" });
 
   // What a person knows.
   const names = eog.el("datalist", { id: "live-names" }, eog.data.nodes.slice(0, 2000).map((node) => eog.el("option", { value: eog.text(node.name) })));
   const entity = eog.el("input", { id: "live-entity", list: "live-names", required: true, autocomplete: "off", maxlength: 512 });
   const verdict = eog.el("select", { id: "live-verdict" },
-    eog.el("option", { value: "not_cause" }, "This is not the cause: go on without it"),
-    eog.el("option", { value: "cause" }, "This is it: the cause"),
-    eog.el("option", { value: "" }, "A remark, which rules do not read"));
+    eog.el("option", { value: "not_cause" }, "Not the cause: continue without it"),
+    eog.el("option", { value: "cause" }, "The cause"),
+    eog.el("option", { value: "" }, "A remark, which the built-in policy does not read"));
   const text = eog.el("textarea", { id: "live-text", rows: 2, maxlength: 4000 });
   const tell = async (word) => {
     const done = await ask("words", word);
@@ -58,7 +58,7 @@ eog.live = (place, replay) => {
     eog.el("p", {}, eog.el("label", { for: "live-entity" }, "Entity"), entity, names),
     eog.el("p", {}, eog.el("label", { for: "live-verdict" }, "What you know"), verdict),
     eog.el("p", {}, eog.el("label", { for: "live-text" }, "Why"), text),
-    eog.el("p", {}, eog.el("button", { type: "submit", id: "live-tell" }, "Tell")));
+    eog.el("p", {}, eog.el("button", { type: "submit", id: "live-tell" }, "Submit")));
   const prefill = (name) => { entity.value = name; verdict.value = ""; text.focus(); };
 
   place.append(
@@ -66,13 +66,13 @@ eog.live = (place, replay) => {
     notice, figures,
     eog.el("div", { class: "live-grid" },
       eog.el("div", {},
-        eog.el("h3", {}, "Held for the cause at this moment"), origins,
-        eog.el("h3", {}, "Put off: do you know more?"), asked),
+        eog.el("h3", {}, "Current suspect"), origins,
+        eog.el("h3", {}, "Deferred: do you know more?"), asked),
       eog.el("div", {},
-        eog.el("h3", {}, "Tell what you know"),
-        shown.takes_words ? form : eog.el("p", { class: "dim" }, "This controller takes in nothing while it runs. Begin anew with --cause or --not-cause."),
-        eog.el("h3", {}, "What was said"), said)),
-    eog.el("h3", {}, "Entries as they come"), log);
+        eog.el("h3", {}, "Add what you know"),
+        shown.takes_words ? form : eog.el("p", { class: "dim" }, "This controller takes no input while it runs. Start again with --cause or --not-cause."),
+        eog.el("h3", {}, "Operator input"), said)),
+    eog.el("h3", {}, "Ledger entries"), log);
 
   const left = (used, most) => (most === null || most === undefined ? `${used}` : `${used} of ${most}, ${Math.max(0, most - used)} left`);
   const money = (micro) => `$${(micro / 1e6).toFixed(4)}`;
@@ -93,7 +93,7 @@ eog.live = (place, replay) => {
     document.getElementById("live-title").textContent = state.running ? "This investigation is running" : "This investigation has ended";
     badge.textContent = state.running ? "running" : "ended";
     badge.className = `badge ${state.running ? "running" : ""}`;
-    now.textContent = state.running ? state.now || "beginning" : state.why;
+    now.textContent = state.running ? state.now || "starting" : state.why;
     for (const [button, is] of [[stop, state.running], [fresh, state.running], [goOn, !state.running && state.unfinished]]) button.hidden = !is;
     if (state.notice) notice.textContent = state.notice;
     once("figures", [state.entries, state.spent, state.budget], () => {
@@ -101,17 +101,17 @@ eog.live = (place, replay) => {
       const tokens = spent.usage.tokens_in + spent.usage.tokens_out;
       figures.replaceChildren(
         figure("Entries", state.entries), figure("Evaluations", spent.evaluations), figure("Policy calls", left(spent.hops, budget.hops)),
-        figure("Calls of models", left(spent.usage.model_calls, budget.model_calls)), figure("Tokens", left(tokens, budget.tokens)),
+        figure("Model calls", left(spent.usage.model_calls, budget.model_calls)), figure("Tokens", left(tokens, budget.tokens)),
         figure("Cost", budget.cost_micro_usd ? `${money(spent.usage.cost_micro_usd)} of ${money(budget.cost_micro_usd)}` : money(spent.usage.cost_micro_usd)));
     });
     once("origins", [state.origins, state.takes_words], () => row(origins, state.origins.map((name) => eog.el("li", {},
       eog.el("strong", { class: "name" }, name), " ",
-      state.takes_words ? [eog.button("This is it", () => tell({ entity: name, verdict: "cause", text: "" }), { "aria-label": `${name}: this is it` }), " ",
-        eog.button("Not this one: go on without it", () => tell({ entity: name, verdict: "not_cause", text: "" }), { "aria-label": `${name}: not this one, go on without it` })] : "")), "nobody yet"));
+      state.takes_words ? [eog.button("This is the cause", () => tell({ entity: name, verdict: "cause", text: "" }), { "aria-label": `${name}: this is the cause` }), " ",
+        eog.button("Not the cause: continue without it", () => tell({ entity: name, verdict: "not_cause", text: "" }), { "aria-label": `${name}: not the cause, continue without it` })] : "")), "none yet"));
     once("questions", [state.questions, state.takes_words], () => row(asked, state.questions.map(([name, why]) => eog.el("li", {},
       eog.el("strong", { class: "name" }, name), `: ${why} `,
-      state.takes_words ? eog.button("Answer", () => prefill(name), { "aria-label": `Answer about ${name}` }) : "")), "nothing is asked"));
-    once("said", state.words, () => row(said, state.words.map(({ entity, words, text }) => eog.el("li", {}, eog.el("strong", { class: "name" }, entity), `: ${words}${text ? `, ${text}` : ""}`)), "nothing yet"));
+      state.takes_words ? eog.button("Answer", () => prefill(name), { "aria-label": `Answer about ${name}` }) : "")), "no questions"));
+    once("said", state.words, () => row(said, state.words.map(({ entity, words, text }) => eog.el("li", {}, eog.el("strong", { class: "name" }, entity), `: ${words}${text ? `, ${text}` : ""}`)), "none yet"));
     // A run has ended since this page was made: its report is another one.
     if (state.ended > begun && !state.running) {
       begun = state.ended;
@@ -137,9 +137,9 @@ eog.live = (place, replay) => {
     source.addEventListener("entry", (event) => grow(JSON.parse(event.data)));
     source.addEventListener("state", (event) => show(JSON.parse(event.data)));
     source.addEventListener("missed", (event) => { notice.textContent = `${event.data} entries were missed: reload the page to see them.`; });
-    source.addEventListener("bye", () => { source.close(); now.textContent = "eog has ended; this page stays as it is"; });
+    source.addEventListener("bye", () => { source.close(); now.textContent = "eog has exited; this page is no longer updated"; });
     source.onerror = () => {
-      now.textContent = "the connection is lost";
+      now.textContent = "connection lost";
       // A browser gives up where the server refuses, such as for want of room.
       if (source.readyState === EventSource.CLOSED) setTimeout(connect, 5000);
     };

@@ -49,7 +49,7 @@ eog.finding = (place) => {
 
 eog.roleWords = {
   cause: "cause", origin: "origin that explains no alert", symptom: "symptom", healthy: "healthy",
-  unclear: "put off", unvisited: "not looked at",
+  unclear: "deferred", unvisited: "not evaluated",
 };
 eog.saidOf = { healthy: "is healthy", symptom: "is a symptom", origin: "is an origin", defer: "was deferred" };
 eog.ofLabel = { healthy: "healthy", symptom: "symptom", origin: "origin", defer: "unclear" };

@@ -1,4 +1,4 @@
-// The ledger step by step: who was judged, what was seen and answered, who was told, what flipped.
+// The ledger step by step: the evaluated entity, its packet and answer, the notified neighbours, the flips.
 "use strict";
 
 eog.replay = (place) => {
@@ -17,7 +17,7 @@ eog.replay = (place) => {
   const flips = steps.map((step, number) => (isFlip(step) ? number : -1)).filter((number) => number >= 0);
   const flip = eog.button("Next flip", () => go(flips.find((number) => number > at) ?? at), { disabled: !flips.length });
   place.append(eog.el("div", { class: "bar" }, first, back, next, end, slider, shown, flip),
-    eog.el("p", { class: "note" }, "Keys: left and right arrow step, Home and End go to the ends, F goes to the next flip."));
+    eog.el("p", { class: "note" }, "Keys: left and right arrows step, Home and End jump to the ends, F jumps to the next flip."));
   const canvas = eog.el("div", {});
   const large = nodes.filter((node) => node.drawn || node.summary !== undefined).length > 150;
   const grove = eog.el("div", {});
@@ -111,26 +111,26 @@ eog.stepWords = (step, at, go) => {
   };
   const head = step.name === undefined ? `Entry ${step.seq}` : `Entry ${step.seq}: ${eog.text(step.name)}`;
   if (eog.text(step.words)) row("Recorded", eog.text(step.words));
-  if (step.why !== undefined) row("Why now", eog.text(step.why), " ", step.from > 0 ? link(step.from) : "");
+  if (step.why !== undefined) row("Reason", eog.text(step.why), " ", step.from > 0 ? link(step.from) : "");
   const inbox = step.label ? eog.inbox(step, at) : [];
-  if (inbox.length) row("Had heard", `${inbox.slice(0, 8).map((one) => `${eog.text(one.name)} ${eog.saidOf[one.label]} (entry ${one.seq})`).join("; ")}${inbox.length > 8 ? ` and ${inbox.length - 8} more` : ""}`);
+  if (inbox.length) row("Messages", `${inbox.slice(0, 8).map((one) => `${eog.text(one.name)} ${eog.saidOf[one.label]} (entry ${one.seq})`).join("; ")}${inbox.length > 8 ? ` and ${inbox.length - 8} more` : ""}`);
   const saw = step.saw ?? [];
   const unshown = step.unshown ? ` (${step.unshown} more in the ledger)` : "";
-  if (step.label) row("Saw", saw.length ? eog.el("details", {}, eog.el("summary", {}, `${eog.count(saw.length + (step.unshown ?? 0), "piece", "pieces")} of evidence${unshown}`), eog.el("ul", { class: "plain" }, saw.map(eog.finding))) : `nothing on record${unshown}`);
+  if (step.label) row("Evidence", saw.length ? eog.el("details", {}, eog.el("summary", {}, `${eog.count(saw.length + (step.unshown ?? 0), "piece", "pieces")} of evidence${unshown}`), eog.el("ul", { class: "plain" }, saw.map(eog.finding))) : `none on record${unshown}`);
   if (step.answer !== undefined) row("Answer", eog.text(step.answer));
   if (step.label) {
     const flipped = step.before && step.before !== step.label;
-    row("Judged", flipped ? eog.el("span", { class: "flip" }, `${step.before} → ${step.label} (flipped)`) : step.label,
+    row("Label", flipped ? eog.el("span", { class: "flip" }, `${step.before} → ${step.label} (flipped)`) : step.label,
       `: ${eog.text(step.summary)}`, step.changed === undefined ? "" : eog.el("span", { class: "dim" }, ` (${eog.text(step.changed)})`));
   }
   if ((step.cited ?? []).length) row("Cites", eog.el("details", {}, eog.el("summary", {}, eog.count(step.cited.length, "piece of evidence", "pieces of evidence")), eog.el("ul", { class: "plain" }, step.cited.map(eog.finding))));
   if ((step.claims ?? []).length) row("Claims", eog.el("ul", { class: "plain" }, eog.some(step.claims, 12, ([cause, effect]) => eog.el("li", {}, `${eog.text(cause)} → ${eog.text(effect)}`))));
-  if ((step.told ?? []).length) row("Told", names(step.told));
-  if ((step.queued ?? []).length) row("To be judged next", names(step.queued));
+  if ((step.told ?? []).length) row("Notified", names(step.told));
+  if ((step.queued ?? []).length) row("Queued", names(step.queued));
   return [eog.el("p", {}, eog.el("strong", { class: "name" }, head)), eog.el("dl", {}, rows)];
 };
 
-// The last that each neighbour had told the entity of a step.
+// The latest message of each neighbour to the entity of a step.
 eog.inbox = (step, at) => {
   const heard = new Map();
   for (const earlier of eog.data.steps.slice(0, at)) {

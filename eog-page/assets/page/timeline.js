@@ -5,9 +5,9 @@ eog.lanes = [["alert", "Alerts"], ["change", "Changes"], ["onset", "Onsets"], ["
 
 eog.timeline = (place) => {
   const { marks, window: [start, end] } = eog.data;
-  const panel = eog.el("div", { class: "panel", role: "status" }, "Choose a mark to see what it is. Arrow keys go from one to the next.");
+  const panel = eog.el("div", { class: "panel", role: "status" }, "Select a mark to see its details. Arrow keys move to the next.");
   if (!marks.length) {
-    place.append(eog.el("p", {}, "Nothing that the evidence tells has a time."));
+    place.append(eog.el("p", {}, "The evidence has no times."));
     return;
   }
   // What is far outside of the window would press everything else together; it is listed, and

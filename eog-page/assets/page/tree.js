@@ -26,7 +26,7 @@ eog.Tree = class {
     this.go = go;
     this.svg = eog.svg("svg", { class: "tree", role: "group", "aria-label": "Tree of the search at this step" });
     place.append(eog.el("h3", {}, "Tree of the search"),
-      eog.el("p", { class: "note" }, "A node is an entity that was looked at, with its score. Enter leads to its entry."),
+      eog.el("p", { class: "note" }, "A node is an evaluated entity, with its score. Enter jumps to its entry."),
       eog.el("div", { class: "scroll tree-view", role: "region", tabindex: 0, "aria-label": "Tree of the search" }, this.svg));
   }
 
@@ -62,7 +62,7 @@ eog.Tree = class {
         eog.svg("text", { x: 8, y: 36, class: "sub" }, `${node.id} ${marks}`));
     });
     this.svg.replaceChildren(eog.svg("g", { "aria-hidden": "true" }, edges), ...boxes);
-    if (!boxes.length) this.svg.append(eog.svg("text", { x: 4, y: 20 }, "Nothing was looked at yet."));
+    if (!boxes.length) this.svg.append(eog.svg("text", { x: 4, y: 20 }, "Nothing was evaluated yet."));
     if (focused) boxes.find((box) => box.dataset.node === focused)?.focus({ preventScroll: true });
     const now = order.find((node) => node.last === until);
     // The view follows what happens, without moving the page.

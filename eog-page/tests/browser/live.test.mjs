@@ -76,8 +76,8 @@ const reach = async (page, wanted, most = 80) => {
   await sober(first, "live ended light");
   check((await first.textContent("#live-title")) === "This investigation has ended", "the heading says that it has ended");
 
-  // Not this one: go on without it.
-  const button = first.locator("#live-origins button", { hasText: "Not this one" }).first();
+  // Not the cause: continue without it.
+  const button = first.locator("#live-origins button", { hasText: "Not the cause" }).first();
   const label = await button.getAttribute("aria-label");
   await button.focus();
   await first.keyboard.press("Enter");
@@ -86,7 +86,7 @@ const reach = async (page, wanted, most = 80) => {
   check(label.startsWith("frontend") && new Set(after).size === 1 && after[0] !== verdicts[0], `the verdict changes the result for all: ${after}`);
   check((await first.textContent("#live-said")).includes("this is not the cause"), "what was said is shown");
   check(await first.evaluate(() => eog.data.steps.some((step) => step.kind === "observed")), "it is recorded as an entry");
-  check(eog.said.err.includes("press Ctrl-C") || eog.said.err.includes("watch it"), "the terminal says where it is");
+  check(eog.said.err.includes("press Ctrl-C") || eog.said.err.includes("live page"), "the terminal says where it is");
 
   // The list, and its search.
   const list = await open(new URL("/", eog.url).href, desk, within(eog.url));
@@ -108,7 +108,7 @@ const reach = async (page, wanted, most = 80) => {
 
   // Ctrl-C ends the page, and its readers are told.
   eog.child.kill("SIGINT");
-  await first.waitForFunction(() => document.querySelector("#live-now").textContent.includes("eog has ended"));
+  await first.waitForFunction(() => document.querySelector("#live-now").textContent.includes("eog has exited"));
   const code = await eog.ended;
   check(code === 0 || code === 3, `the code is that of the result, not ${code}`);
   for (const page of pages) await close(page, "watched by three");
@@ -193,7 +193,7 @@ const reach = async (page, wanted, most = 80) => {
   await page.keyboard.press("Enter");
   await finished(page, 1);
   check((await page.textContent("#verdict .sentence")).includes("frontend"), "the report of the server is shown");
-  await page.locator("#live-origins button", { hasText: "Not this one" }).first().click();
+  await page.locator("#live-origins button", { hasText: "Not the cause" }).first().click();
   await page.waitForFunction(() => document.querySelector("#live-said").textContent.includes("this is not the cause"));
   await page.waitForFunction(() => !document.querySelector("#verdict .sentence").textContent.includes("Confirmed"), null, { timeout: 30_000 });
   await context.close();

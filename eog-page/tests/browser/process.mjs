@@ -13,7 +13,7 @@ export const start = async (args, env = {}) => {
   const ended = new Promise((done) => child.on("exit", (code) => { children.delete(child); done(code); }));
   const url = await new Promise((done, fail) => {
     const look = () => {
-      const found = said.err.match(/(?:watch it|investigations are) at (\S+)\n/);
+      const found = said.err.match(/(?:live page|investigations) at (\S+)\n/);
       if (found) done(found[1]);
     };
     child.stderr.on("data", look);

@@ -127,7 +127,7 @@ for (const name of ["thousand", "many"].filter((one) => pages.includes(one))) {
   await page.keyboard.press("ArrowRight");
   check((await step()).startsWith(`2 of ${total}`), `the slider steps once, not to ${await step()}`);
   const told = await page.textContent("#replay-view .panel");
-  check(/Judged/.test(told) && /Saw/.test(told), "a step tells what was seen and answered");
+  check(/Label/.test(told) && /Evidence/.test(told), "a step tells what was seen and answered");
   check((await page.locator("#replay-view .node.now").count()) === 1, "who is judged is marked in the drawing");
   await close(page, "keyboard");
 
@@ -168,7 +168,7 @@ for (const name of ["beam", "lats"]) {
   const page = await context.newPage();
   await page.goto(url("flash-sale"));
   const text = await page.innerText("body");
-  for (const words of ["Confirmed root cause: frontend", "requests from 200 to 236 1/s", "eog tool evidence", "Not looked at", "9 evaluations", "prints the same graph"]) {
+  for (const words of ["Confirmed root cause: frontend", "requests from 200 to 236 1/s", "eog tool evidence", "Not evaluated", "9 evaluations", "prints the same graph"]) {
     check(text.includes(words), `without scripts: ${words}`);
   }
   await context.close();
@@ -204,7 +204,7 @@ for (const name of ["beam", "lats"]) {
   await page.waitForFunction(() => document.querySelectorAll("#charts-view canvas").length === 6);
   await close(page, "charts");
   const bare = await open(url("no-source"));
-  check((await bare.textContent("#charts")).includes("was not beside the ledger"), "the page says that charts are missing");
+  check((await bare.textContent("#charts")).includes("written without the bundle or snapshot"), "the page says that charts are missing");
   await close(bare, "no source");
 }
 

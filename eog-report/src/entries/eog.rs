@@ -51,7 +51,7 @@ impl Told for EntryBody {
 }
 
 /// What an entity does that is to be judged with one page more.
-const TURNS: &str = "asks for the next page of its evidence";
+const TURNS: &str = "requests the next page of its evidence";
 
 fn evaluated(evaluation: &Evaluation) -> String {
     let Evaluation { entity, visit, outcome, .. } = evaluation;
@@ -77,17 +77,17 @@ fn evaluated(evaluation: &Evaluation) -> String {
 pub fn why(reason: Reason, by: u64) -> String {
     match reason {
         Reason::Seed => "seed".to_owned(),
-        Reason::Claim => format!("blamed in entry {by}"),
-        Reason::Wake => format!("woken by entry {by}"),
+        Reason::Claim => format!("claimed as a cause in entry {by}"),
+        Reason::Wake => format!("activated by entry {by}"),
         Reason::LateMessage => format!("late message of entry {by}"),
         Reason::Proposal => format!("proposed in entry {by}"),
-        Reason::Page => format!("for the page that entry {by} asked for"),
+        Reason::Page => format!("for the page requested in entry {by}"),
         Reason::Observation => format!("observation in entry {by}"),
         Reason::Settle => format!("unread message of a named cause, after entry {by}"),
         Reason::Check => format!("next to a named cause, after entry {by}"),
-        Reason::DeadEnd => format!("explanations end there, after entry {by}"),
+        Reason::DeadEnd => format!("unresolved leaf, after entry {by}"),
         Reason::Widen => format!("near an unexplained alert, after entry {by}"),
-        Reason::SecondOpinion => format!("second opinion, after entry {by}"),
+        Reason::SecondOpinion => format!("re-evaluation of a named cause, after entry {by}"),
     }
 }
 
@@ -128,7 +128,7 @@ fn observation(observation: &Observation) -> String {
         Observation::EdgeAdded(added) => format!("edge added: {}", edge(added)),
         Observation::EdgeRemoved(removed) => format!("edge removed: {}", edge(removed)),
         Observation::NewEvidence(entity) => format!("new evidence for {entity}"),
-        _ => "something of an unknown kind".to_owned(),
+        _ => "an observation of an unknown kind".to_owned(),
     };
     clean(&news).into_owned()
 }

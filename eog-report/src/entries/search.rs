@@ -103,7 +103,7 @@ fn entities<'a>(actions: impl Iterator<Item = &'a Arc<Action>>) -> String {
 }
 
 fn failed(failure: Option<&Failure>) -> String {
-    let why = failure.map_or_else(|| "nothing came back".to_owned(), ToString::to_string);
+    let why = failure.map_or_else(|| "no result".to_owned(), ToString::to_string);
     format!("failed: {}", clean_to(&why, MAX_FAILURE))
 }
 
@@ -111,12 +111,12 @@ fn told_proposed(proposed: &Proposed) -> String {
     let Proposed { node, round, actions, failure, refused } = proposed;
     let what = match actions {
         None => failed(failure.as_ref()),
-        Some(actions) if actions.is_empty() => "nothing is left to propose".to_owned(),
+        Some(actions) if actions.is_empty() => "nothing left to propose".to_owned(),
         Some(actions) => format!("proposed {}", entities(actions.iter())),
     };
     let refused = match refused.first() {
         None => String::new(),
-        Some((_, reason)) => format!("; {} not taken: {reason}", refused.len()),
+        Some((_, reason)) => format!("; {} rejected: {reason}", refused.len()),
     };
     format!("round {round} at {node}: {what}{refused}")
 }
@@ -125,9 +125,9 @@ fn told_acted(acted: &Acted) -> String {
     let Acted { at, action, failure, refused } = acted;
     let what = match (action, failure, refused) {
         (_, Some(failure), _) => failed(Some(failure)),
-        (Some(action), _, None) => format!("goes on to {}", clean(action.entity().as_str())),
+        (Some(action), _, None) => format!("continues to {}", clean(action.entity().as_str())),
         (Some(action), _, Some(reason)) => {
-            format!("{} is not taken: {reason}", clean(action.entity().as_str()))
+            format!("{} was rejected: {reason}", clean(action.entity().as_str()))
         }
         (None, ..) => "the trajectory answers".to_owned(),
     };
@@ -251,7 +251,7 @@ fn told_steered(steered: &Steered) -> String {
 fn told_stepped(acted: &Acted) -> String {
     let Acted { at, action, failure, .. } = acted;
     match (action, failure) {
-        (None, None) => format!("{at}: nothing is left to do"),
+        (None, None) => format!("{at}: nothing left to do"),
         _ => told_acted(acted),
     }
 }
@@ -259,7 +259,7 @@ fn told_stepped(acted: &Acted) -> String {
 fn told_progressed(progressed: &Progressed) -> String {
     let Progressed { round, failures, progress, refused } = progressed;
     let Some(progress) = progress else {
-        return format!("round {round}: no progress could be told, {}", failed(failures.last()));
+        return format!("round {round}: no progress report, {}", failed(failures.last()));
     };
     let mut parts: Vec<String> = Vec::new();
     let ratio = |goal: &eog_search::GoalProgress| format!("goal {} at {}", goal.goal, goal.ratio);

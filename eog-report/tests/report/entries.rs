@@ -55,8 +55,8 @@ fn a_page_that_is_asked_for_is_told() {
     });
     let case = seeded(topology("web calls db"), ["web"]);
     let lines = listed(run(Config::default(), case, &contract, &policy).ledger());
-    assert_eq!(lines[1], "1  web (seed, visit 1) asks for the next page of its evidence");
-    let next = "2  web healthy (for the page that entry 1 asked for, visit 1): first belief";
+    assert_eq!(lines[1], "1  web (seed, visit 1) requests the next page of its evidence");
+    let next = "2  web healthy (for the page requested in entry 1, visit 1): first belief";
     assert_eq!(lines[2], next);
 }
 
@@ -68,9 +68,9 @@ fn the_entries_of_both_machines_are_listed() {
         [
             "0  opened: 2 entities, 1 alert; starts at web",
             "1  web symptom (seed, visit 1): first belief; queued: db",
-            "2  db origin (blamed in entry 1, visit 1): first belief; queued: web",
+            "2  db origin (claimed as a cause in entry 1, visit 1): first belief; queued: web",
             "3  web symptom (unread message of a named cause, after entry 2, visit 2): unchanged; queued: db",
-            "4  db origin (second opinion, after entry 3, visit 2): unchanged",
+            "4  db origin (re-evaluation of a named cause, after entry 3, visit 2): unchanged",
         ]
     );
     let config = LinearConfig { commits: false, memory: Some(1), ..LinearConfig::default() };

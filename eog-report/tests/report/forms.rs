@@ -86,7 +86,7 @@ fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
     let report =
         Report::new("likely", run(Config::default(), case, &contract, &policy).diagnosis());
     let next = |page: &str| {
-        let below = page.lines().skip_while(|line| !line.to_lowercase().contains("look next at"));
+        let below = page.lines().skip_while(|line| !line.to_lowercase().contains("next suspects"));
         let below = below.skip(1).skip_while(|line| line.is_empty()).take(2);
         below.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
     };
@@ -118,7 +118,7 @@ fn those_that_only_pass_an_effect_on_are_folded() {
     let report = Report::new("pools", run(Config::default(), case, &contract, &policy).diagnosis());
     let page = plain(&short(&report, None));
     assert!(page.contains("  db\n  └─ web  ⚠ Errors\n"), "{page}");
-    assert!(page.contains("by way of proxy > api > edge\n"), "{page}");
+    assert!(page.contains("via proxy > api > edge\n"), "{page}");
 }
 
 #[test]

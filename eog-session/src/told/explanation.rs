@@ -94,25 +94,25 @@ fn part(diagnosis: &Diagnosis, part: &Part) -> String {
 fn nothing_single(explanation: &Explanation) -> String {
     match &explanation.again {
         Again::Same if !explanation.unanswered.is_empty() => {
-            "Nothing that is known. The policy gave no answer about:"
+            "None known. The policy gave no answer for:"
         }
         Again::Same => {
             "No single finding or message: without any one of them, the label is the same."
         }
         Again::NotAsked => "Unknown: the last evaluation has no decision that could be repeated.",
         Again::JudgeUnknown => {
-            "Unknown: the ledger does not say who judged, so no policy was asked again. Settings that \
-             name the policy (Config::policy) record it."
+            "Unknown: the ledger does not name the policy, so none was called again. Set \
+             Config::policy to record it."
         }
         Again::Other(label) => {
             return format!(
-                "Unknown: asked the same question again, the policy answers {label}, which is not \
-                 what is recorded. It is inconsistent, or another policy wrote this ledger."
+                "Unknown: for the same packet the policy now answers {label}, unlike the ledger. \
+                 It is inconsistent, or another policy wrote this ledger."
             );
         }
         Again::Failed(reason) => {
             let reason = clean(reason);
-            return format!("Unknown: asked the same question again, the policy fails: {reason}");
+            return format!("Unknown: for the same packet the policy now fails: {reason}");
         }
     }
     .to_owned()
@@ -120,7 +120,7 @@ fn nothing_single(explanation: &Explanation) -> String {
 
 fn one_step(page: &mut Page, entity: &EntityId, step: &Step) {
     for heard in &step.heard {
-        let line = format!("entry {}: heard that {}", heard.entry, heard.in_words(entity));
+        let line = format!("entry {}: message: {}", heard.entry, heard.in_words(entity));
         page.line("    ", DIM, &clean(&line));
     }
     let change = words::change(step.change);
@@ -133,7 +133,7 @@ fn one_step(page: &mut Page, entity: &EntityId, step: &Step) {
     page.line(&format!("  entry {}: ", step.entry), PLAIN, &line);
 }
 
-/// Why an entity has no label, and what else speaks against it as a cause. Wraps at `width` columns, if given.
+/// Why an entity has no label, and the other evidence against it as a cause. Wraps at `width` columns, if given.
 pub fn not_judged(
     diagnosis: &Diagnosis,
     entity: &EntityId,
@@ -166,7 +166,8 @@ pub fn unjudged(why: &Unjudged) -> String {
             format!("Its alerts were left out at the start: {}.", words.join("; "))
         }
         Unjudged::NeverReached { declared: false, .. } => {
-            "Evidence names it, but the topology has no edge to it, and no decision blamed or proposed it."
+            "Evidence names it, but the topology has no edge to it, and no decision claimed or \
+             proposed it."
                 .to_owned()
         }
         Unjudged::NeverReached { judged, .. } if judged.is_empty() => {
@@ -176,8 +177,8 @@ pub fn unjudged(why: &Unjudged) -> String {
             let judged: Vec<String> =
                 judged.iter().map(|(name, label)| format!("{name} ({label})")).collect();
             format!(
-                "Never reached: it is not a seed, and no decision blamed or proposed it. Neighbours \
-                 that were evaluated: {}.",
+                "Never reached: it is not a seed, and no decision claimed or proposed it. \
+                 Evaluated neighbours: {}.",
                 judged.join(", ")
             )
         }
@@ -188,16 +189,16 @@ pub fn unjudged(why: &Unjudged) -> String {
 fn waiting(reason: Reason, stop: Option<StopReason>) -> String {
     let reason = match reason {
         Reason::Seed => "as a seed",
-        Reason::Claim => "because it was blamed",
+        Reason::Claim => "because it was claimed as a cause",
         Reason::Wake | Reason::LateMessage => "because a neighbour's belief changed",
         Reason::Proposal => "because it was proposed",
-        Reason::Page => "because its last decision asked for another page",
+        Reason::Page => "because its last decision requested another page",
         Reason::Observation => "because of an observation",
-        Reason::Settle => "because it has not heard yet what a named cause says",
+        Reason::Settle => "because it has an unread message of a named cause",
         Reason::Check => "because it is next to a named cause",
-        Reason::DeadEnd => "because explanations of an alert end there without a cause",
-        Reason::Widen => "because it is near an alert that nothing explains",
-        Reason::SecondOpinion => "for a second opinion on a named cause",
+        Reason::DeadEnd => "because it is an unresolved leaf",
+        Reason::Widen => "because it is near an unexplained alert",
+        Reason::SecondOpinion => "to re-evaluate a named cause",
     };
     let (end, more) = match stop {
         Some(StopReason::BudgetExhausted { which }) => {

@@ -1,5 +1,5 @@
 //! Why an entity has its label, where a tree was searched or a loop followed: what was seen of it, step
-//! by step. Nobody is asked again, since each look was judged for itself.
+//! by step. No policy is called again, since each look was judged for itself.
 
 use eog::{Diagnosis, EntityId};
 use eog_report::clean::{clean, clean_to};
@@ -61,7 +61,7 @@ pub fn looks(
     }
     let looks = looks_at(steps, entity);
     if looks.is_empty() {
-        page.line("  ", PLAIN, "No step looked at it.");
+        page.line("  ", PLAIN, "No step evaluated it.");
     } else {
         page.title("HISTORY");
     }

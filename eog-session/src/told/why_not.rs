@@ -32,7 +32,7 @@ pub fn why_not(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
     let weighed = diagnosis.alternatives.get(entity).into_iter().flatten();
     let origins = weighed.filter(|it| it.label == Label::Origin).map(|it| {
         let rule = it.rule.as_deref().unwrap_or("an origin");
-        format!("weighed as {rule} and not taken: {}", it.lost)
+        format!("considered as {rule} and rejected: {}", it.lost)
     });
     let origins: Vec<String> = origins.take(MAX_TOLD).collect();
     // A change that was weighed and lost says so itself.
@@ -59,8 +59,8 @@ fn of_label(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
             vec!["it is an origin that another origin explains".to_owned()]
         }
         Label::Origin if diagnosis.is_passed_over(entity) => {
-            let told = "it is an origin, but the judgement of it changed too often to be settled, and another explains \
-                        the alerts";
+            let told = "it is an origin, but its label changed too often to be settled, and another origin \
+                        explains the alerts";
             vec![told.to_owned()]
         }
         Label::Origin => vec!["it is an origin, but its effects reach no alert".to_owned()],
@@ -79,8 +79,8 @@ fn of_label(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
             }
             lines
         }
-        Label::Healthy => vec!["it is healthy: nothing there went wrong".to_owned()],
-        Label::Defer => vec!["the evidence there did not decide".to_owned()],
+        Label::Healthy => vec!["it is healthy: no deviation was found".to_owned()],
+        Label::Defer => vec!["its evidence was not conclusive".to_owned()],
     }
 }
 
@@ -129,8 +129,8 @@ mod tests {
             "web" => symptom_of(packet, "c"),
             _ => origin(packet),
         });
-        let too_often = "it is an origin, but the judgement of it changed too often to be settled, and another \
-                         explains the alerts";
+        let too_often = "it is an origin, but its label changed too often to be settled, and \
+                         another origin explains the alerts";
         assert_eq!(told, [too_often, "named instead: c"]);
     }
 

@@ -354,7 +354,7 @@ impl Writer<'_> {
         let ((now, all), (before, all_before)) = (order.now, order.before);
         let usual = all as f64 * before as f64 / all_before as f64;
         let excerpt = format!(
-            "log pattern followed as usual {now} of {all} times, {}, where {} are usual ({} times it \
+            "log pattern followed as normal {now} of {all} times, {} (expected {}; {} times it \
              comes before): {}; then: {}",
             since(order.onset),
             rounded(usual),
@@ -426,7 +426,7 @@ impl Writer<'_> {
             _ => since(onset),
         };
         format!(
-            "{} lines where {} are usual, {since} ({} a minute, {} before)",
+            "{} lines (normally {}), {since} ({} a minute, {} before)",
             rate.observed,
             rounded(rate.expected),
             rounded(after),

@@ -60,27 +60,27 @@ fn traces_say_who_has_what_of_bad_requests() {
     };
     assert!(
         has(
-            "of 379 ms that each of 200 slow requests of shop/Service/web",
-            "ms (100 %) are work of shop/Service/db (SELECT) on their critical paths"
+            "the slow requests of shop/Service/web (200 of ",
+            "ms (100 %) of that is work of shop/Service/db (SELECT) on their critical paths"
         ),
         "{told:#?}"
     );
     assert!(
         has(
-            "of 100 failed requests of shop/Service/web (200 in all), 100 more",
-            "have their first error at shop/Service/db (SELECT): 100 % of what is too much"
+            "of the failed requests of shop/Service/web (100 of 200), 100 more",
+            "have their first error at shop/Service/db (SELECT): 100 % of the excess"
         ),
         "{told:#?}"
     );
     assert!(
-        has(
-            "for each of 200 requests shop/Service/shop takes 379 ms longer",
-            "it accounts for 100 %"
-        ),
+        has("over 200 requests, shop/Service/shop takes 379 ms longer", "it accounts for 100 %"),
         "{told:#?}"
     );
-    let first =
-        web.findings.iter().find(|finding| finding.excerpt.starts_with("of 379 ms")).unwrap();
+    let first = web
+        .findings
+        .iter()
+        .find(|finding| finding.excerpt.starts_with("the slow requests of shop/Service/web"))
+        .unwrap();
     assert_eq!(first.peer.as_ref().unwrap().role, PeerRole::NextUpstream);
     assert_eq!(first.source, "otel_traces_raw.tsv");
 }

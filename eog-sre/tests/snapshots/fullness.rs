@@ -80,7 +80,7 @@ fn memory_is_told_as_a_share_of_its_limit() {
         let findings = told(recording, "10:00:00");
         let [one] = findings.as_slice() else { panic!("{findings:#?}") };
         assert_eq!((one.signal, one.trend), (Signal::Saturation, Trend::Rising));
-        assert_eq!(one.excerpt, "memory of its limit from 0.333 to 0.967 ratio (+190 %)");
+        assert_eq!(one.excerpt, "memory of its limit from 33.3 % to 96.7 %");
         let chart = recording.context().chart(one, window("10:00:00", "10:20:00"));
         let chart = chart.unwrap_or_else(|| panic!("no chart of {}", one.query));
         assert!(chart.points.iter().all(|(_, value)| *value < 1.0));
@@ -133,8 +133,8 @@ fn processor_time_and_pools_are_shares_too() {
     assert_eq!(
         texts,
         [
-            "processor of its limit from 0.1 to 0.967 ratio (+867 %)",
-            "connections of the pool from 0.25 to 1 ratio (+300 %)",
+            "processor of its limit from 10 % to 96.7 %",
+            "connections of the pool from 25 % to 100 %",
         ]
     );
 }
@@ -161,7 +161,7 @@ fn idle_connections_and_other_pools_are_no_shortage() {
     let shares =
         findings.iter().filter(|finding| finding.quantity.as_ref().unwrap().unit == "ratio");
     let texts: Vec<&str> = shares.map(|finding| finding.excerpt.as_str()).collect();
-    assert_eq!(texts, ["memory of the JVM from 0.15 to 0.7 ratio (+367 %)"]);
+    assert_eq!(texts, ["memory of the JVM from 15 % to 70 %"]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn throttling_counts_from_a_quarter_of_the_periods_on() {
         assert_eq!(findings.len(), usize::from(is_told), "{share}: {findings:#?}");
         for finding in findings {
             assert_eq!((finding.signal, finding.trend), (Signal::Exhaustion, Trend::Rising));
-            assert_eq!(finding.excerpt, "throttled periods from 0 to 0.3 ratio");
+            assert_eq!(finding.excerpt, "throttled periods from 0 % to 30 %");
         }
     }
 }
@@ -202,6 +202,6 @@ fn a_full_resource_is_told_where_nothing_was_measured_before() {
     );
     let findings = told(&recording, "10:00:00");
     let [one] = findings.as_slice() else { panic!("{findings:#?}") };
-    assert_eq!(one.excerpt, "volume at 0.97 ratio, and nothing is known of before");
+    assert_eq!(one.excerpt, "volume at 97 %; no earlier data");
     assert_eq!((one.signal, one.trend), (Signal::Saturation, Trend::Steady));
 }

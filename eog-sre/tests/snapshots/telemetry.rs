@@ -215,7 +215,7 @@ fn log_patterns_that_stay_away_are_told_and_more_of_all_lines_are_one_finding() 
     let [vanished] = &told("shop/Service/web")[..] else {
         panic!("{:#?}", told("shop/Service/web"))
     };
-    let expected = "vanished log pattern, 0 lines where 19.7 are usual, since ";
+    let expected = "vanished log pattern, 0 lines (normally 19.7), since ";
     assert!(vanished.starts_with(expected), "{vanished}");
     let [all] = &told("shop/Service/cart")[..] else { panic!("{:#?}", told("shop/Service/cart")) };
     assert!(all.starts_with("all log lines but errors and warnings, "), "{all}");

@@ -35,9 +35,10 @@ fn demand(world: &World, entity: &str) -> Option<String> {
 #[test]
 fn what_users_send_more_is_told_to_whom_it_reaches() {
     let world = shop(300.0, 0.95);
-    let at_web = "users sends 3 times as many requests as usual";
+    let at_web = "users sends 3 times its normal requests";
     assert_eq!(demand(&world, "web").as_deref(), Some(at_web));
-    let at_db = "users sends 3 times as many requests as usual; by web that reaches db, which is asked 3 times as often";
+    let at_db = "users sends 3 times its normal requests; via web this reaches db, which gets 3 \
+                 times its normal requests";
     assert_eq!(demand(&world, "db").as_deref(), Some(at_db));
     assert_eq!(demand(&world, "users"), None);
 }
@@ -53,7 +54,8 @@ fn who_measures_no_requests_is_asked_by_what_its_caller_measures() {
         web.last_mut().unwrap().peer = Some(Peer { entity: id("partner"), role: PeerRole::Callee });
         demand(&world, "partner")
     };
-    let told = "users sends 3 times as many requests as usual; by web that reaches partner, which is asked 3 times as often";
+    let told = "users sends 3 times its normal requests; via web this reaches partner, which gets \
+                3 times its normal requests";
     assert_eq!(calls(300.0).as_deref(), Some(told));
     assert_eq!(calls(100.0), None);
 }
@@ -122,12 +124,13 @@ fn told(world: &World, entity: &str) -> Option<String> {
 
 #[test]
 fn what_comes_in_runs_is_counted_by_run() {
-    let at_load = "feed sends 3 times as many requests as usual";
+    let at_load = "feed sends 3 times its normal requests";
     assert_eq!(told(&job(3.0), "load").as_deref(), Some(at_load));
-    let at_report = "feed sends 3 times as many requests as usual; by load that reaches report, which is asked 3 times as often";
+    let at_report = "feed sends 3 times its normal requests; via load this reaches report, which \
+                     gets 3 times its normal requests";
     assert_eq!(told(&job(3.0), "report").as_deref(), Some(at_report));
     // Nobody measured what the feed sends: that is known by whom it sends it to.
-    let at_feed = "load is asked 3 times as often as usual, by nobody else";
+    let at_feed = "load gets 3 times its normal requests from this source alone";
     assert_eq!(told(&job(3.0), "feed").as_deref(), Some(at_feed));
     assert_eq!(told(&job(1.2), "load"), None);
 }

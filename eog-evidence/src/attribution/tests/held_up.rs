@@ -48,8 +48,8 @@ fn what_waits_in_front_of_a_pool_is_owed_to_the_calls_that_fill_it() {
     assert_eq!(Pool::filled().of("web"), "own, store 100");
     let store = Pool::filled().world().findings("store");
     let note = store.iter().find(|one| one.signal == Signal::Saturation).unwrap();
-    let said = "calls to store hold each request of web 2.3 times as long: pool in use of web is 95 % in use, usually \
-                40 %; what waits there is owed to these calls";
+    let said = "calls to store hold each request of web 2.3 times as long: pool in use of web is \
+                95 % in use (normally 40 %); requests wait there because of these calls";
     assert_eq!(note.excerpt, said);
     let part = Pool::filled().world().part_of("store").unwrap().0;
     assert_eq!(part, 100, "however little the calls take of what web lost");
