@@ -57,7 +57,7 @@ impl Outcome {
         let outcome = Self::of(ended, is_cause, true);
         let right = match outcome.said {
             Confidence::Confirmed => false,
-            Confidence::Likely => outcome.right,
+            Confidence::Likely | Confidence::HighlyLikely => outcome.right,
             Confidence::Inconclusive => true,
         };
         let mut groups = ended.diagnosis.causes();
@@ -194,7 +194,12 @@ impl Said {
                 .collect();
             Some(Word { said, times: right.len(), share: share(&is_said)?, right: share(&right) })
         };
-        let words = [Confidence::Confirmed, Confidence::Likely, Confidence::Inconclusive];
+        let words = [
+            Confidence::Confirmed,
+            Confidence::HighlyLikely,
+            Confidence::Likely,
+            Confidence::Inconclusive,
+        ];
         let words = words.into_iter().filter_map(word).collect();
         Some(Self { results: outcomes.len(), words, innocent, confirmed_wrong })
     }

@@ -180,9 +180,10 @@ fn verdict(report: &Report) -> String {
         diagnosis.causes().filter(needed).map(|it| named(report, it)).collect();
     if named.is_empty() {
         let first = diagnosis.candidates().next();
-        let suspect = first
-            .map_or_else(String::new, |first| format!("; the first candidate is {}", first.entity));
-        return shown(&format!("No origin was found that explains an alert{suspect}."));
+        let suspect =
+            first.map_or_else(String::new, |first| format!("; the best guess is {}", first.entity));
+        let words = words::inconclusive(diagnosis);
+        return shown(&format!("Inconclusive: {words}{suspect}."));
     }
     let explained = report.alerts().iter().filter(|alert| !alert.explained_by.is_empty()).count();
     let all = words::count(diagnosis.anomalies.len(), "alert", "alerts");
@@ -275,7 +276,7 @@ fn cause(report: &Report, group: &OriginGroup, findings: &Findings) -> Cause {
     let weights = group.origins.iter().flat_map(|origin| report.weights(origin));
     Cause {
         heading: report.heading(group).to_owned(),
-        confidence: group.confidence.to_string(),
+        confidence: words::confidence(group),
         entities: shown(&words::list(&group.origins)),
         why: beliefs().map(|belief| shown(&belief.summary)).collect(),
         weights: weights.map(|weight| shown(&weight.in_words())).collect(),
@@ -292,7 +293,7 @@ fn ranking(diagnosis: &Diagnosis) -> Vec<Suspect> {
     ranked
         .map(|ranked| Suspect {
             entity: shown(ranked.entity.as_str()),
-            score: words::score(ranked.score),
+            score: words::score(ranked),
         })
         .collect()
 }

@@ -92,7 +92,7 @@ fn causes(out: &mut String, report: &Report) {
                 "\n## {}: {} ({})\n",
                 report.heading(group),
                 text(origin.as_str()),
-                group.confidence
+                words::confidence(group)
             );
             let told = report.narrative.entities.iter().find(|entity| entity.name == *origin);
             if let Some(told) = told {
@@ -242,9 +242,10 @@ fn ranking(out: &mut String, report: &Report) {
     }
     let _ = writeln!(
         out,
-        "\n## Inconclusive\n\nNo origin was found that explains an alert. {}\n",
+        "\n## Inconclusive\n\nInconclusive: {}. {}\n",
+        words::inconclusive(&report.diagnosis),
         match report.diagnosis.candidates().next() {
-            Some(_) => "Best candidates (not confirmed):".to_owned(),
+            Some(_) => "The best guess comes first; none of these is a finding:".to_owned(),
             None => words::no_candidates(&report.diagnosis),
         }
     );
@@ -259,7 +260,7 @@ fn ranking(out: &mut String, report: &Report) {
             "| {} | {} | {} | {} |",
             text(ranked.entity.as_str()),
             ranked.label,
-            words::score(ranked.score),
+            words::score(ranked),
             belief.map(|belief| text_up_to(&belief.summary, MAX_TEXT)).unwrap_or_default()
         );
     }

@@ -36,7 +36,7 @@ pub const NOTHING_CHANGED: &str = "no evidence of its own says what changed";
 /// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// let case = Case::from_anomalies(Topology::default(), window, vec![]);
 /// let narrative = narrate(&Controller::new(Config::default(), case).diagnosis());
-/// assert_eq!(narrative.summary, "No origin was found that explains an alert.");
+/// assert_eq!(narrative.summary, "Inconclusive: no origin was found that explains an alert.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn narrate(diagnosis: &Diagnosis) -> Narrative {

@@ -61,7 +61,8 @@ pub fn short(report: &Report, width: Option<usize>) -> String {
 
 fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
     let style = if group.confidence == Confidence::Confirmed { RED } else { YELLOW };
-    page.title(&format!("{} ({})", report.heading(group).to_uppercase(), group.confidence));
+    let confidence = words::confidence(group);
+    page.title(&format!("{} ({confidence})", report.heading(group).to_uppercase()));
     for origin in &group.origins {
         page.line("  ", style, &clean(origin.as_str()));
         let Some(belief) = report.diagnosis.belief(origin) else { continue };

@@ -109,7 +109,8 @@ pub(crate) fn said(page: &mut Page, report: &Report) {
 
 fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
     let style = if group.confidence == Confidence::Confirmed { RED } else { YELLOW };
-    page.title(&format!("{} ({})", report.heading(group).to_uppercase(), group.confidence));
+    let confidence = words::confidence(group);
+    page.title(&format!("{} ({confidence})", report.heading(group).to_uppercase()));
     for origin in &group.origins {
         page.line("  ", style, &clean(origin.as_str()));
         let Some(belief) = report.diagnosis.belief(origin) else { continue };
@@ -175,7 +176,7 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
         return;
     }
     let early = report.early();
-    page.title(&format!("INCONCLUSIVE{early}: no origin was found that explains an alert"));
+    page.title(&format!("INCONCLUSIVE{early}: {}", words::inconclusive(&report.diagnosis)));
     if report.diagnosis.conclusion.ranking.is_empty() {
         page.line("  ", PLAIN, "Nothing was evaluated.");
         return;
@@ -185,10 +186,14 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
         page.line("  ", PLAIN, &words::no_candidates(&report.diagnosis));
         return;
     }
-    page.line("  ", PLAIN, "Best candidates (not confirmed):");
     for (position, ranked) in candidates.iter().take(most).enumerate() {
+        match position {
+            0 => page.line("  ", PLAIN, "Best guess, not a finding:"),
+            1 => page.line("  ", PLAIN, "Other candidates:"),
+            _ => {}
+        }
         let name = clean(ranked.entity.as_str());
-        let (label, score) = (ranked.label, words::score(ranked.score));
+        let (label, score) = (ranked.label, words::score(ranked));
         let line = format!("{YELLOW}{name}{YELLOW:#} ({label}, {score})");
         page.line(&format!("  {}. ", position + 1), PLAIN, &line);
         if let Some(belief) = report.diagnosis.belief(&ranked.entity) {

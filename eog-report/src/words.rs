@@ -9,7 +9,7 @@ use std::fmt::Display;
 
 use eog_core::belief::ClaimEdge;
 use eog_core::controller::ChangeCause;
-use eog_core::diagnosis::{Confidence, ConsideredChange, OriginGroup, RuledOut, Score, Unnamed};
+use eog_core::diagnosis::{Confidence, ConsideredChange, OriginGroup, Ranked, RuledOut, Unnamed};
 use eog_core::evidence::{EvidenceTime, Verdict};
 use eog_core::incident::{RecordedChange, Unusable};
 use eog_core::ledger::Refusal;
@@ -124,10 +124,36 @@ pub fn log_odds(thousandths: i32) -> String {
 }
 
 /// How strongly evidence speaks for a suspect, as it is shown beside others.
-pub fn score(score: Score) -> String {
-    match score.log_odds {
-        Some(log_odds) => format!("log-odds {}", self::log_odds(log_odds)),
-        None => format!("score {}", score.total()),
+pub fn score(ranked: &Ranked) -> String {
+    match (ranked.probability, ranked.score.log_odds) {
+        (Some(probability), Some(log_odds)) => {
+            format!("{}, log-odds {}", percent(probability), self::log_odds(log_odds))
+        }
+        (_, Some(log_odds)) => format!("log-odds {}", self::log_odds(log_odds)),
+        (_, None) => format!("score {}", ranked.score.total()),
+    }
+}
+
+/// A probability in thousandths: `37 %`.
+pub fn percent(thousandths: u16) -> String {
+    format!("{} %", (u32::from(thousandths) + 5) / 10)
+}
+
+/// How sure a group of origins is: `highly likely, 93 %`.
+pub fn confidence(group: &OriginGroup) -> String {
+    match group.probability {
+        Some(probability) => format!("{}, {}", group.confidence, percent(probability)),
+        None => group.confidence.to_string(),
+    }
+}
+
+/// That no origin was found, and whether anything is wrong at all.
+pub fn inconclusive(diagnosis: &Diagnosis) -> &'static str {
+    match diagnosis.is_quiet() {
+        true => {
+            "nothing is wrong by what was measured: no entity with an alert does worse than usual"
+        }
+        false => "no origin was found that explains an alert",
     }
 }
 
@@ -160,7 +186,7 @@ pub fn next_suspects(diagnosis: &Diagnosis) -> Vec<String> {
     let next = diagnosis.next_suspects().filter(|_| is_open).take(MAX_NEXT);
     let told = next.filter_map(|ranked| {
         let belief = diagnosis.belief(&ranked.entity)?;
-        let score = score(ranked.score);
+        let score = score(ranked);
         Some(clean_to(&format!("{} ({score}): {}", ranked.entity, belief.summary), MAX_SUSPECT))
     });
     told.collect()

@@ -6,6 +6,7 @@ mod confirm;
 mod cover;
 mod coverage;
 mod frontier;
+mod probability;
 mod ranking;
 
 use std::cmp::Reverse;
@@ -26,6 +27,7 @@ use crate::stop::Unreachable;
 
 use confirm::Promises;
 use frontier::Found;
+use probability::Hypotheses;
 
 /// What follows from the beliefs of an investigation.
 ///
@@ -103,7 +105,7 @@ impl std::fmt::Display for Conclusion {
     }
 }
 
-/// How sure a finding is. There are no percentages.
+/// How sure a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -112,6 +114,8 @@ pub enum Confidence {
     Inconclusive,
     /// An irreducible origin without what `confirmed` asks for.
     Likely,
+    /// The same with a probability of at least nine tenths ([`OriginGroup::probability`]).
+    HighlyLikely,
     /// An irreducible origin that every minimum cover needs, with a citable change that precedes
     /// the earliest anomaly it covers, a measured onset of the harm after that change, a path
     /// that shows harm wherever it crosses a call, and a chance of at most 5 % that one of the
@@ -124,6 +128,7 @@ impl std::fmt::Display for Confidence {
         f.pad(match self {
             Self::Inconclusive => "inconclusive",
             Self::Likely => "likely",
+            Self::HighlyLikely => "highly likely",
             Self::Confirmed => "confirmed",
         })
     }
@@ -152,6 +157,10 @@ pub struct OriginGroup {
     /// How the change compares with all changes on record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<Chance>,
+    /// The probability in thousandths that it is the origin of what it covers, where the policy gives log-odds: their
+    /// softmax over all entities that were judged and *no known origin*.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<u16>,
 }
 
 /// An onset of an anomaly that no origin explains, although another onset of it is explained.
@@ -461,7 +470,13 @@ fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
     let named: BTreeSet<EntityId> = named.flat_map(|found| &found.group.origins).cloned().collect();
     let said = || state.nodes.iter().filter(|(_, node)| node.verdict() == Some(Verdict::Cause));
     let elsewhere = said().map(|(entity, _)| entity).find(|entity| !named.contains(*entity));
+    let hypotheses = Hypotheses::of(state);
+    let of_cover =
+        |position: &usize| found.groups.get(*position).map(|it| it.group.origins.clone());
+    let of_cover: Vec<Vec<EntityId>> = cover.groups.iter().filter_map(of_cover).collect();
     for ((position, found), (other, left)) in found.groups.iter_mut().enumerate().zip(besides) {
+        let others = of_cover.iter().flatten().filter(|it| !found.group.origins.contains(it));
+        found.group.probability = hypotheses.probability(&found.group.origins, &others.collect());
         judge(state, &mut promises, found, cover.needed.contains(&position), other, left);
         if let Some(entity) = elsewhere.filter(|_| !found.group.covers.is_empty()) {
             found.group.doubts.insert(0, Doubt::SaidOtherwise { entity: entity.clone() });
@@ -500,7 +515,7 @@ fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
     let unexplained_onsets = unexplained_onsets.collect();
     let ranking = match confidence {
         Confidence::Inconclusive => ranking::rank(state, &graph),
-        Confidence::Likely | Confidence::Confirmed => Vec::new(),
+        Confidence::Likely | Confidence::HighlyLikely | Confidence::Confirmed => Vec::new(),
     };
     let names = |entities: Vec<&EntityId>| entities.into_iter().cloned().collect();
     Conclusion {
@@ -580,12 +595,20 @@ impl<'s> Standings<'s> {
 fn rank_of_cause(
     state: &State,
     group: &OriginGroup,
-) -> (Reverse<usize>, Reverse<Confidence>, Option<Timestamp>, Vec<EntityId>) {
+) -> (Reverse<RankOfCause>, Option<Timestamp>, Vec<EntityId>) {
     let onset = group.covers.iter().map(|&anomaly| state.anomalies[anomaly].onset).min();
-    (Reverse(group.covers.len()), Reverse(group.confidence), onset, group.origins.clone())
+    let explains = !group.covers.is_empty();
+    let rank = (explains, frontier::log_odds(state, group), group.covers.len(), group.confidence);
+    (Reverse(rank), onset, group.origins.clone())
 }
 
-/// Decides between `confirmed` and `likely`, and says why not.
+/// Whether a group explains anything, its log-odds, how many anomalies it explains, and how sure that is.
+type RankOfCause = (bool, Option<i32>, usize, Confidence);
+
+/// From this probability on, in thousandths, an origin is highly likely.
+const HIGHLY_LIKELY: u16 = 900;
+
+/// Decides between `confirmed`, `highly likely` and `likely`, and says why not confirmed.
 fn judge(
     state: &State,
     promises: &mut Promises<'_>,
@@ -630,6 +653,8 @@ fn judge(
     group.doubts.extend(confirm::unusable(state));
     if group.doubts.is_empty() {
         group.confidence = Confidence::Confirmed;
+    } else if group.probability >= Some(HIGHLY_LIKELY) {
+        group.confidence = Confidence::HighlyLikely;
     }
 }
 

@@ -227,10 +227,23 @@ impl Diagnosis {
             && self.cause_of(entity).is_none()
     }
 
-    /// Whom most speaks for where no origin was found, best first: the ranking without those that are judged
-    /// healthy. Empty where an origin was found.
+    /// The candidates where no origin was found, best first: the ranking without those that are judged healthy, unless
+    /// the evidence for them as the origin outweighs that against them. Empty where an origin was found. The first is
+    /// the best guess.
     pub fn candidates(&self) -> impl Iterator<Item = &Ranked> {
-        self.conclusion.ranking.iter().filter(|ranked| ranked.label != Label::Healthy)
+        self.conclusion
+            .ranking
+            .iter()
+            .filter(|ranked| ranked.label != Label::Healthy || ranked.score.log_odds > Some(0))
+    }
+
+    /// Whether there are alerts, and every entity with one is judged healthy: nothing is wrong by what was measured.
+    pub fn is_quiet(&self) -> bool {
+        let is_well = |anomaly: &Anomaly| {
+            let belief = self.belief(&anomaly.entity);
+            belief.is_some_and(|belief| belief.label == Label::Healthy)
+        };
+        !self.anomalies.is_empty() && self.anomalies.iter().all(is_well)
     }
 
     /// Whom to look at next, should the causes that are named not be it, best first: who was judged, is in no group of

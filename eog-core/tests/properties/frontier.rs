@@ -75,6 +75,31 @@ pub(crate) fn by_definition(
     expected
 }
 
+/// The same where origins have log-odds: of those that explain the same, the one with the greatest stays.
+pub(crate) fn without_outweighed(
+    expected: Expected,
+    log_odds: &BTreeMap<EntityId, i32>,
+) -> Expected {
+    let greatest =
+        |group: &Vec<EntityId>| group.iter().filter_map(|origin| log_odds.get(origin)).max();
+    let mut order: Vec<usize> = (0..expected.groups.len()).collect();
+    order.retain(|&group| greatest(&expected.groups[group]).is_some());
+    order.sort_by_key(|&group| std::cmp::Reverse(greatest(&expected.groups[group])));
+    let mut left_out = BTreeSet::new();
+    for (place, &group) in order.iter().enumerate() {
+        let before = || order[..place].iter().flat_map(|&other| &expected.covers[other]);
+        let covers = &expected.covers[group];
+        if !covers.is_empty() && covers.iter().all(|anomaly| before().any(|one| one == anomaly)) {
+            left_out.insert(group);
+        }
+    }
+    let Expected { groups, covers, derived, unexplained } = expected;
+    let kept = groups.into_iter().zip(covers).enumerate();
+    let kept = kept.filter(|(group, _)| !left_out.contains(group)).map(|(_, group)| group);
+    let (groups, covers) = kept.unzip();
+    Expected { groups, covers, derived, unexplained }
+}
+
 /// The same where some changed too often: as origins they count if nobody else explains anything.
 pub(crate) fn by_definition_with_unsteady(
     labels: &BTreeMap<EntityId, Label>,
@@ -190,8 +215,11 @@ pub(crate) fn held(controller: &Controller) -> (BTreeMap<EntityId, Label>, BTree
 }
 
 pub(crate) fn assert_is_as_defined(conclusion: &Conclusion, expected: &Expected) {
-    // Ordered by what they explain; the definition has them by name.
-    let key = |group: &OriginGroup| std::cmp::Reverse(group.covers.len());
+    // Ordered by what they explain, unless by log-odds; the definition has them by name.
+    let key = |group: &OriginGroup| {
+        let covers = if group.probability.is_some() { 1 } else { group.covers.len() };
+        std::cmp::Reverse((!group.covers.is_empty(), group.probability, covers))
+    };
     assert!(conclusion.frontier.is_sorted_by_key(key));
     let mut groups: Vec<_> = conclusion.frontier.iter().collect();
     groups.sort_by_key(|group| &group.origins);

@@ -6,31 +6,61 @@ use eog_core::belief::Signature;
 use eog_core::controller::{Briefing, Damping, Evaluation, Order, Reason, Wake, Widening};
 use eog_core::diagnosis::Doubt;
 use eog_core::ledger::RecordedAnswer;
-use eog_core::{Budget, Config, Controller, Label, StopReason};
+use eog_core::{
+    Budget, Config, ContextPacket, ContextRequest, Controller, Decision, Digest, Failure, Label,
+    LocalContext, Measures, StopReason,
+};
 use proptest::prelude::*;
 
 use super::cases;
-use super::drive::run;
-use super::frontier::{assert_is_as_defined, by_definition, by_definition_with_unsteady, held};
+use super::drive::{Answers, run};
+use super::frontier::{
+    assert_is_as_defined, by_definition, by_definition_with_unsteady, held, without_outweighed,
+};
 use super::reference::paper;
 use super::reference::recommended::{self, How, Step};
-use eog_testkit::prop::worlds;
+use eog_testkit::prop::{World, worlds};
 
 /// Far more evaluations than a limited run of these small worlds needs.
 const LIMIT: u64 = 2_000;
+
+/// A world whose decisions have numbers, for some of its entities.
+struct Weighing<'w> {
+    world: &'w World,
+    weighs: bool,
+}
+
+impl Answers for Weighing<'_> {
+    fn context(&mut self, request: &ContextRequest) -> Result<LocalContext, Failure> {
+        self.world.context(request)
+    }
+
+    /// With log-odds that depend on the packet, so that they change as messages do.
+    fn decide(&mut self, packet: &ContextPacket) -> Result<Decision, Failure> {
+        let mut decision = self.world.decide(packet)?;
+        let drawn = Digest::of(packet).to_string().bytes().map(u32::from).sum::<u32>();
+        if self.weighs && drawn % 5 > 0 {
+            let log_odds = (drawn % 4) as i32 * 1_000;
+            let origin = (drawn % 3 == 0).then_some(log_odds);
+            decision.measures =
+                Some(Box::new(Measures { log_odds, origin, ..Measures::default() }));
+        }
+        Ok(decision)
+    }
+}
 
 fn evaluations(controller: &Controller) -> Vec<&Evaluation> {
     controller.ledger().evaluations().collect()
 }
 
 fn briefings() -> impl Strategy<Value = Briefing> {
-    let parts = (any::<bool>(), any::<bool>(), 0..6u32, 0..4u32);
-    parts.prop_map(|(former, hints, quotes, pages)| Briefing {
+    let parts = (any::<bool>(), any::<bool>(), 0..6u32, 0..4u32, any::<bool>());
+    parts.prop_map(|(former, hints, quotes, pages, reach)| Briefing {
         former,
         hints,
         quotes,
         pages,
-        reach: false,
+        reach,
     })
 }
 
@@ -116,6 +146,8 @@ proptest! {
         others_told in prop::bool::weighted(0.7),
         unlinked_told in prop::bool::weighted(0.7),
         chains_read in prop::bool::weighted(0.7),
+        numbers_read in prop::bool::weighted(0.7),
+        weighs in any::<bool>(),
         anomalies_in_packets in any::<bool>(),
         briefing in prop::option::weighted(0.8, briefings()),
     ) {
@@ -137,15 +169,17 @@ proptest! {
                 others_told,
                 unlinked_told,
                 chains_read,
+                numbers_read,
             }),
             anomalies_in_packets,
             briefing,
             budget: Budget { hops, ..Budget::default() },
             ..Config::default()
         };
-        let (controller, stop) = run(&config, &world.case, &mut &world, LIMIT);
+        let mut answers = Weighing { world: &world, weighs };
+        let (controller, stop) = run(&config, &world.case, &mut answers, LIMIT);
         prop_assert!(stop.is_some(), "still running after {} evaluations", LIMIT);
-        let (expected, unread) = recommended::run(&config, &world.case, &mut &world);
+        let (expected, unread) = recommended::run(&config, &world.case, &mut answers);
         let found: Vec<Step> = evaluations(&controller).into_iter().map(as_step).collect();
         prop_assert_eq!(found, expected);
         prop_assert_eq!(controller.conclusion().unread, unread);
@@ -155,6 +189,10 @@ proptest! {
         let conclusion = controller.conclusion();
         let unsteady: BTreeSet<_> = conclusion.damped.iter().cloned().collect();
         let defined = by_definition_with_unsteady(&labels, &unsteady, &claims, &anomalies);
+        let log_odds = controller.beliefs().filter_map(|(entity, belief)| {
+            Some((entity.clone(), belief.measures.as_ref()?.log_odds))
+        });
+        let defined = without_outweighed(defined, &log_odds.collect());
         assert_is_as_defined(&conclusion, &defined);
         for group in &conclusion.frontier {
             let is_unsteady = group.origins.iter().any(|origin| unsteady.contains(origin));

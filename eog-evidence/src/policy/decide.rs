@@ -76,8 +76,10 @@ impl<'a> Weighed<'a> {
             None if self.may_be_origin(causes) => return Label::Origin,
             None => {}
         }
-        if self.is_worse() || self.numbers.has_alert || (!self.is_measured() && !causes.is_empty())
-        {
+        // An alert on an entity whose latency, errors or saturation are as usual has no harm.
+        let is_well = !self.is_worse() && self.numbers.as_usual > 0 && causes.is_empty();
+        let is_passed_on = !self.is_measured() && !causes.is_empty();
+        if self.is_worse() || (self.numbers.has_alert && !is_well) || is_passed_on {
             Label::Symptom
         } else if self.is_measured() && !self.has(&Observation::Change) {
             Label::Healthy

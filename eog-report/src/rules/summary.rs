@@ -45,10 +45,10 @@ pub fn summary(
         return "No origin in the frontier is a contributing factor.".to_owned();
     }
     if sentences.is_empty() {
-        sentences.push("No origin was found that explains an alert.".to_owned());
+        sentences.push(format!("Inconclusive: {}.", words::inconclusive(diagnosis)));
         let best = diagnosis.candidates().next();
         sentences.extend(best.map(|best| {
-            format!("Best candidate, not a finding: {} ({}).", best.entity, best.label)
+            format!("Best guess, not a finding: {} ({}).", best.entity, words::score(best))
         }));
         return sentences.join(" ");
     }

@@ -56,7 +56,11 @@ fn without_a_frontier_rules_do_not_guess() {
     let narrative = narrate(&undiagnosed());
     assert_eq!(narrative.author, Author::Rules);
     assert_eq!((factors(&narrative), narrative.best_guess), (vec![], false));
-    assert!(narrative.summary.starts_with("No origin was found"), "{}", narrative.summary);
+    assert!(
+        narrative.summary.starts_with("Inconclusive: no origin was found"),
+        "{}",
+        narrative.summary
+    );
     assert!(narrative.summary.contains("Best candidate, not a finding: db"));
 }
 

@@ -9,7 +9,7 @@ use crate::ids::EntityId;
 use crate::state::State;
 
 pub(super) struct Frontier {
-    /// By log-odds, greatest first, where policies give them; then by name of their first origin.
+    /// By name of their first origin.
     pub(super) groups: Vec<Found>,
     pub(super) derived: Vec<EntityId>,
 }
@@ -87,12 +87,9 @@ pub(super) fn add_unsteady(
 
 /// Takes out groups for which the evidence speaks less than for others that explain the same, and returns their
 /// origins, by name: groups are taken in the order of their log-odds as long as they explain an anomaly that none of
-/// those before them does. Groups without log-odds stay. What is left is in the order of log-odds, then by name.
+/// those before them does. Groups without log-odds stay.
 pub(super) fn leave_out_the_outweighed(found: &mut Frontier, state: &State) -> Vec<EntityId> {
-    let log_odds = |found: &Found| {
-        let beliefs = found.group.origins.iter().filter_map(|it| state.get(it)?.belief.as_ref());
-        beliefs.filter_map(|belief| Some(belief.measures.as_ref()?.log_odds)).max()
-    };
+    let log_odds = |found: &Found| log_odds(state, &found.group);
     let weighed = found.groups.iter().map(log_odds).enumerate();
     let mut weighed: Vec<(i32, usize)> =
         weighed.filter_map(|(place, log_odds)| Some((log_odds?, place))).collect();
@@ -110,8 +107,13 @@ pub(super) fn leave_out_the_outweighed(found: &mut Frontier, state: &State) -> V
         found.groups.extract_if(.., |_| places.next().is_some_and(|at| left_out.contains(&at)));
     let mut origins: Vec<EntityId> = out.flat_map(|found| found.group.origins).collect();
     origins.sort();
-    found.groups.sort_by_key(|found| std::cmp::Reverse(log_odds(found)));
     origins
+}
+
+/// The greatest log-odds of the origins of a group, where their policy gives any.
+pub(super) fn log_odds(state: &State, group: &OriginGroup) -> Option<i32> {
+    let beliefs = group.origins.iter().filter_map(|origin| state.get(origin)?.belief.as_ref());
+    beliefs.filter_map(|belief| Some(belief.measures.as_ref()?.log_odds)).max()
 }
 
 fn group(origins: Vec<EntityId>, onsets: &BTreeSet<OnsetOf>) -> OriginGroup {
@@ -126,6 +128,7 @@ fn group(origins: Vec<EntityId>, onsets: &BTreeSet<OnsetOf>) -> OriginGroup {
         change: None,
         harm: None,
         chance: None,
+        probability: None,
     }
 }
 

@@ -1,10 +1,11 @@
 //! Best effort without an origin (paper B.9.3): visited entities by a documented, integer score.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::claims::ClaimGraph;
+use super::probability::Hypotheses;
 use crate::belief::Label;
 use crate::evidence::Verdict;
 use crate::evidence::kind::EvidenceKind;
@@ -20,6 +21,10 @@ pub struct Ranked {
     pub label: Label,
     /// What its rank rests on.
     pub score: Score,
+    /// The probability in thousandths that it is the origin, where the policy gives log-odds: their softmax over all
+    /// entities that were judged and *no known origin*.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<u16>,
 }
 
 /// What a rank rests on. Where the policy weighs evidence, the rank goes by its log-odds; else by the sum of the other
@@ -68,6 +73,7 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
             *count += bits.count_ones() as usize;
         }
     }
+    let hypotheses = Hypotheses::of(state);
     let visited = state.nodes.iter().filter_map(|(entity, node)| {
         let belief = node.belief.as_ref()?;
         let label = belief.label;
@@ -85,7 +91,9 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
             change: change_score(node),
             label: label_score(label),
         };
-        Some(Ranked { entity: entity.clone(), label, score })
+        let own = std::slice::from_ref(entity);
+        let probability = hypotheses.probability(own, &BTreeSet::new());
+        Some(Ranked { entity: entity.clone(), label, score, probability })
     });
     let mut ranking: Vec<Ranked> = visited.collect();
     // The nodes come by name, and the sort is stable.
@@ -145,6 +153,9 @@ mod tests {
         });
         let ranking = rank(&state, &ClaimGraph::new(&state));
         let score = Score { log_odds: None, judged: 0, reach: 200, change: 0, label: 50 };
-        assert_eq!(ranking, [Ranked { entity: name("cart"), label: Label::Defer, score }]);
+        assert_eq!(
+            ranking,
+            [Ranked { entity: name("cart"), label: Label::Defer, score, probability: None }]
+        );
     }
 }

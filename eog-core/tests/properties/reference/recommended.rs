@@ -325,7 +325,8 @@ impl Model<'_> {
                 news |= node.cited.insert(id);
             }
         }
-        let changed = before.is_none() || differs(&belief) || news;
+        let recounted = before.as_ref().is_some_and(|it| it.measures != belief.measures);
+        let changed = before.is_none() || differs(&belief) || news || recounted;
         node.belief = Some(belief.clone());
         node.settled = true;
         node.origin_in_row = if belief.label == Label::Origin { node.origin_in_row + 1 } else { 0 };
@@ -426,7 +427,7 @@ impl Model<'_> {
             since: None,
             explains: None,
             rule: None,
-            measures: None,
+            measures: decision.measures.as_deref().cloned(),
         };
         if belief.label == Label::Origin && !belief.cited().iter().any(local) {
             belief.label = Label::Defer;

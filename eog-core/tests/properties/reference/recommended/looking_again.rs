@@ -9,7 +9,7 @@ use eog_core::incident::Direction;
 use eog_core::{Belief, EntityId, Label, Timestamp};
 
 use super::Model;
-use crate::frontier::by_definition;
+use crate::frontier::{by_definition, without_outweighed};
 
 impl Model<'_> {
     /// Whether the message `new` of `v`, which believed `old` before, contradicts what `n` believes.
@@ -75,7 +75,11 @@ impl Model<'_> {
             }
         }
         let alerting = self.history.alerting();
-        let expected = by_definition(&labels, &claims, &alerting);
+        let weighed = self.nodes.iter().filter_map(|(entity, node)| {
+            Some((entity.clone(), node.belief.as_ref()?.measures.as_ref()?.log_odds))
+        });
+        let expected =
+            without_outweighed(by_definition(&labels, &claims, &alerting), &weighed.collect());
         // Each named origin with the groups that explain something of the same.
         let mut named: BTreeMap<EntityId, BTreeSet<EntityId>> = BTreeMap::new();
         for (group, covers) in expected.groups.iter().zip(&expected.covers) {
@@ -114,6 +118,13 @@ impl Model<'_> {
             let unread = self.history.unread(effect).contains(cause);
             if leading.contains(effect) && unread && self.history.last_succeeded(effect) {
                 looks.insert(effect.clone(), None);
+            }
+        }
+        for (entity, node) in self.nodes.iter().filter(|_| widening.numbers_read) {
+            let weighs = node.belief.as_ref().is_some_and(|belief| belief.measures.is_some());
+            let is_behind = !self.history.unread(entity).is_empty();
+            if weighs && is_behind && self.history.last_succeeded(entity) {
+                looks.insert(entity.clone(), None);
             }
         }
         if let Some(found) = self.all_of(Reason::Settle, looks) {
