@@ -51,7 +51,7 @@ pub fn evaluate(
         let mut said =
             |done: usize, all: usize, case: &str| told(done, all, &format!("{name}/{case}"));
         match suite::evaluate(&set, options, &mut said) {
-            Ok(suite) => report.add(name, suite),
+            Ok(suite) => report.add(name, &suite),
             Err(EvalError::Stopped) => break,
             Err(error) => report.unusable.push(format!("{name}: {error}")),
         }
@@ -74,7 +74,7 @@ fn data_sets(dir: &Path) -> Result<Vec<PathBuf>, EvalError> {
 }
 
 impl AllReport {
-    fn add(&mut self, name: String, suite: SuiteReport) {
+    fn add(&mut self, name: String, suite: &SuiteReport) {
         self.unusable.extend(suite.unusable.iter().map(|reason| format!("{name}: {reason}")));
         self.not_scored += suite.not_scored;
         let figures = suite.whole();

@@ -216,7 +216,7 @@ impl Investigated {
 fn origin(report: &Report, entity: &EntityId) -> Origin {
     let belief = report.diagnosis.belief(entity);
     let weights = report.weights(entity);
-    let weights = weights.iter().map(|it| eog_report::clean::clean_line(&it.in_words()).into());
+    let weights = weights.iter().map(|it| eog_report::clean::clean_line(&it.in_words()));
     Origin {
         entity: entity.clone(),
         summary: summary(belief),
