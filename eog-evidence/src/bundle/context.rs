@@ -1,6 +1,5 @@
 //! The context contract over a bundle.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +15,7 @@ use super::at_work::AtWork;
 use super::intake::Telemetry;
 use super::told::{self, Heard, Told};
 use crate::alerts::alert_findings;
-use crate::attribution::{Asked, Attribution, Books, Measured};
+use crate::attribution::{Asked, Attribution, Books, Measured, Sources};
 use crate::chart::Chart;
 use crate::effect_map::{EffectMap, Notes};
 use crate::events::event_findings;
@@ -24,13 +23,13 @@ use crate::harm::first_harm;
 use crate::log_joins::{Depths, RequestError, joined_errors};
 use crate::logs::LinesRecorded;
 use crate::onsets::level_onset;
+use crate::order::{Class, class, strongest_first};
 use crate::recorded::holes;
 use crate::self_time::Calls;
 use crate::series::{Periods, Series};
 use crate::shift::{
     full_finding, level_finding, shift_finding, shift_of, steady_finding, told_shift,
 };
-use crate::signs::{is_real_change, is_surge, is_worse, magnitude};
 use crate::spans::{requests_differ, span_onset, span_series};
 use crate::text::counted;
 use crate::ways::Ways;
@@ -304,7 +303,7 @@ impl BundleContext {
             measured: &measured,
             books: &self.books,
             calls: Some(&self.calls),
-            traces: "spans.csv",
+            sources: Sources::BUNDLE,
         };
         ask(&attribution);
     }
@@ -523,58 +522,6 @@ fn query(series: &Series) -> String {
     let peer = series.peer.as_ref();
     let peer = peer.map_or_else(String::new, |peer| format!(" peer={}", peer.entity));
     format!("entity={} metric={}{peer}", series.entity, series.metric)
-}
-
-/// How telling a finding is, before its size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Class {
-    Change,
-    Failure,
-    Alert,
-    GoldenShift,
-    OtherShift,
-    Log,
-    OtherEvent,
-    Restart,
-    Steady,
-}
-
-fn class(finding: &Finding) -> Class {
-    let golden = matches!(finding.signal, Signal::Errors | Signal::Latency | Signal::Traffic);
-    match finding.kind {
-        EvidenceKind::Change if is_real_change(finding) => Class::Change,
-        EvidenceKind::Change => Class::Restart,
-        EvidenceKind::Alert => Class::Alert,
-        EvidenceKind::Event if is_worse(finding) => Class::Failure,
-        EvidenceKind::Event => Class::OtherEvent,
-        _ if finding.trend == Trend::Steady => Class::Steady,
-        EvidenceKind::Log => Class::Log,
-        _ if golden && (is_worse(finding) || is_surge(finding)) => Class::GoldenShift,
-        _ => Class::OtherShift,
-    }
-}
-
-fn strongest_first(a: &Finding, b: &Finding) -> Ordering {
-    // The latest change is the nearest to what follows it; everything else counts from its start.
-    let time = |finding: &Finding| -> (std::cmp::Reverse<Timestamp>, Timestamp) {
-        let at = finding.time.start();
-        let latest = if class(finding) == Class::Change { at } else { Timestamp::MIN };
-        (std::cmp::Reverse(latest), at)
-    };
-    let size = |finding: &Finding| match class(finding) {
-        Class::GoldenShift | Class::OtherShift => magnitude(finding),
-        // More and fewer lines than usual count alike.
-        Class::Log => finding
-            .quantity
-            .as_ref()
-            .map_or(0.0, |quantity| (quantity.observed - quantity.baseline.unwrap_or(0.0)).abs()),
-        _ => 0.0,
-    };
-    class(a)
-        .cmp(&class(b))
-        .then_with(|| size(b).total_cmp(&size(a)))
-        .then_with(|| time(a).cmp(&time(b)))
-        .then_with(|| a.id().cmp(b.id()))
 }
 
 fn page(findings: Vec<Finding>, page: u32, mut omitted: Vec<String>) -> LocalContext {
