@@ -27,6 +27,7 @@ mod line_rates;
 mod log_joins;
 mod logs;
 mod mask;
+mod measured;
 mod names;
 mod near;
 mod onsets;
@@ -78,8 +79,9 @@ pub use line_rates::{ComparedTimes, LineRate, RateChange, have_common_volume, li
 pub use log_joins::{Depths, RequestError, joined_errors, request_id};
 pub use logs::{LinesRecorded, LogLine, LogPattern, LogPatterns, MAX_LOG_PATTERNS};
 pub use mask::{MASK, is_secret_field, mask_named, mask_text, masked, masked_json, masked_value};
+pub use measured::{JudgedSeries, series_findings};
 pub use near::{near_entities, near_names};
-pub use onsets::{counted_share_onset, rate_onset, share_onset};
+pub use onsets::{counted_share_onset, level_onset, rate_onset, share_onset};
 pub use order::strongest_first;
 pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};
 pub use patterns::{MAX_TEMPLATES, Miner, Patterns};

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use eog_core::contract::{Coverage, Route};
 use eog_core::evidence::{PeerRole, Signal, Trend};
+use eog_core::incident::Onset;
 use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceId, EvidenceKind,
     Failure, Finding, LocalContext, Timestamp, Window,
@@ -22,14 +23,13 @@ use crate::events::event_findings;
 use crate::harm::first_harm;
 use crate::log_joins::{Depths, RequestError, joined_errors};
 use crate::logs::LinesRecorded;
+use crate::measured::{JudgedSeries, series_findings};
 use crate::onsets::level_onset;
 use crate::order::{Class, class, strongest_first};
 use crate::recorded::holes;
 use crate::self_time::Calls;
 use crate::series::{Periods, Series};
-use crate::shift::{
-    full_finding, level_finding, shift_finding, shift_of, steady_finding, told_shift,
-};
+use crate::shift::{Shift, shift_finding, shift_of};
 use crate::spans::{requests_differ, span_onset, span_series};
 use crate::text::counted;
 use crate::ways::Ways;
@@ -244,22 +244,15 @@ impl BundleContext {
             return Vec::new();
         }
         let periods = self.periods(request.window);
-        let of = |how: &dyn Fn(&Series, &Periods, &str, &str) -> Option<Finding>| {
-            let judged = series.iter().filter_map(|series| {
-                let source =
-                    if series.kind == EvidenceKind::Span { "spans.csv" } else { "metrics.csv" };
-                told::as_own(&how(series, &periods, source, &query(series))?)
-            });
-            judged.collect::<Vec<_>>()
+        let shift = |series: &Series| {
+            let shift = shift_of(series, &periods)?;
+            let onset = level_onset(&series.points, &shift);
+            Some((shift, onset))
         };
-        let (mut findings, mut steady) = (of(&shift_finding), of(&steady_finding));
-        if steady.len() > MAX_STEADY {
-            let more = steady.len() - MAX_STEADY;
-            omitted.push(format!("{} more that did not shift", series_count(more)));
-            steady.truncate(MAX_STEADY);
-        }
-        findings.extend(steady);
-        findings
+        let all: Vec<JudgedSeries> =
+            series.into_iter().map(|series| judged(series, shift)).collect();
+        let findings = series_findings(&all, &periods, MAX_STEADY, omitted);
+        findings.iter().filter_map(told::as_own).collect()
     }
 
     fn alerts(&self, request: &ContextRequest) -> Vec<Finding> {
@@ -460,61 +453,37 @@ fn telemetry_findings(
     let with_relations = visit >= 2;
     if relations > 0 && !with_relations {
         omitted.push(format!(
-            "{} about relations, given when a neighbour's message asks for another look",
-            series_count(relations)
+            "{relations} series about relations, given when a neighbour's message asks for another look"
         ));
     }
-    let metrics = measured
-        .iter()
-        .filter(|series| with_relations || series.peer.is_none())
-        .map(|series| (*series, "metrics.csv"));
-    let traced = span_series(&telemetry.spans);
-    let all: Vec<_> = metrics.chain(traced.iter().map(|series| (series, "spans.csv"))).collect();
-
+    let metrics = measured.iter().filter(|series| with_relations || series.peer.is_none());
     let mut findings = event_findings(&telemetry.events, Some(periods.window), "events.csv");
     findings.extend(telemetry.logs.findings_within(lines, periods, "logs.csv", omitted));
-    let judge = |how: &dyn Fn(&Series, &Periods, &str, &str) -> Option<Finding>| {
-        let judged =
-            all.iter().filter_map(|(series, source)| how(series, periods, source, &query(series)));
-        judged.collect::<Vec<_>>()
-    };
-    // What single requests do not bear out is as usual.
-    let shift_of = |series: &Series, periods: &Periods| {
+    let shift = |series: &Series| {
         let shift = shift_of(series, periods)?;
-        let is_of_requests = series.kind == EvidenceKind::Span;
-        let differ = !is_of_requests || requests_differ(&telemetry.spans, series, &shift, periods);
-        differ.then_some(shift)
-    };
-    findings.extend(judge(&|series, periods, source, query| {
-        let Some(shift) = shift_of(series, periods) else {
-            let is_measured = series.kind != EvidenceKind::Span;
-            return is_measured.then(|| full_finding(series, periods, source, query))?;
-        };
+        let spans = &telemetry.spans;
         let onset = match series.kind {
-            EvidenceKind::Span => {
-                span_onset(&telemetry.spans, series, &shift, periods.window.end())
-            }
+            // What single requests do not bear out is as usual.
+            EvidenceKind::Span if !requests_differ(spans, series, &shift, periods) => return None,
+            EvidenceKind::Span => span_onset(spans, series, &shift, periods.window.end()),
             _ => level_onset(&series.points, &shift),
         };
-        Some(told_shift(series, &shift, onset, source, query))
-    }));
-    let mut steady = judge(&|series, periods, source, query| match shift_of(series, periods) {
-        Some(_) => None,
-        None => level_finding(series, periods, source, query),
-    });
-    // What tells most about an entity's health first.
-    steady.sort_by_key(|finding| (finding.signal, finding.peer.is_some()));
-    if steady.len() > MAX_STEADY {
-        omitted
-            .push(format!("{} more that did not shift", series_count(steady.len() - MAX_STEADY)));
-        steady.truncate(MAX_STEADY);
-    }
-    findings.extend(steady);
+        Some((shift, onset))
+    };
+    let all = metrics.map(|series| (*series).clone()).chain(span_series(&telemetry.spans));
+    let all: Vec<JudgedSeries> = all.map(|series| judged(series, shift)).collect();
+    findings.extend(series_findings(&all, periods, MAX_STEADY, omitted));
     findings
 }
 
-fn series_count(count: usize) -> String {
-    format!("{count} series")
+/// A series with the query that gives its rows again.
+fn judged(
+    series: Series,
+    shift: impl Fn(&Series) -> Option<(Shift, Option<Onset>)>,
+) -> JudgedSeries {
+    let source = if series.kind == EvidenceKind::Span { "spans.csv" } else { "metrics.csv" };
+    let (query, shift) = (query(&series), shift(&series));
+    JudgedSeries { source: source.into(), query, shift, series }
 }
 
 /// The query that gives the rows of a series again.

@@ -4,7 +4,6 @@
 //! kubelet, kube-state-metrics, and common exporters and libraries for pools.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use eog_core::evidence::Signal;
 use eog_core::{EntityId, EvidenceKind, Timestamp};
@@ -231,8 +230,7 @@ fn share(
         peer: None,
         points,
     };
-    let (source, query) = (Arc::clone(&used.file), query(used, entity, whole));
-    Cited { series, source, query, is_of_requests: false }
+    Cited::new(series, &used.file, query(used, entity, whole))
 }
 
 /// Whether two series tell of the same resource: what both say of it is equal.

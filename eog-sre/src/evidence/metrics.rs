@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use eog_core::evidence::{Peer, PeerRole, Signal};
+use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use eog_evidence::{
-    Chart, Periods, Series, full_finding, rates_differ, shift_finding, shorten, words,
+    Chart, JudgedSeries, Periods, Series, Shift, counted_share_onset, level_onset, rates_differ,
+    series_findings, shift_of, shorten, strongest_first, words,
 };
 use serde_json::Value;
 
 use super::fullness::{fullness, is_whole};
 use super::replicas::replica_findings;
-use super::requests::{Line, outcomes, percentiles};
-use super::{Compare, MAX_EXCERPT, factor_of, selector};
+use super::requests::{Line, counts, outcomes, percentiles};
+use super::{Compare, MAX_EXCERPT, selector};
 use crate::graph::{NameIndex, egress_cluster};
 use crate::names;
 use crate::read::{MetricSeries, Subject};
@@ -25,17 +27,44 @@ const MAX_FINDINGS: usize = 12;
 /// A series, and how findings cite it.
 pub(crate) struct Cited {
     pub(crate) series: Series,
-    pub(crate) source: Arc<str>,
-    pub(crate) query: String,
+    source: Arc<str>,
+    pub(super) query: String,
     /// Whether it tells of requests, by what they report themselves.
-    pub(crate) is_of_requests: bool,
+    is_of_requests: bool,
+    /// The failed requests and all of them, reading by reading, of which it is the share.
+    counts: Vec<(Timestamp, f64, f64)>,
 }
 
 impl Cited {
+    pub(super) fn new(series: Series, source: &Arc<str>, query: String) -> Self {
+        let source = Arc::clone(source);
+        Self { series, source, query, is_of_requests: false, counts: Vec::new() }
+    }
+
     /// Whether it adds up with what others tell: errors of containers and packets are no requests that failed, and no
     /// calls.
     pub(crate) fn is_accountable(&self) -> bool {
         self.is_of_requests || matches!(self.series.signal, Signal::Saturation | Signal::Exhaustion)
+    }
+
+    fn judged(self, periods: &Periods) -> JudgedSeries {
+        let shift = self.shift(periods);
+        let Self { series, source, query, .. } = self;
+        JudgedSeries { series, source, query, shift }
+    }
+
+    /// How it shifted, and when that began: by single requests where these are counted.
+    fn shift(&self, periods: &Periods) -> Option<(Shift, Option<Onset>)> {
+        let shift = shift_of(&self.series, periods)?;
+        if self.series.signal == Signal::Traffic && !counts_differ(&self.series, periods) {
+            return None;
+        }
+        let end = self.counts.partition_point(|(at, ..)| *at < periods.window.end());
+        let onset = match self.counts.get(..end) {
+            Some(counts) if !counts.is_empty() => counted_share_onset(counts),
+            _ => level_onset(&self.series.points, &shift),
+        };
+        Some((shift, onset))
     }
 }
 
@@ -101,7 +130,7 @@ impl MetricIndex {
         told
     }
 
-    /// What shifted on an entity, strongest first: of several series of one metric the one that shifted most.
+    /// What was measured of an entity tells, strongest first.
     pub(crate) fn findings(
         &self,
         series: &[MetricSeries],
@@ -109,20 +138,11 @@ impl MetricIndex {
         names: &NameIndex,
         periods: &Periods,
     ) -> Vec<Finding> {
-        let mut strongest: BTreeMap<(String, Option<EntityId>), Finding> = BTreeMap::new();
-        for Cited { series, source, query, .. } in self.series(series, of, names) {
-            let shift = shift_finding(&series, periods, &source, &query)
-                .filter(|_| series.signal != Signal::Traffic || counts_differ(&series, periods));
-            let found = shift.or_else(|| full_finding(&series, periods, &source, &query));
-            let Some(found) = found else { continue };
-            let key = (series.metric, series.peer.map(|peer| peer.entity));
-            let known = strongest.get(&key);
-            if known.is_none_or(|known| factor_of(known) < factor_of(&found)) {
-                strongest.insert(key, found);
-            }
-        }
-        let mut findings: Vec<Finding> = strongest.into_values().collect();
-        findings.sort_by(|a, b| factor_of(b).total_cmp(&factor_of(a)).then(a.id().cmp(b.id())));
+        let own = self.series(series, of, names).into_iter();
+        let judged: Vec<JudgedSeries> = own.map(|one| one.judged(periods)).collect();
+        // That a pod uses as much as ever does not make its workload do well.
+        let mut findings = series_findings(&judged, periods, 0, &mut Vec::new());
+        findings.sort_by(strongest_first);
         findings.truncate(MAX_FINDINGS);
         findings
     }
@@ -256,9 +276,8 @@ fn level(series: &MetricSeries, entity: &EntityId) -> Option<Cited> {
         _ => unit_of(&series.metric, &name),
     };
     let metric = series.metric.to_string();
-    let (source, query) = (Arc::clone(&series.file), level_query(series, entity));
-    let series = measured_on(entity, metric, (signal, unit), None, measured(series));
-    Some(Cited { series, source, query, is_of_requests: false })
+    let line = measured_on(entity, metric, (signal, unit), None, measured(series));
+    Some(Cited::new(line, &series.file, level_query(series, entity)))
 }
 
 fn measured_on(
@@ -325,24 +344,24 @@ fn requests(own: &[&MetricSeries], entity: &EntityId, names: &NameIndex) -> Vec<
         let Some(source) = series.first().map(|one| Arc::clone(&one.file)) else { continue };
         let peer = peer.map(|entity| Peer { entity, role: PeerRole::Callee });
         let to = peer.as_ref().map_or_else(String::new, |peer| format!(" callee={}", peer.entity));
-        let mut tell = |what: &str, (signal, unit): (Signal, &str), points: Line| {
+        let cited = |what: &str, (signal, unit): (Signal, &str), points: Line| {
             let query = format!("{source} metric_name={metric} {}{to} ({what})", selector(entity));
             let name = format!("{what} of {metric}");
-            told.push(Cited {
-                series: measured_on(entity, name, (signal, unit), peer.as_ref(), points),
-                source: Arc::clone(&source),
-                query: shorten(&query, MAX_EXCERPT),
+            let series = measured_on(entity, name, (signal, unit), peer.as_ref(), points);
+            Cited {
                 is_of_requests: true,
-            });
+                ..Cited::new(series, &source, shorten(&query, MAX_EXCERPT))
+            }
         };
         if series.iter().any(|one| one.bucket.is_some()) {
             let scale = if metric.ends_with("_seconds_bucket") { 1000.0 } else { 1.0 };
             let line = percentiles(&series).into_iter().map(|(at, value)| (at, value * scale));
-            tell("95th percentile", (Signal::Latency, "ms"), line.collect());
+            told.push(cited("95th percentile", (Signal::Latency, "ms"), line.collect()));
         } else {
             let (rates, ratios) = outcomes(&series);
-            tell("rate", (Signal::Traffic, "1/s"), rates);
-            tell("error ratio", (Signal::Errors, "ratio"), ratios);
+            told.push(cited("rate", (Signal::Traffic, "1/s"), rates));
+            let errors = cited("error ratio", (Signal::Errors, "ratio"), ratios);
+            told.push(Cited { counts: counts(&series), ..errors });
         }
     }
     told

@@ -143,12 +143,6 @@ pub(crate) fn since(onset: Option<Onset>) -> String {
     }
 }
 
-/// How far a finding's value stands from its baseline, for ordering: a ratio of at least one.
-pub(crate) fn factor_of(finding: &Finding) -> f64 {
-    let Some(quantity) = &finding.quantity else { return 1.0 };
-    factor(quantity.observed, quantity.baseline.unwrap_or(0.0), &quantity.unit)
-}
-
 /// How many times one value is the other, whichever is larger: at least one.
 pub(crate) fn factor(observed: f64, baseline: f64, unit: &str) -> f64 {
     let (baseline, observed) = (baseline.abs(), observed.abs());

@@ -9,11 +9,27 @@ use super::latency::Buckets;
 use super::metrics::is_failure;
 use crate::read::MetricSeries;
 
-/// Fewest requests or observations of a step that say something about their share or size.
+/// Fewest requests or observations that say something about their share or size. A step with fewer counts together with
+/// the next.
 const MIN_OBSERVED: f64 = 5.0;
 
 /// Points by time.
 pub(crate) type Line = Vec<(Timestamp, f64)>;
+
+/// Requests that failed and all of them between two readings, by the later one. A fall is a restart.
+pub(super) fn counts(series: &[&MetricSeries]) -> Vec<(Timestamp, f64, f64)> {
+    let mut counts: BTreeMap<Timestamp, (f64, f64)> = BTreeMap::new();
+    for one in series {
+        let failure = is_failure(&one.status_code);
+        for [(_, old), (at, new)] in one.points.steps() {
+            let grown = if new >= old { new - old } else { new };
+            let (failed, all) = counts.entry(at).or_default();
+            *failed += if failure { grown } else { 0.0 };
+            *all += grown;
+        }
+    }
+    counts.into_iter().map(|(at, (failed, all))| (at, failed, all)).collect()
+}
 
 /// Requests a second by counters of one metric, and the share of them that failed.
 pub(crate) fn outcomes(series: &[&MetricSeries]) -> (Line, Line) {
@@ -34,11 +50,14 @@ pub(crate) fn outcomes(series: &[&MetricSeries]) -> (Line, Line) {
         }
     }
     let (mut rates, mut ratios) = (Vec::new(), Vec::new());
+    let (mut failed, mut all) = (0.0, 0.0);
     for (at, step) in by_step {
         let Some(at) = beginning(at) else { continue };
         rates.push((at, step.rate));
-        if step.all >= MIN_OBSERVED {
-            ratios.push((at, step.failed / step.all));
+        (failed, all) = (failed + step.failed, all + step.all);
+        if all >= MIN_OBSERVED {
+            ratios.push((at, failed / all));
+            (failed, all) = (0.0, 0.0);
         }
     }
     (rates, ratios)
@@ -53,8 +72,13 @@ pub(crate) fn percentiles(series: &[&MetricSeries]) -> Line {
             by_step.entry(step).or_default().add(bound, grown);
         }
     }
-    let busy = by_step.into_iter().filter(|(_, buckets)| buckets.total() >= MIN_OBSERVED);
-    busy.filter_map(|(step, buckets)| Some((beginning(step)?, buckets.quantile(0.95)?))).collect()
+    let mut waiting = Buckets::default();
+    let busy = by_step.into_iter().filter_map(|(step, buckets)| {
+        waiting.join(&buckets);
+        let enough = waiting.total() >= MIN_OBSERVED;
+        enough.then(|| Some((beginning(step)?, std::mem::take(&mut waiting).quantile(0.95)?)))?
+    });
+    busy.collect()
 }
 
 /// Growth and seconds of a counter in each step. What a restart lost is left out.
