@@ -44,13 +44,6 @@ impl Buckets {
         }
     }
 
-    /// Adds what others counted.
-    pub(crate) fn join(&mut self, other: &Self) {
-        for (bound, count) in &other.counts {
-            *self.counts.entry(*bound).or_default() += count;
-        }
-    }
-
     /// How many observations there are.
     pub(crate) fn total(&self) -> f64 {
         self.counts.values().copied().fold(0.0, f64::max)

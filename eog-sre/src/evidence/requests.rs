@@ -9,8 +9,7 @@ use super::latency::Buckets;
 use super::metrics::is_failure;
 use crate::read::MetricSeries;
 
-/// Fewest requests or observations that say something about their share or size. A step with fewer counts together with
-/// the next.
+/// Fewest requests or observations that say something about their share or size.
 const MIN_OBSERVED: f64 = 5.0;
 
 /// Points by time.
@@ -31,7 +30,7 @@ pub(super) fn counts(series: &[&MetricSeries]) -> Vec<(Timestamp, f64, f64)> {
     counts.into_iter().map(|(at, (failed, all))| (at, failed, all)).collect()
 }
 
-/// Requests a second by counters of one metric, and the share of them that failed.
+/// Requests a second by counters of one metric, and the share of them that failed: of few requests over several steps.
 pub(crate) fn outcomes(series: &[&MetricSeries]) -> (Line, Line) {
     #[derive(Default)]
     struct Step {
@@ -72,13 +71,8 @@ pub(crate) fn percentiles(series: &[&MetricSeries]) -> Line {
             by_step.entry(step).or_default().add(bound, grown);
         }
     }
-    let mut waiting = Buckets::default();
-    let busy = by_step.into_iter().filter_map(|(step, buckets)| {
-        waiting.join(&buckets);
-        let enough = waiting.total() >= MIN_OBSERVED;
-        enough.then(|| Some((beginning(step)?, std::mem::take(&mut waiting).quantile(0.95)?)))?
-    });
-    busy.collect()
+    let busy = by_step.into_iter().filter(|(_, buckets)| buckets.total() >= MIN_OBSERVED);
+    busy.filter_map(|(step, buckets)| Some((beginning(step)?, buckets.quantile(0.95)?))).collect()
 }
 
 /// Growth and seconds of a counter in each step. What a restart lost is left out.
