@@ -34,14 +34,14 @@ const MAX_RELATIONS: usize = 6;
 
 /// Local evidence from a snapshot.
 ///
-/// A context contains, strongest first: the entity's own changes, its failure events, its alerts,
-/// shifts in its measurements (by size), then restarts and other events. If there are none of these
+/// A context contains, strongest first ([`strongest_first`]): the entity's own changes, its failure events, its
+/// alerts, shifts in its measurements, logs, then other events and restarts. If there are none of these
 /// but its spans show that it behaves as before, the context says so. The context of a workload
 /// includes its pods, what its ReplicaSets were refused, and the load that it generates.
 ///
 /// Page numbers start at 1. A page contains at most [`PAGE_FINDINGS`] findings, and no more than fit
-/// into [`ContextQuery::max_tokens`]. The first page ends with the notes of [`EffectMap`]. After the
-/// entity's own findings, further pages contain changes and events of the entities whose effects
+/// into [`ContextQuery::max_tokens`]. The first page ends with the notes of [`EffectMap`] and
+/// [`Accounts`]. After the entity's own findings, further pages contain changes and events of the entities whose effects
 /// reach it. Page 0 returns all of this at once, at most [`MAX_FINDINGS_AT_ONCE`] findings.
 /// `omitted` says what is left for other pages.
 ///
