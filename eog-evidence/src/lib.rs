@@ -26,9 +26,11 @@ mod line_rates;
 mod log_joins;
 mod logs;
 mod mask;
+mod measured;
 mod names;
 mod near;
 mod onsets;
+mod order;
 mod paths;
 mod patterns;
 mod policy;
@@ -53,7 +55,7 @@ mod ways;
 mod worlds;
 
 pub use alerts::alert_findings;
-pub use attribution::TraceAccounts;
+pub use attribution::{Accounts, FoundSoFar, Measurements, Sources};
 pub use bundle::{
     BUNDLE_FORMAT, BUNDLE_VERSION, Bundle, BundleContext, BundleError, BundleSource,
     BundleWriteError, BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_BORROWED, MAX_CSV_BYTES,
@@ -73,10 +75,12 @@ pub use intervals::Intervals;
 pub use line_orders::{Reordered, reordered};
 pub use line_rates::{ComparedTimes, LineRate, RateChange, have_common_volume, line_rates};
 pub use log_joins::{Depths, RequestError, joined_errors, request_id};
-pub use logs::{LogLine, LogPattern, LogPatterns, MAX_LOG_PATTERNS};
+pub use logs::{LinesRecorded, LogLine, LogPattern, LogPatterns, MAX_LOG_PATTERNS};
 pub use mask::{MASK, is_secret_field, mask_named, mask_text, masked, masked_json, masked_value};
+pub use measured::{JudgedSeries, series_findings};
 pub use near::{near_entities, near_names};
-pub use onsets::{counted_share_onset, rate_onset, share_onset};
+pub use onsets::{counted_share_onset, level_onset, rate_onset, share_onset};
+pub use order::strongest_first;
 pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};
 pub use patterns::{MAX_TEMPLATES, Miner, Patterns};
 pub use policy::{BoundByVerdicts, EvidencePolicy};

@@ -100,17 +100,25 @@ pub struct LogPattern {
 
 /// When lines were recorded.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LinesRecorded<'a> {
+pub struct LinesRecorded<'a> {
     /// From the first to the last line of anything, errors and warnings left out: some record nothing
     /// else, and of these it is not known when they would have.
-    pub(crate) ordinary: Option<Window>,
-    pub(crate) holes: &'a [Window],
+    pub ordinary: Option<Window>,
+    /// When nothing was recorded.
+    pub holes: &'a [Window],
 }
 
 impl LogPatterns {
     /// No lines yet.
     pub fn new(entity: EntityId) -> Self {
         Self { entity, severe: Book::default(), ordinary: Book::default() }
+    }
+
+    /// Lines whose patterns were found before: messages are not compared again.
+    pub fn of_mined(entity: EntityId, patterns: impl IntoIterator<Item = LogPattern>) -> Self {
+        let (severe, ordinary): (Vec<LogPattern>, Vec<LogPattern>) =
+            patterns.into_iter().partition(|one| Level::of(one.level).is_severe());
+        Self { entity, severe: Book::of_mined(severe), ordinary: Book::of_mined(ordinary) }
     }
 
     /// Adds a line.
@@ -175,7 +183,7 @@ impl LogPatterns {
     }
 
     /// As [`LogPatterns::findings`], by when lines of anything were recorded. Adds what was left out.
-    pub(crate) fn findings_within(
+    pub fn findings_within(
         &self,
         recorded: LinesRecorded<'_>,
         periods: &Periods,

@@ -2,21 +2,23 @@
 
 mod pages;
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use eog_core::contract::Coverage;
-use eog_core::evidence::{EvidenceTime, Signal};
+use eog_core::evidence::{EvidenceTime, PeerRole, Signal, Trend};
 use eog_core::incident::{Direction, Neighbour};
 use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
     LocalContext, Timestamp, Window,
 };
 use eog_evidence::{
-    Chart, EffectMap, Notes, Periods, TraceAccounts, harm_of_alert, open_case, upstream_of,
+    Accounts, Chart, EffectMap, EventRecord, FoundSoFar, Measurements, Notes, Periods, Sources,
+    harm_of_alert, open_case, strongest_first, upstream_of,
 };
 
-use crate::evidence::{Compare, LogIndex, MetricIndex, SpanIndex, magnitude, services_of};
+use crate::evidence::{Cited, Compare, LogIndex, MetricIndex, SpanIndex, services_of};
 use crate::facts::Facts;
 use crate::graph::OperationalGraph;
 use crate::names::{self, WORKLOAD_KINDS};
@@ -32,14 +34,14 @@ const MAX_RELATIONS: usize = 6;
 
 /// Local evidence from a snapshot.
 ///
-/// A context contains, strongest first: the entity's own changes, its failure events, its alerts,
-/// shifts in its measurements (by size), then restarts and other events. If there are none of these
+/// A context contains, strongest first ([`strongest_first`]): the entity's own changes, its failure events, its
+/// alerts, shifts in its measurements, logs, then other events and restarts. If there are none of these
 /// but its spans show that it behaves as before, the context says so. The context of a workload
 /// includes its pods, what its ReplicaSets were refused, and the load that it generates.
 ///
 /// Page numbers start at 1. A page contains at most [`PAGE_FINDINGS`] findings, and no more than fit
-/// into [`ContextQuery::max_tokens`]. The first page ends with the notes of [`EffectMap`]. After the
-/// entity's own findings, further pages contain changes and events of the entities whose effects
+/// into [`ContextQuery::max_tokens`]. The first page ends with the notes of [`EffectMap`] and
+/// [`Accounts`]. After the entity's own findings, further pages contain changes and events of the entities whose effects
 /// reach it. Page 0 returns all of this at once, at most [`MAX_FINDINGS_AT_ONCE`] findings.
 /// `omitted` says what is left for other pages.
 ///
@@ -68,22 +70,39 @@ pub struct SnapshotContext {
     onsets: Vec<Timestamp>,
     /// When harm upstream of the alerts began first, by window: it is looked for in what the window
     /// compares.
-    first_harm: OnceLock<(Window, Option<Timestamp>)>,
+    first_harm: OfWindow<Option<Timestamp>>,
     /// Times of the changes that can have caused something, strongest first.
     causes: Vec<Timestamp>,
     effects: EffectMap,
     /// The same by when harm began, which is measured in what a window compares.
-    dated_effects: OnceLock<(Window, EffectMap)>,
+    dated_effects: OfWindow<EffectMap>,
     /// The kinds of evidence that were recorded of anybody.
     kinds: Vec<EvidenceKind>,
     /// Shared with the tools.
     spans: Arc<SpanIndex>,
     metrics: MetricIndex,
     logs: LogIndex,
-    /// Who accounts for what alerts show, by traces.
-    accounts: OnceLock<TraceAccounts>,
+    /// Who accounts for what alerts show.
+    accounts: OnceLock<Accounts>,
     /// Where the errors of requests begin in logs, by window.
-    joined: OnceLock<(Window, BTreeMap<EntityId, Vec<Finding>>)>,
+    joined: OfWindow<BTreeMap<EntityId, Vec<Finding>>>,
+}
+
+/// What is worked out once for the window of an investigation. Other windows are looked at anew.
+#[derive(Debug)]
+struct OfWindow<T>(OnceLock<(Window, T)>);
+
+impl<T> Default for OfWindow<T> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<T> OfWindow<T> {
+    fn ask<R>(&self, window: Window, look: impl Fn() -> T, ask: impl FnOnce(&T) -> R) -> R {
+        let (of, known) = self.0.get_or_init(|| (window, look()));
+        if *of == window { ask(known) } else { ask(&look()) }
+    }
 }
 
 /// How much was recorded about one entity.
@@ -145,16 +164,16 @@ impl SnapshotContext {
             observed,
             usual_window: OnceLock::new(),
             onsets,
-            first_harm: OnceLock::new(),
+            first_harm: OfWindow::default(),
             causes,
             effects,
-            dated_effects: OnceLock::new(),
+            dated_effects: OfWindow::default(),
             kinds,
             spans,
             metrics,
             logs,
             accounts: OnceLock::new(),
-            joined: OnceLock::new(),
+            joined: OfWindow::default(),
         }
     }
 
@@ -204,9 +223,8 @@ impl SnapshotContext {
             });
             let new: Vec<Finding> = new.take(MAX_RELATIONS).collect();
             context.findings.extend(new);
-            let notes = self.notes(&query.entity, query.window);
+            let notes = self.accounted(&query.entity, query.window);
             context.findings.extend(notes.findings);
-            context.findings.extend(self.accounted(&query.entity, query.window));
             context.routes = notes.routes;
         }
         context.coverage = Some(self.coverage(&query.entity));
@@ -241,7 +259,8 @@ impl SnapshotContext {
         match finding.kind {
             EvidenceKind::Metric => {
                 let object = self.object(&finding.entity);
-                self.metrics.chart(&self.snapshot.metrics, finding, object, &compare)
+                let (metrics, names) = (&self.snapshot.metrics, &self.graph.index);
+                self.metrics.chart(metrics, finding, object, names, &compare.periods())
             }
             EvidenceKind::Span => self.spans.chart(&self.snapshot.spans, finding, &compare),
             _ => None,
@@ -250,12 +269,8 @@ impl SnapshotContext {
 
     /// Which change can have caused what at an entity, by when the harm began.
     fn notes(&self, entity: &EntityId, window: Window) -> Notes {
-        // An investigation asks for one window; others are looked at anew.
-        let (of, known) = self.dated_effects.get_or_init(|| (window, self.effects_by_harm(window)));
-        match *of == window {
-            true => known.notes(entity),
-            false => self.effects_by_harm(window).notes(entity),
-        }
+        let look = || self.effects_by_harm(window);
+        self.dated_effects.ask(window, look, |effects| effects.notes(entity))
     }
 
     fn effects_by_harm(&self, window: Window) -> EffectMap {
@@ -271,41 +286,99 @@ impl SnapshotContext {
         for entity in alerting {
             measured.extend(self.spans.findings(spans, entity, &compare));
             let state = (entity, self.object(entity));
-            measured.extend(self.metrics.findings(metrics, state, &self.graph.index, &compare));
-            measured.extend(self.logs.findings(logs, entity, &compare));
+            let periods = compare.periods();
+            measured.extend(self.metrics.findings(metrics, state, &self.graph.index, &periods));
+            measured.extend(self.logs.findings(logs, entity, &periods));
         }
         let harm_of = |alert: &Anomaly| harm_of_alert(alert, &measured);
         EffectMap::dated(topology, &changes, &alerts.anomalies, harm_of)
     }
 
-    /// Who accounts for what an entity shows, by traced requests.
-    fn accounted(&self, entity: &EntityId, window: Window) -> Vec<Finding> {
-        let Snapshot { spans, .. } = self.snapshot.as_ref();
-        if spans.is_empty() {
-            return Vec::new();
-        }
-        let accounts = self.accounts.get_or_init(|| {
-            let anomalies = &self.facts.alerts.anomalies;
-            let traced = || self.spans.traced(spans);
-            TraceAccounts::new(self.graph.topology(), anomalies, traced, spans.get(0).file())
-        });
-        let periods = Periods { observed: self.observed, ..Periods::new(window) };
-        accounts.findings(entity, &periods)
+    /// Which change can have caused what at an entity, unless it has no part in it, and who accounts for what the entity
+    /// shows.
+    fn accounted(&self, entity: &EntityId, window: Window) -> Notes {
+        let Notes { findings: mut notes, mut routes } = self.notes(entity, window);
+        let Some(compare) = self.compare(window) else { return Notes { findings: notes, routes } };
+        let accounts = self.accounts.get_or_init(|| self.draw_up());
+        // What the window compares, with the whole recording before it.
+        let pivot = Some(compare.after.start());
+        let periods = Periods {
+            first_onset: pivot,
+            usual_until: pivot,
+            observed: self.observed,
+            ..Periods::new(window)
+        };
+        let calls_fail =
+            |caller: &EntityId, callee: &EntityId| self.calls_fail(caller, callee, &compare);
+        self.joined.ask(
+            window,
+            || self.join(&compare),
+            |joined| {
+                let found = FoundSoFar { joined, calls_fail: &calls_fail };
+                routes.retain(|route| {
+                    let changed = route.hops.first();
+                    let is_cleared =
+                        changed.is_some_and(|one| accounts.is_cleared(one, &periods, found));
+                    if is_cleared {
+                        notes.retain(|note| *note.id() != route.finding);
+                    }
+                    !is_cleared
+                });
+                notes.extend(accounts.findings(entity, &periods, found));
+            },
+        );
+        Notes { findings: notes, routes }
     }
 
-    /// Where the errors of requests begin, or come from, that an entity's log lines tell of.
+    /// What was recorded, as attribution looks at it.
+    fn draw_up(&self) -> Accounts {
+        let Snapshot { spans, metrics, .. } = self.snapshot.as_ref();
+        let mut measured: BTreeMap<EntityId, Measurements> = BTreeMap::new();
+        for entity in self.metrics.entities() {
+            let of = (entity, self.object(entity));
+            let cited = self.metrics.series(metrics, of, &self.graph.index);
+            let adds_up = cited.into_iter().filter(Cited::is_accountable);
+            measured.entry(entity.clone()).or_default().series =
+                adds_up.map(|one| one.series).collect();
+        }
+        for event in &self.facts.events {
+            measured.entry(event.entity.clone()).or_default().events.push(EventRecord {
+                time: event.time.start(),
+                entity: event.entity.clone(),
+                reason: event.excerpt.split(':').next().unwrap_or_default().to_owned(),
+                signal: event.signal,
+                message: event.excerpt.clone(),
+                peer: event.peer.clone(),
+            });
+        }
+        let anomalies = &self.facts.alerts.anomalies;
+        let traced = self.spans.traced(spans);
+        let traces = if traced.is_empty() { "" } else { spans.get(0).file() };
+        let sources = Sources { metrics: "metrics", events: "k8s_events", traces };
+        Accounts::new(self.graph.topology(), anomalies, measured, &traced, sources)
+    }
+
+    /// Whether the spans of one entity tell that its calls to another fail more often.
+    fn calls_fail(&self, caller: &EntityId, callee: &EntityId, compare: &Compare) -> bool {
+        let found = self.spans.findings(&self.snapshot.spans, caller, compare);
+        found.iter().any(|finding| {
+            let to = finding.peer.as_ref().filter(|peer| peer.role == PeerRole::Callee);
+            (finding.signal, finding.trend) == (Signal::Errors, Trend::Rising)
+                && to.is_some_and(|to| to.entity == *callee)
+        })
+    }
+
+    /// Where the errors of requests begin, or come from, that log lines tell of.
+    fn join(&self, compare: &Compare) -> BTreeMap<EntityId, Vec<Finding>> {
+        let Snapshot { spans, logs, .. } = self.snapshot.as_ref();
+        let senders = services_of(spans, &self.graph.index);
+        self.logs.joined(logs, (spans, &senders), &compare.periods())
+    }
+
+    /// The same of an entity's own lines.
     fn joined(&self, entity: &EntityId, window: Window, compare: &Compare) -> Vec<Finding> {
-        let join = || {
-            let Snapshot { spans, logs, .. } = self.snapshot.as_ref();
-            let senders = services_of(spans, &self.graph.index);
-            self.logs.joined(logs, (spans, &senders), compare)
-        };
-        // An investigation asks for one window; others are looked at anew.
-        let (of, known) = self.joined.get_or_init(|| (window, join()));
-        let found = |joined: &BTreeMap<EntityId, Vec<Finding>>| {
-            joined.get(entity).cloned().unwrap_or_default()
-        };
-        if *of == window { found(known) } else { found(&join()) }
+        let own = |joined: &BTreeMap<EntityId, Vec<Finding>>| joined.get(entity).cloned();
+        self.joined.ask(window, || self.join(compare), own).unwrap_or_default()
     }
 
     /// The traffic with each neighbour whose message is new.
@@ -332,11 +405,14 @@ impl SnapshotContext {
                 .filter(|finding| finding.kind != EvidenceKind::Alert && overlaps(finding, window))
                 .cloned()
                 .collect();
-            strongest_first(&mut found);
+            found.sort_by(strongest_first);
             (!found.is_empty()).then_some(found)
         });
         let mut dependencies: Vec<Vec<Finding>> = recorded.collect();
-        dependencies.sort_by_key(|findings| findings.first().map(rank));
+        dependencies.sort_by(|a, b| match (a.first(), b.first()) {
+            (Some(a), Some(b)) => strongest_first(a, b),
+            _ => Ordering::Equal,
+        });
         dependencies
     }
 
@@ -375,6 +451,7 @@ impl SnapshotContext {
         }
         if let Some(compare) = self.compare(window) {
             let Snapshot { spans, metrics, logs, .. } = self.snapshot.as_ref();
+            let periods = compare.periods();
             findings.extend(self.spans.findings(spans, entity, &compare));
             for service in self.graph.load_of(entity) {
                 let sent = self.spans.findings(spans, service, &compare).into_iter();
@@ -383,8 +460,8 @@ impl SnapshotContext {
             for one in std::iter::once(entity).chain(&pods) {
                 let index = &self.graph.index;
                 let state = (one, self.object(one));
-                findings.extend(self.metrics.findings(metrics, state, index, &compare));
-                findings.extend(self.logs.findings(logs, one, &compare));
+                findings.extend(self.metrics.findings(metrics, state, index, &periods));
+                findings.extend(self.logs.findings(logs, one, &periods));
                 findings.extend(self.joined(one, window, &compare));
                 findings.extend(self.spans.pod_findings(spans, one, &compare));
             }
@@ -392,12 +469,15 @@ impl SnapshotContext {
                 findings.extend(self.metrics.replicas(metrics, entity, &pods, &compare));
             }
         }
-        if findings.is_empty()
+        let is_as_usual =
+            |finding: &Finding| finding.kind == EvidenceKind::Log && finding.trend == Trend::Steady;
+        if findings.iter().all(is_as_usual)
             && let Some(compare) = self.compare(window)
         {
             findings.extend(self.spans.steady(&self.snapshot.spans, entity, &compare));
         }
-        strongest_first(&mut findings);
+        findings.sort_by(strongest_first);
+        findings.dedup_by(|a, b| a.id() == b.id());
         (findings, left_out)
     }
 
@@ -432,9 +512,7 @@ impl SnapshotContext {
             let upstream = upstream_of(self.graph.topology(), anomalies);
             self.spans.first_harm(&self.snapshot.spans, &upstream, &compare)
         };
-        // An investigation asks for one window; others are looked at anew.
-        let (of, known) = *self.first_harm.get_or_init(|| (window, look()));
-        if of == window { known } else { look() }
+        self.first_harm.ask(window, look, |harm| *harm)
     }
 }
 
@@ -458,28 +536,5 @@ fn overlaps(finding: &Finding, window: Window) -> bool {
         EvidenceTime::During(during) => {
             during.start() < window.end() && window.start() < during.end()
         }
-    }
-}
-
-/// By rank, then by how far a value went, then by time; each finding once.
-fn strongest_first(findings: &mut Vec<Finding>) {
-    findings.sort_by(|a, b| {
-        let ranks = rank(a).cmp(&rank(b));
-        let measured = magnitude(b).total_cmp(&magnitude(a));
-        ranks.then(measured).then(a.time.start().cmp(&b.time.start())).then(a.id().cmp(b.id()))
-    });
-    findings.dedup_by(|a, b| a.id() == b.id());
-}
-
-/// What comes first in a context: smaller is stronger.
-fn rank(finding: &Finding) -> u8 {
-    match (finding.kind, finding.signal) {
-        (EvidenceKind::Change, Signal::Restart) => 4,
-        (EvidenceKind::Change, _) => 0,
-        (EvidenceKind::Event, Signal::Availability | Signal::Exhaustion | Signal::Experiment) => 1,
-        (EvidenceKind::Alert, _) => 2,
-        (EvidenceKind::Event, _) => 5,
-        (EvidenceKind::Note, _) => 6,
-        _ => 3,
     }
 }

@@ -1,5 +1,6 @@
 //! What an investigation makes of records, in bytes: it is charged like the records themselves.
 
+use eog_core::Timestamp;
 use serde_json::Value;
 
 use crate::names;
@@ -19,13 +20,18 @@ const MOST: usize = 12;
 const SHOWN: usize = 200;
 const HELD: usize = 4;
 
-/// About how many bytes the graph, the facts and the incident of records take.
+/// About how many bytes a series takes that attribution looks at, without its points.
+const SERIES: usize = 500;
+
+/// About how many bytes the graph, the facts and the incident of records take, and the series of attribution.
 pub(crate) fn derived(records: &Records) -> usize {
     let objects = records.objects.histories.iter().map(|(entity, history)| {
         let is_told = !CONSEQUENCES.contains(&names::kind_of(entity));
         OBJECT + if is_told { of_changes(history) } else { 0 }
     });
-    objects.sum::<usize>() + records.events.len() * FINDING
+    let series = records.metrics.iter();
+    let series = series.map(|one| SERIES + one.points.at.len() * size_of::<(Timestamp, f64)>());
+    objects.sum::<usize>() + records.events.len() * FINDING + series.sum::<usize>()
 }
 
 fn of_changes(history: &ObjectHistory) -> usize {

@@ -58,7 +58,8 @@ impl Attribution<'_> {
         if shares.is_empty() && !remainder && told.is_empty() {
             return Vec::new();
         }
-        let mut findings = notes::of_account(entity, kind, &own, shown, &shares, remainder);
+        let mut findings =
+            notes::of_account(entity, kind, &own, shown, &shares, remainder, self.sources.metrics);
         // What replicas have of somebody else the whole has, too.
         self.add_wholes(&mut findings, entity, kind, (told, 1.0), during_burden(&own));
         if !shown {

@@ -99,7 +99,9 @@ impl Attribution<'_> {
         much.sort_by(|a, b| b.1.total().total_cmp(&a.1.total()).then_with(|| a.0.cmp(b.0)));
         much.truncate(MAX_NAMED);
         much.into_iter()
-            .map(|(callee, calls)| notes::of_calls(entity, callee, kind, calls))
+            .map(|(callee, calls)| {
+                notes::of_calls(entity, callee, kind, calls, self.sources.metrics)
+            })
             .collect()
     }
 

@@ -35,7 +35,6 @@ pub(super) struct Deviation {
     pub(super) between: (Timestamp, Timestamp),
     pub(super) how: How,
     pub(super) kind: EvidenceKind,
-    pub(super) source: &'static str,
     pub(super) query: String,
     pub(super) text: String,
 }
@@ -91,7 +90,6 @@ fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
         between,
         how,
         kind: EvidenceKind::Metric,
-        source: "metrics.csv",
         query: query.clone(),
         text,
     };
@@ -282,7 +280,6 @@ fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
             between: (onset, onset),
             how,
             kind: EvidenceKind::Event,
-            source: "events.csv",
             query: format!("reason={reason}"),
             text,
         })

@@ -23,7 +23,7 @@ impl Attribution<'_> {
         let note = |(caller, one): &(&EntityId, &Ending)| {
             let book = books.get(caller)?;
             let time = during(book.time.0, book.time.1);
-            Some(notes::of_ending(entity, caller, one, time, self.traces))
+            Some(notes::of_ending(entity, caller, one, time, self.sources.traces))
         };
         of.filter_map(note).take(MAX_CALLERS).collect()
     }

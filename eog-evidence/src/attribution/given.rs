@@ -67,7 +67,7 @@ impl Attribution<'_> {
         let own = roots.iter().position(|root| root.entity == number);
         let own = own.map(|place| as_deviation(&roots.remove(place).departure));
         let earlier: Vec<_> = roots.iter().filter_map(|root| self.told(root)).collect();
-        Some(notes::of_order(entity, own.as_ref(), &earlier, &self.watched(entity)))
+        Some(notes::of_order(entity, own.as_ref(), &earlier, &self.watched(entity), self.sources))
     }
 
     /// How many alarms may begin with an entity, of those that are looked at.
@@ -127,13 +127,19 @@ impl Attribution<'_> {
         let (departure, is_open, limit) = found?;
         let own = as_deviation(&departure);
         if is_open {
-            return Some(notes::of_order(entity, Some(&own), &[], &self.watched(entity)));
+            return Some(notes::of_order(
+                entity,
+                Some(&own),
+                &[],
+                &self.watched(entity),
+                self.sources,
+            ));
         }
         let (upstream, why) = self.explaining(number, &departure, limit)?;
         let path = vec![number, upstream];
         let earlier =
             (self.ways.name(upstream)?.clone(), self.ways.named(&path), as_deviation(&why));
-        Some(notes::of_order(entity, None, &[earlier], &self.watched(entity)))
+        Some(notes::of_order(entity, None, &[earlier], &self.watched(entity), self.sources))
     }
 
     /// The times before which departures are looked for: those of the first alarms.
@@ -358,16 +364,11 @@ fn begins_before(one: &Departure, other: &Departure, acts_back: bool) -> bool {
 }
 
 fn as_deviation(departure: &Departure) -> Deviation {
-    let source = match departure.kind {
-        eog_core::EvidenceKind::Event => "events.csv",
-        _ => "metrics.csv",
-    };
     Deviation {
         onset: departure.at,
         between: departure.between,
         how: How::Unusual,
         kind: departure.kind,
-        source,
         query: departure.query.clone(),
         text: departure.text.clone(),
     }

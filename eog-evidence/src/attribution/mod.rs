@@ -27,10 +27,11 @@ mod part;
 mod replicas;
 mod sent;
 mod shared;
+mod standalone;
 #[cfg(test)]
 mod tests;
 mod traced;
-mod traces_alone;
+
 mod trouble;
 mod unanswered;
 
@@ -39,7 +40,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use eog_core::evidence::Signal;
-use eog_core::{Anomaly, EntityId, Finding, Timestamp};
+use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Timestamp};
 
 use crate::events::EventRecord;
 use crate::paths::{MAX_PATH_HOPS, Travel};
@@ -53,7 +54,7 @@ use demand::Demand;
 use deviation::Deviation;
 use held_up::HeldUp;
 use replicas::Spread;
-pub use traces_alone::TraceAccounts;
+pub use standalone::{Accounts, FoundSoFar, Measurements};
 use trouble::Spot;
 
 /// At most this many neighbours are named, those that account for most first.
@@ -223,6 +224,33 @@ impl Books {
     }
 }
 
+/// The names of what holds the records.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// What was measured.
+    pub metrics: &'a str,
+    /// What happened.
+    pub events: &'a str,
+    /// The spans.
+    pub traces: &'a str,
+}
+
+impl Sources<'static> {
+    /// Those of a bundle.
+    pub(crate) const BUNDLE: Self =
+        Self { metrics: "metrics.csv", events: "events.csv", traces: "spans.csv" };
+}
+
+impl<'a> Sources<'a> {
+    fn of(self, kind: EvidenceKind) -> &'a str {
+        match kind {
+            EvidenceKind::Event => self.events,
+            EvidenceKind::Span => self.traces,
+            _ => self.metrics,
+        }
+    }
+}
+
 /// Attribution within one incident.
 pub(crate) struct Attribution<'a> {
     pub(crate) ways: &'a Ways,
@@ -238,8 +266,8 @@ pub(crate) struct Attribution<'a> {
     pub(crate) joined: &'a BTreeMap<EntityId, Vec<Finding>>,
     /// Traced calls, if there are any.
     pub(crate) calls: Option<&'a Calls>,
-    /// The name of what holds the spans.
-    pub(crate) traces: &'a str,
+    /// What findings name as their sources.
+    pub(crate) sources: Sources<'a>,
 }
 
 impl Attribution<'_> {
@@ -310,7 +338,13 @@ impl Attribution<'_> {
         if earlier.is_empty() && before_alarm.is_none() {
             return Vec::new();
         }
-        notes::of_order(entity, before_alarm.as_ref(), &earlier, &self.watched(entity))
+        notes::of_order(
+            entity,
+            before_alarm.as_ref(),
+            &earlier,
+            &self.watched(entity),
+            self.sources,
+        )
     }
 
     fn deviation(&self, entity: &EntityId) -> Option<Deviation> {

@@ -5,7 +5,6 @@ use eog_core::incident::Onset;
 use eog_core::incident::to_the_second;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
-use super::Kind;
 use super::burden::{Burden, Weight};
 use super::crowding::Crowding;
 use super::demand::Demand;
@@ -13,6 +12,7 @@ use super::deviation::Deviation;
 use super::held_up::{Full, HeldUp};
 use super::replicas::Spread;
 use super::trouble::Spot;
+use super::{Kind, Sources};
 use crate::responses::MIN_CASES;
 use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;
@@ -29,6 +29,7 @@ pub(super) fn of_account(
     shown: bool,
     shares: &[(EntityId, f64, Burden)],
     remainder: bool,
+    source: &str,
 ) -> Vec<Finding> {
     let signal = kind.signal();
     let time = during_burden(own);
@@ -47,7 +48,7 @@ pub(super) fn of_account(
         }),
         change: None,
         peer: None,
-        source: "metrics.csv".into(),
+        source: source.into(),
         query: query(" calls"),
         excerpt: format!(
             "{metric} {} (normally {}); {} above normal",
@@ -111,6 +112,7 @@ pub(super) fn of_calls(
     callee: &EntityId,
     kind: Kind,
     calls: &Burden,
+    source: &str,
 ) -> Finding {
     let metric = shorten(&calls.metric, 120);
     Finding::new(FindingContent {
@@ -126,7 +128,7 @@ pub(super) fn of_calls(
         }),
         change: None,
         peer: Some(Peer { entity: callee.clone(), role: PeerRole::Callee }),
-        source: "metrics.csv".into(),
+        source: source.into(),
         query: format!("entity={entity} metric={metric} callee={callee}"),
         excerpt: format!(
             "{metric} of calls to {callee}: {} {} (normally {})",
@@ -699,6 +701,7 @@ pub(super) fn of_order(
     own: Option<&Deviation>,
     earlier: &[(EntityId, Vec<EntityId>, Deviation)],
     watched: &Watched,
+    sources: Sources<'_>,
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     if let Some(own) = own {
@@ -711,7 +714,7 @@ pub(super) fn of_order(
             quantity: None,
             change: None,
             peer: None,
-            source: own.source.into(),
+            source: sources.of(own.kind).into(),
             query: format!("entity={entity} {}", own.query),
             excerpt: shorten(&own.text, 240),
             onset: None,

@@ -198,7 +198,7 @@ impl World {
             calls_fail: &fails,
             books: &Books::default(),
             calls: Some(&calls),
-            traces: "spans.csv",
+            sources: Sources::BUNDLE,
         };
         ask(&attribution)
     }

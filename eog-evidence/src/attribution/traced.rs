@@ -58,12 +58,13 @@ impl Attribution<'_> {
             && held_up.is_none()
             && self.is_whole(entity, book, &books, kind);
         let mut findings =
-            notes::of_traced(entity, kind, book, shown, &shares, remainder, self.traces);
+            notes::of_traced(entity, kind, book, shown, &shares, remainder, self.sources.traces);
         let told = if book.own_stands_out { wholes.as_slice() } else { &[] };
         let time = during(book.time.0, book.time.1);
         self.add_wholes(&mut findings, entity, kind, (told, book.share(book.own)), time);
         let details = book.operations.iter();
-        findings.extend(details.map(|one| notes::of_detail(entity, kind, one, self.traces)));
+        findings
+            .extend(details.map(|one| notes::of_detail(entity, kind, one, self.sources.traces)));
         Some(findings)
     }
 
@@ -73,7 +74,7 @@ impl Attribution<'_> {
             self.asked.kinds.iter().find_map(|kind| Some((*kind, self.traced_books(*kind)?)));
         let Some((kind, books)) = kept else { return Vec::new() };
         let attempts = books.get(entity).map_or(&[][..], |book| &book.attempts).iter();
-        attempts.map(|one| notes::of_detail(entity, kind, one, self.traces)).collect()
+        attempts.map(|one| notes::of_detail(entity, kind, one, self.sources.traces)).collect()
     }
 
     /// Who has how much of what is bad about the requests of an entity with an alert: told to that entity, and to those
@@ -88,7 +89,7 @@ impl Attribution<'_> {
                     .take(MAX_PARTS)
                     .filter(|part| entity == alerting || part.entity == *entity);
                 findings.extend(told.map(|part| {
-                    notes::of_course(entity, alerting, *kind, (course, part), self.traces)
+                    notes::of_course(entity, alerting, *kind, (course, part), self.sources.traces)
                 }));
             }
         }

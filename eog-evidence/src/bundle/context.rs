@@ -1,11 +1,11 @@
 //! The context contract over a bundle.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use eog_core::contract::{Coverage, Route};
 use eog_core::evidence::{PeerRole, Signal, Trend};
+use eog_core::incident::Onset;
 use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceId, EvidenceKind,
     Failure, Finding, LocalContext, Timestamp, Window,
@@ -16,21 +16,20 @@ use super::at_work::AtWork;
 use super::intake::Telemetry;
 use super::told::{self, Heard, Told};
 use crate::alerts::alert_findings;
-use crate::attribution::{Asked, Attribution, Books, Measured};
+use crate::attribution::{Asked, Attribution, Books, Measured, Sources};
 use crate::chart::Chart;
 use crate::effect_map::{EffectMap, Notes};
 use crate::events::event_findings;
 use crate::harm::first_harm;
 use crate::log_joins::{Depths, RequestError, joined_errors};
 use crate::logs::LinesRecorded;
+use crate::measured::{JudgedSeries, series_findings};
 use crate::onsets::level_onset;
+use crate::order::{Class, class, strongest_first};
 use crate::recorded::holes;
 use crate::self_time::Calls;
 use crate::series::{Periods, Series};
-use crate::shift::{
-    full_finding, level_finding, shift_finding, shift_of, steady_finding, told_shift,
-};
-use crate::signs::{is_real_change, is_surge, is_worse, magnitude};
+use crate::shift::{Shift, shift_finding, shift_of};
 use crate::spans::{requests_differ, span_onset, span_series};
 use crate::text::counted;
 use crate::ways::Ways;
@@ -245,22 +244,15 @@ impl BundleContext {
             return Vec::new();
         }
         let periods = self.periods(request.window);
-        let of = |how: &dyn Fn(&Series, &Periods, &str, &str) -> Option<Finding>| {
-            let judged = series.iter().filter_map(|series| {
-                let source =
-                    if series.kind == EvidenceKind::Span { "spans.csv" } else { "metrics.csv" };
-                told::as_own(&how(series, &periods, source, &query(series))?)
-            });
-            judged.collect::<Vec<_>>()
+        let shift = |series: &Series| {
+            let shift = shift_of(series, &periods)?;
+            let onset = level_onset(&series.points, &shift);
+            Some((shift, onset))
         };
-        let (mut findings, mut steady) = (of(&shift_finding), of(&steady_finding));
-        if steady.len() > MAX_STEADY {
-            let more = steady.len() - MAX_STEADY;
-            omitted.push(format!("{} more that did not shift", series_count(more)));
-            steady.truncate(MAX_STEADY);
-        }
-        findings.extend(steady);
-        findings
+        let all: Vec<JudgedSeries> =
+            series.into_iter().map(|series| judged(series, shift)).collect();
+        let findings = series_findings(&all, &periods, MAX_STEADY, omitted);
+        findings.iter().filter_map(told::as_own).collect()
     }
 
     fn alerts(&self, request: &ContextRequest) -> Vec<Finding> {
@@ -304,7 +296,7 @@ impl BundleContext {
             measured: &measured,
             books: &self.books,
             calls: Some(&self.calls),
-            traces: "spans.csv",
+            sources: Sources::BUNDLE,
         };
         ask(&attribution);
     }
@@ -461,61 +453,37 @@ fn telemetry_findings(
     let with_relations = visit >= 2;
     if relations > 0 && !with_relations {
         omitted.push(format!(
-            "{} about relations, given when a neighbour's message asks for another look",
-            series_count(relations)
+            "{relations} series about relations, given when a neighbour's message asks for another look"
         ));
     }
-    let metrics = measured
-        .iter()
-        .filter(|series| with_relations || series.peer.is_none())
-        .map(|series| (*series, "metrics.csv"));
-    let traced = span_series(&telemetry.spans);
-    let all: Vec<_> = metrics.chain(traced.iter().map(|series| (series, "spans.csv"))).collect();
-
+    let metrics = measured.iter().filter(|series| with_relations || series.peer.is_none());
     let mut findings = event_findings(&telemetry.events, Some(periods.window), "events.csv");
     findings.extend(telemetry.logs.findings_within(lines, periods, "logs.csv", omitted));
-    let judge = |how: &dyn Fn(&Series, &Periods, &str, &str) -> Option<Finding>| {
-        let judged =
-            all.iter().filter_map(|(series, source)| how(series, periods, source, &query(series)));
-        judged.collect::<Vec<_>>()
-    };
-    // What single requests do not bear out is as usual.
-    let shift_of = |series: &Series, periods: &Periods| {
+    let shift = |series: &Series| {
         let shift = shift_of(series, periods)?;
-        let is_of_requests = series.kind == EvidenceKind::Span;
-        let differ = !is_of_requests || requests_differ(&telemetry.spans, series, &shift, periods);
-        differ.then_some(shift)
-    };
-    findings.extend(judge(&|series, periods, source, query| {
-        let Some(shift) = shift_of(series, periods) else {
-            let is_measured = series.kind != EvidenceKind::Span;
-            return is_measured.then(|| full_finding(series, periods, source, query))?;
-        };
+        let spans = &telemetry.spans;
         let onset = match series.kind {
-            EvidenceKind::Span => {
-                span_onset(&telemetry.spans, series, &shift, periods.window.end())
-            }
+            // What single requests do not bear out is as usual.
+            EvidenceKind::Span if !requests_differ(spans, series, &shift, periods) => return None,
+            EvidenceKind::Span => span_onset(spans, series, &shift, periods.window.end()),
             _ => level_onset(&series.points, &shift),
         };
-        Some(told_shift(series, &shift, onset, source, query))
-    }));
-    let mut steady = judge(&|series, periods, source, query| match shift_of(series, periods) {
-        Some(_) => None,
-        None => level_finding(series, periods, source, query),
-    });
-    // What tells most about an entity's health first.
-    steady.sort_by_key(|finding| (finding.signal, finding.peer.is_some()));
-    if steady.len() > MAX_STEADY {
-        omitted
-            .push(format!("{} more that did not shift", series_count(steady.len() - MAX_STEADY)));
-        steady.truncate(MAX_STEADY);
-    }
-    findings.extend(steady);
+        Some((shift, onset))
+    };
+    let all = metrics.map(|series| (*series).clone()).chain(span_series(&telemetry.spans));
+    let all: Vec<JudgedSeries> = all.map(|series| judged(series, shift)).collect();
+    findings.extend(series_findings(&all, periods, MAX_STEADY, omitted));
     findings
 }
 
-fn series_count(count: usize) -> String {
-    format!("{count} series")
+/// A series with the query that gives its rows again.
+fn judged(
+    series: Series,
+    shift: impl Fn(&Series) -> Option<(Shift, Option<Onset>)>,
+) -> JudgedSeries {
+    let source = if series.kind == EvidenceKind::Span { "spans.csv" } else { "metrics.csv" };
+    let (query, shift) = (query(&series), shift(&series));
+    JudgedSeries { source: source.into(), query, shift, series }
 }
 
 /// The query that gives the rows of a series again.
@@ -523,58 +491,6 @@ fn query(series: &Series) -> String {
     let peer = series.peer.as_ref();
     let peer = peer.map_or_else(String::new, |peer| format!(" peer={}", peer.entity));
     format!("entity={} metric={}{peer}", series.entity, series.metric)
-}
-
-/// How telling a finding is, before its size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Class {
-    Change,
-    Failure,
-    Alert,
-    GoldenShift,
-    OtherShift,
-    Log,
-    OtherEvent,
-    Restart,
-    Steady,
-}
-
-fn class(finding: &Finding) -> Class {
-    let golden = matches!(finding.signal, Signal::Errors | Signal::Latency | Signal::Traffic);
-    match finding.kind {
-        EvidenceKind::Change if is_real_change(finding) => Class::Change,
-        EvidenceKind::Change => Class::Restart,
-        EvidenceKind::Alert => Class::Alert,
-        EvidenceKind::Event if is_worse(finding) => Class::Failure,
-        EvidenceKind::Event => Class::OtherEvent,
-        _ if finding.trend == Trend::Steady => Class::Steady,
-        EvidenceKind::Log => Class::Log,
-        _ if golden && (is_worse(finding) || is_surge(finding)) => Class::GoldenShift,
-        _ => Class::OtherShift,
-    }
-}
-
-fn strongest_first(a: &Finding, b: &Finding) -> Ordering {
-    // The latest change is the nearest to what follows it; everything else counts from its start.
-    let time = |finding: &Finding| -> (std::cmp::Reverse<Timestamp>, Timestamp) {
-        let at = finding.time.start();
-        let latest = if class(finding) == Class::Change { at } else { Timestamp::MIN };
-        (std::cmp::Reverse(latest), at)
-    };
-    let size = |finding: &Finding| match class(finding) {
-        Class::GoldenShift | Class::OtherShift => magnitude(finding),
-        // More and fewer lines than usual count alike.
-        Class::Log => finding
-            .quantity
-            .as_ref()
-            .map_or(0.0, |quantity| (quantity.observed - quantity.baseline.unwrap_or(0.0)).abs()),
-        _ => 0.0,
-    };
-    class(a)
-        .cmp(&class(b))
-        .then_with(|| size(b).total_cmp(&size(a)))
-        .then_with(|| time(a).cmp(&time(b)))
-        .then_with(|| a.id().cmp(b.id()))
 }
 
 fn page(findings: Vec<Finding>, page: u32, mut omitted: Vec<String>) -> LocalContext {

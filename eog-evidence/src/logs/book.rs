@@ -7,7 +7,7 @@ use eog_core::evidence::{PeerRole, Signal};
 use eog_core::{EntityId, Timestamp};
 
 use super::level::Level;
-use super::{LogLine, MAX_LOG_PATTERNS, MAX_MESSAGE};
+use super::{LogLine, LogPattern, MAX_LOG_PATTERNS, MAX_MESSAGE};
 use crate::held::HEAP;
 use crate::patterns::patterns_of;
 use crate::template::{MAX_TEMPLATE, mask_values};
@@ -52,6 +52,23 @@ pub(super) struct Book {
 }
 
 impl Book {
+    /// One that is settled, of patterns that were found before.
+    pub(super) fn of_mined(patterns: Vec<LogPattern>) -> Self {
+        let mut mined: BTreeMap<Key, Pattern> = BTreeMap::new();
+        for one in patterns {
+            let LogPattern { pattern, level, signal, peer, example, times } = one;
+            let Some(first) = times.first().copied() else { continue };
+            let peer = peer.map(|peer| (peer.entity, peer.role));
+            let key = Key { level: Level::of(level), signal, peer, pattern };
+            let found = Pattern { sample: (first, shorten(&example, MAX_MESSAGE)), times };
+            match mined.get_mut(&key) {
+                Some(known) => known.join(&found),
+                None => drop(mined.insert(key, found)),
+            }
+        }
+        Self { kept: in_order(mined), settled: true, ..Self::default() }
+    }
+
     /// Adds a line. Says how many bytes more are held then, about.
     pub(super) fn add(&mut self, line: &LogLine, level: Level) -> usize {
         self.settled = false;
@@ -152,11 +169,7 @@ impl Book {
                 None => drop(mined.insert(key, part.clone())),
             }
         }
-        for pattern in mined.values_mut() {
-            // Runs that are in order, which this sort makes use of.
-            pattern.times.sort();
-        }
-        mined.into_iter().collect()
+        in_order(mined)
     }
 
     /// The times of all lines, in no order.
@@ -168,6 +181,14 @@ impl Book {
     pub(super) fn beyond(&self) -> usize {
         self.beyond
     }
+}
+
+fn in_order(mut mined: BTreeMap<Key, Pattern>) -> Vec<(Key, Pattern)> {
+    for pattern in mined.values_mut() {
+        // Runs that are in order, which this sort makes use of.
+        pattern.times.sort();
+    }
+    mined.into_iter().collect()
 }
 
 /// By what was collected, in whatever order it came.

@@ -288,7 +288,7 @@ impl Writer<'_> {
 
 impl<'a> LinesRecorded<'a> {
     /// What is compared; nothing without a baseline.
-    pub(crate) fn compared(&self, periods: &Periods, ordinary: bool) -> Option<ComparedTimes<'a>> {
+    pub fn compared(&self, periods: &Periods, ordinary: bool) -> Option<ComparedTimes<'a>> {
         let baseline = periods.counting_baseline();
         let after = periods.looked_at(&baseline)?;
         let lines = self.ordinary;

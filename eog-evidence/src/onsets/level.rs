@@ -22,7 +22,7 @@ const MOST: f64 = 0.75;
 /// the beginning. A sample commonly tells of the time since the one before, so that the last usual
 /// one may hold a part of the change: the interval reaches back by one sample more. Noise is normal, with the spread of the baseline, or wider where neither course
 /// fits. It ends with the first sample of the shift at the latest. Where the shift begins with the first sample there is no onset.
-pub(crate) fn level_onset(points: &[(Timestamp, f64)], shift: &Shift) -> Option<Onset> {
+pub fn level_onset(points: &[(Timestamp, f64)], shift: &Shift) -> Option<Onset> {
     let sign = if shift.observed > shift.baseline { 1.0 } else { -1.0 };
     let beyond = |value: f64| sign * (value - shift.baseline);
     let finite = points.iter().filter(|(_, value)| value.is_finite());

@@ -23,7 +23,7 @@ mod tests;
 use eog_core::Timestamp;
 use eog_core::incident::Onset;
 
-pub(crate) use level::level_onset;
+pub use level::level_onset;
 pub use rate::rate_onset;
 pub use share::{counted_share_onset, share_onset};
 

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use eog_core::evidence::Signal;
-use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
-use eog_evidence::{Periods, Series, full_finding, shift_finding, shorten};
+use eog_core::{EntityId, EvidenceKind, Timestamp};
+use eog_evidence::{Series, shorten};
 use serde_json::Value;
 
-use super::metrics::{is_counter, measured};
+use super::metrics::{Cited, is_counter, measured};
 use super::{MAX_EXCERPT, selector};
 use crate::quantity::quantity;
 use crate::read::MetricSeries;
@@ -132,18 +132,12 @@ pub(super) fn is_whole(metric: &str) -> bool {
 
 /// How full a resource of an entity is.
 pub(super) struct Fullness<'a> {
-    pub(super) series: Series,
+    pub(super) cited: Cited,
     /// What is used of it.
-    pub(super) used: &'a MetricSeries,
-    query: String,
-    least: f64,
+    used: &'a MetricSeries,
 }
 
 impl Fullness<'_> {
-    pub(super) fn query(&self) -> &str {
-        &self.query
-    }
-
     /// Whether the series is one of those that it is made of.
     pub(super) fn tells(&self, series: &MetricSeries) -> bool {
         let stopped = ["container_cpu_cfs_throttled_", "container_cpu_cfs_periods_"];
@@ -151,15 +145,6 @@ impl Fullness<'_> {
             |one: &MetricSeries| stopped.iter().any(|name| one.metric.starts_with(name));
         std::ptr::eq(self.used, series)
             || are_of_one(self.used, series) && throttles(self.used) && throttles(series)
-    }
-
-    /// That it filled up, or is full where nothing is known of before.
-    pub(super) fn finding(&self, periods: &Periods) -> Option<Finding> {
-        let (source, query) = (&self.used.file, &self.query);
-        let finding = shift_finding(&self.series, periods, source, query)
-            .or_else(|| full_finding(&self.series, periods, source, query))?;
-        let reached = finding.quantity.as_ref().is_some_and(|it| it.observed >= self.least);
-        reached.then_some(finding)
     }
 }
 
@@ -200,12 +185,8 @@ pub(super) fn fullness<'a>(
             if points.is_empty() {
                 continue;
             }
-            found.push(Fullness {
-                series: share(entity, resource.name, Signal::Saturation, points),
-                query: query(used, entity, of),
-                used,
-                least: 0.0,
-            });
+            let of = (resource.name, Signal::Saturation, of);
+            found.push(Fullness { cited: share(entity, of, used, points), used });
         }
     }
     found
@@ -224,18 +205,23 @@ fn throttled<'a>(own: &[&'a MetricSeries], entity: &EntityId) -> Vec<Fullness<'a
             let all = *periods.get(&at)?;
             (all > 0.0).then(|| (at, (stopped / all).min(1.0)))
         });
-        found.push(Fullness {
-            series: share(entity, "throttled periods", Signal::Exhaustion, points.collect()),
-            query: query(used, entity, &all.metric),
-            used,
-            least: THROTTLED,
-        });
+        let points: Vec<(Timestamp, f64)> = points.collect();
+        let suffers = points.iter().any(|(_, share)| *share >= THROTTLED);
+        let of = ("throttled periods", Signal::Exhaustion, &*all.metric);
+        let cited = share(entity, of, used, if suffers { points } else { Vec::new() });
+        found.push(Fullness { cited, used });
     }
     found
 }
 
-fn share(entity: &EntityId, name: &str, signal: Signal, points: Vec<(Timestamp, f64)>) -> Series {
-    Series {
+/// A share of a whole, cited by both series that it is made of.
+fn share(
+    entity: &EntityId,
+    (name, signal, whole): (&str, Signal, &str),
+    used: &MetricSeries,
+    points: Vec<(Timestamp, f64)>,
+) -> Cited {
+    let series = Series {
         entity: entity.clone(),
         kind: EvidenceKind::Metric,
         metric: name.to_owned(),
@@ -243,7 +229,8 @@ fn share(entity: &EntityId, name: &str, signal: Signal, points: Vec<(Timestamp, 
         unit: "ratio".to_owned(),
         peer: None,
         points,
-    }
+    };
+    Cited::new(series, &used.file, query(used, entity, whole))
 }
 
 /// Whether two series tell of the same resource: what both say of it is equal.

@@ -1,21 +1,22 @@
-//! Findings from metric files: gauges, counters, and histograms, each in its own way.
+//! The metric files of a snapshot as series: levels, rates of counters, what became of requests, and how
+//! full resources are.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal};
+use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use eog_evidence::{
-    Chart, Periods, Series, counted_share_onset, rates_differ, shares_differ, shift_finding,
-    shorten, words,
+    Chart, JudgedSeries, Periods, Series, Shift, counted_share_onset, level_onset, rates_differ,
+    series_findings, shift_of, shorten, strongest_first, words,
 };
-
-use super::fullness::{fullness, is_whole};
-use super::latency::{Buckets, growth};
-use super::replicas::replica_findings;
-use super::{Compare, Draft, MAX_EXCERPT, magnitude, rounded, selector, since, trend};
 use serde_json::Value;
 
+use super::fullness::{fullness, is_whole};
+use super::replicas::replica_findings;
+use super::requests::{Line, counts, outcomes, percentiles};
+use super::{Compare, MAX_EXCERPT, selector};
 use crate::graph::{NameIndex, egress_cluster};
 use crate::names;
 use crate::read::{MetricSeries, Subject};
@@ -23,8 +24,49 @@ use crate::read::{MetricSeries, Subject};
 /// Most findings of one entity.
 const MAX_FINDINGS: usize = 12;
 
-/// Fewest requests in each period for a percentile or an error ratio.
-const MIN_REQUESTS: f64 = 20.0;
+/// A series, and how findings cite it.
+pub(crate) struct Cited {
+    pub(crate) series: Series,
+    source: Arc<str>,
+    pub(super) query: String,
+    /// Whether it tells of requests, by what they report themselves.
+    is_of_requests: bool,
+    /// The failed requests and all of them, reading by reading, of which it is the share.
+    counts: Vec<(Timestamp, f64, f64)>,
+}
+
+impl Cited {
+    pub(super) fn new(series: Series, source: &Arc<str>, query: String) -> Self {
+        let source = Arc::clone(source);
+        Self { series, source, query, is_of_requests: false, counts: Vec::new() }
+    }
+
+    /// Whether it adds up with what others tell: errors of containers and packets are no requests that failed, and no
+    /// calls.
+    pub(crate) fn is_accountable(&self) -> bool {
+        self.is_of_requests || matches!(self.series.signal, Signal::Saturation | Signal::Exhaustion)
+    }
+
+    fn judged(self, periods: &Periods) -> JudgedSeries {
+        let shift = self.shift(periods);
+        let Self { series, source, query, .. } = self;
+        JudgedSeries { series, source, query, shift }
+    }
+
+    /// How it shifted, and when that began: by single requests where these are counted.
+    fn shift(&self, periods: &Periods) -> Option<(Shift, Option<Onset>)> {
+        let shift = shift_of(&self.series, periods)?;
+        if self.series.signal == Signal::Traffic && !counts_differ(&self.series, periods) {
+            return None;
+        }
+        let end = self.counts.partition_point(|(at, ..)| *at < periods.window.end());
+        let onset = match self.counts.get(..end) {
+            Some(counts) if !counts.is_empty() => counted_share_onset(counts),
+            _ => level_onset(&self.series.points, &shift),
+        };
+        Some((shift, onset))
+    }
+}
 
 /// Series by entity.
 #[derive(Debug, Default)]
@@ -52,6 +94,11 @@ impl MetricIndex {
         self.by_entity.is_empty()
     }
 
+    /// The entities that something was measured of.
+    pub(crate) fn entities(&self) -> impl Iterator<Item = &EntityId> {
+        self.by_entity.keys()
+    }
+
     /// How many series there are of an entity.
     pub(crate) fn count(&self, entity: &EntityId) -> usize {
         self.by_entity.get(entity).map_or(0, Vec::len)
@@ -65,32 +112,37 @@ impl MetricIndex {
         self.by_entity.get(entity).into_iter().flatten().filter_map(|at| series.get(*at))
     }
 
-    /// What shifted on an entity between the two periods, strongest first. `object` is its latest state,
-    /// if it has one.
-    pub(crate) fn findings(
+    /// All that was measured of an entity and speaks of its health. `object` is its latest state, if it has
+    /// one. What is told as a share of a whole is not told again by itself.
+    pub(crate) fn series(
         &self,
         series: &[MetricSeries],
         (entity, object): (&EntityId, Option<&Value>),
         names: &NameIndex,
-        compare: &Compare,
-    ) -> Vec<Finding> {
+    ) -> Vec<Cited> {
         let own: Vec<&MetricSeries> = self.of(series, entity).collect();
-        let mut findings = requests(&own, entity, names, compare);
         let full = fullness(&own, entity, object);
-        let filled = full.iter().filter_map(|one| one.finding(&periods(compare)));
-        findings.extend(filled);
-        let mut levels: BTreeMap<&str, Finding> = BTreeMap::new();
-        // What is told as a share of a whole is not told again by itself.
-        let is_told = |one: &&&MetricSeries| full.iter().any(|full| full.tells(one));
-        for one in own.iter().filter(|one| is_level(one) && !is_told(one)) {
-            let Some(finding) = shift(one, entity, compare) else { continue };
-            let known = levels.get(one.metric.as_ref());
-            if known.is_none_or(|known| magnitude(known) < magnitude(&finding)) {
-                levels.insert(&one.metric, finding);
-            }
-        }
-        findings.extend(levels.into_values());
-        findings.sort_by(|a, b| magnitude(b).total_cmp(&magnitude(a)).then(a.id().cmp(b.id())));
+        let is_told = |one: &&MetricSeries| full.iter().any(|full| full.tells(one));
+        let levels = own.iter().copied().filter(|one| is_level(one) && !is_told(one));
+        let mut told = requests(&own, entity, names);
+        told.extend(levels.filter_map(|one| level(one, entity)));
+        told.extend(full.into_iter().map(|one| one.cited));
+        told
+    }
+
+    /// What was measured of an entity tells, strongest first.
+    pub(crate) fn findings(
+        &self,
+        series: &[MetricSeries],
+        of: (&EntityId, Option<&Value>),
+        names: &NameIndex,
+        periods: &Periods,
+    ) -> Vec<Finding> {
+        let own = self.series(series, of, names).into_iter();
+        let judged: Vec<JudgedSeries> = own.map(|one| one.judged(periods)).collect();
+        // That a pod uses as much as ever does not make its workload do well.
+        let mut findings = series_findings(&judged, periods, 0, &mut Vec::new());
+        findings.sort_by(strongest_first);
         findings.truncate(MAX_FINDINGS);
         findings
     }
@@ -102,17 +154,12 @@ impl MetricIndex {
         series: &[MetricSeries],
         finding: &Finding,
         object: Option<&Value>,
-        compare: &Compare,
+        names: &NameIndex,
+        periods: &Periods,
     ) -> Option<Chart> {
-        let entity = &finding.entity;
-        let own: Vec<&MetricSeries> = self.of(series, entity).collect();
-        let full = fullness(&own, entity, object);
-        if let Some(cited) = full.iter().find(|one| one.query() == finding.query) {
-            return Some(Chart::of(&cited.series, &periods(compare)));
-        }
-        let levels = self.of(series, entity).filter(|one| is_level(one));
-        let mut cited = levels.filter(|one| level_query(one, entity) == finding.query);
-        Some(Chart::of(&level(cited.next()?, entity)?, &periods(compare)))
+        let own = self.series(series, (&finding.entity, object), names);
+        let cited = own.iter().find(|one| one.query == finding.query)?;
+        Some(Chart::of(&cited.series, periods))
     }
 
     /// Pods of a workload that stand out among their siblings.
@@ -168,20 +215,28 @@ pub(crate) fn measured(series: &MetricSeries) -> Vec<(Timestamp, f64)> {
     series.points.steps().filter_map(rate).collect()
 }
 
-fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<Finding> {
-    let level = level(series, entity)?;
-    if level.signal == Signal::Traffic && !counts_differ(series, compare) {
-        return None;
+/// Whether what comes so often a second came more or less often by more than the chance of counting.
+fn counts_differ(series: &Series, periods: &Periods) -> bool {
+    if series.unit != "1/s" {
+        return true;
     }
-    shift_finding(&level, &periods(compare), &series.file, &level_query(series, entity))
-}
-
-fn periods(compare: &Compare) -> Periods {
-    Periods { baseline: compare.before.into(), ..Periods::new(compare.after) }
+    let counted = |holds: &dyn Fn(Timestamp) -> bool| {
+        let steps = series.points.windows(2).filter_map(|pair| match *pair {
+            [(from, _), (to, rate)] if holds(to) => {
+                Some((to.duration_since(from).as_secs_f64(), rate))
+            }
+            _ => None,
+        });
+        steps.fold((0.0, 0.0), |(all, lasted), (seconds, rate)| {
+            (all + rate * seconds, lasted + seconds)
+        })
+    };
+    let before = counted(&|at| periods.baseline.contains(at));
+    rates_differ(before, counted(&|at| periods.window.contains(at)))
 }
 
 /// A series as it is compared point by point, unless it says nothing of health.
-fn level(series: &MetricSeries, entity: &EntityId) -> Option<Series> {
+fn level(series: &MetricSeries, entity: &EntityId) -> Option<Cited> {
     let name = words(&series.metric);
     let has = |wanted: &[&str]| name.iter().any(|word| wanted.contains(&word.as_str()));
     let signal = match series.metric_type.as_ref() {
@@ -220,15 +275,20 @@ fn level(series: &MetricSeries, entity: &EntityId) -> Option<Series> {
         Signal::Errors if *series.metric_type == *"error_rate" => "ratio",
         _ => unit_of(&series.metric, &name),
     };
-    Some(Series {
-        entity: entity.clone(),
-        kind: EvidenceKind::Metric,
-        metric: series.metric.to_string(),
-        signal,
-        unit: unit.into(),
-        peer: None,
-        points: measured(series),
-    })
+    let metric = series.metric.to_string();
+    let line = measured_on(entity, metric, (signal, unit), None, measured(series));
+    Some(Cited::new(line, &series.file, level_query(series, entity)))
+}
+
+fn measured_on(
+    entity: &EntityId,
+    metric: String,
+    (signal, unit): (Signal, &str),
+    peer: Option<&Peer>,
+    points: Line,
+) -> Series {
+    let (entity, unit, peer) = (entity.clone(), unit.to_owned(), peer.cloned());
+    Series { entity, kind: EvidenceKind::Metric, metric, signal, unit, peer, points }
 }
 
 /// The query that gives the rows of a series again.
@@ -244,17 +304,6 @@ fn level_query(series: &MetricSeries, entity: &EntityId) -> String {
     let labels = labels.join(" ");
     let query = format!("{file} metric_name={metric} {} {labels}", selector(entity));
     shorten(&query, MAX_EXCERPT).trim().to_owned()
-}
-
-/// Whether what a counter counts in the two periods differs by more than the chance of counting;
-/// always for what is no counter.
-fn counts_differ(series: &MetricSeries, compare: &Compare) -> bool {
-    if !is_counter(&series.metric) {
-        return true;
-    }
-    let (before, after) =
-        (growth(&series.points, compare.before), growth(&series.points, compare.after));
-    before.zip(after).is_none_or(|(before, after)| rates_differ(before, after))
 }
 
 /// The unit of what [`measured`] gives, by the words of a metric's name.
@@ -275,14 +324,10 @@ pub(crate) fn unit_of(metric: &str, name: &[String]) -> &'static str {
 
 /// Errors, latency and traffic from span metrics: of what the entity serves, and of what it asks
 /// of others through a proxy.
-fn requests(
-    own: &[&MetricSeries],
-    entity: &EntityId,
-    names: &NameIndex,
-    compare: &Compare,
-) -> Vec<Finding> {
+fn requests(own: &[&MetricSeries], entity: &EntityId, names: &NameIndex) -> Vec<Cited> {
     // Metrics have their own units and labels, and are never summed up with each other.
-    let mut groups: BTreeMap<(Option<EntityId>, &str, &str), Requests<'_>> = BTreeMap::new();
+    type Key<'a> = (Option<EntityId>, &'a str, &'a str);
+    let mut groups: BTreeMap<Key<'_>, Vec<&MetricSeries>> = BTreeMap::new();
     for one in own.iter().filter(|one| one.bucket.is_some() || is_request_counter(one)) {
         let label = |name: &str| one.labels.get(name).map(String::as_str).unwrap_or_default();
         let kind = label("span_kind").to_ascii_lowercase();
@@ -292,201 +337,34 @@ fn requests(
             ("client" | "internal" | "producer", _) => continue,
             _ => None,
         };
-        groups.entry((peer, &one.metric, &one.metric_type)).or_default().add(one, compare);
+        groups.entry((peer, &one.metric, &one.metric_type)).or_default().push(one);
     }
-    let mut findings = Vec::new();
-    for ((peer, metric, _), requests) in groups {
+    let mut told = Vec::new();
+    for ((peer, metric, _), series) in groups {
+        let Some(source) = series.first().map(|one| Arc::clone(&one.file)) else { continue };
         let peer = peer.map(|entity| Peer { entity, role: PeerRole::Callee });
-        findings.extend(requests.findings(entity, peer.as_ref(), metric, compare));
-    }
-    findings
-}
-
-/// Sums over the two periods, before and after.
-#[derive(Default)]
-struct Requests<'a> {
-    all: [f64; 2],
-    failed: [f64; 2],
-    durations: [Buckets; 2],
-    /// In how many seconds they came.
-    seconds: [f64; 2],
-    series: Vec<&'a MetricSeries>,
-    file: String,
-}
-
-impl<'a> Requests<'a> {
-    fn add(&mut self, series: &'a MetricSeries, compare: &Compare) {
-        series.file.as_ref().clone_into(&mut self.file);
-        self.series.push(series);
-        let periods = [compare.before, compare.after];
-        for (part, window) in periods.into_iter().enumerate() {
-            let (grown, seconds) = growth(&series.points, window).unwrap_or_default();
-            if let Some(known) = self.seconds.get_mut(part) {
-                *known = known.max(seconds);
+        let to = peer.as_ref().map_or_else(String::new, |peer| format!(" callee={}", peer.entity));
+        let cited = |what: &str, (signal, unit): (Signal, &str), points: Line| {
+            let query = format!("{source} metric_name={metric} {}{to} ({what})", selector(entity));
+            let name = format!("{what} of {metric}");
+            let series = measured_on(entity, name, (signal, unit), peer.as_ref(), points);
+            Cited {
+                is_of_requests: true,
+                ..Cited::new(series, &source, shorten(&query, MAX_EXCERPT))
             }
-            match series.bucket {
-                Some(bound) => {
-                    if let Some(buckets) = self.durations.get_mut(part) {
-                        buckets.add(bound, grown);
-                    }
-                }
-                None => {
-                    let failed = is_failure(&series.status_code);
-                    for (sum, counts) in [(&mut self.all, true), (&mut self.failed, failed)] {
-                        if let Some(sum) = sum.get_mut(part).filter(|_| counts) {
-                            *sum += grown;
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// When requests began to fail, by how many did between two readings.
-    fn error_onset(&self, compare: &Compare) -> Option<Onset> {
-        let counters = self.series.iter().filter(|one| one.bucket.is_none());
-        onset(counters.map(|one| (*one, is_failure(&one.status_code))), compare)
-    }
-
-    /// When requests began to take longer than usual, by the bucket that ends nearest above it.
-    fn slow_onset(&self, usual: f64, compare: &Compare) -> Option<Onset> {
-        let bounds = self.series.iter().filter_map(|one| one.bucket);
-        let bound = bounds.filter(|bound| *bound >= usual).min_by(f64::total_cmp)?;
-        let buckets = self.series.iter().filter_map(|one| Some((*one, one.bucket?)));
-        // Buckets are cumulative: the last one counts all, this one those that are not slow.
-        let total = buckets.clone().filter(|(_, end)| end.is_infinite());
-        let usual = buckets.filter(|(_, end)| *end == bound && end.is_finite());
-        let mut counts = counts(total.map(|(one, _)| (one, true)), compare);
-        for (one, _) in usual {
-            for (at, grown) in steps(one, compare) {
-                if let Some((slow, _)) = counts.get_mut(&at) {
-                    *slow = (*slow - grown).max(0.0);
-                }
-            }
-        }
-        onset_of(counts)
-    }
-
-    fn findings(
-        &self,
-        entity: &EntityId,
-        peer: Option<&Peer>,
-        metric: &str,
-        compare: &Compare,
-    ) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        let target = peer.map_or_else(
-            || "served requests".to_owned(),
-            |peer| format!("requests to {}", peer.entity),
-        );
-        let mut add = |signal, (before, after): (f64, f64), unit: &str, onset| {
-            let name = match signal {
-                Signal::Errors => "error ratio",
-                Signal::Latency => "95th percentile of the duration",
-                _ => "requests a second",
-            };
-            let draft = Draft {
-                entity,
-                kind: EvidenceKind::Metric,
-                signal,
-                trend: trend(before, after),
-                time: EvidenceTime::During(compare.after),
-                quantity: Some(Quantity {
-                    observed: after,
-                    baseline: Some(before),
-                    unit: unit.into(),
-                }),
-                peer: peer.cloned(),
-                source: &self.file,
-                query: format!(
-                    "{} metric_name={metric} {} before={} after={}",
-                    self.file,
-                    selector(entity),
-                    compare.before,
-                    compare.after
-                ),
-                excerpt: format!(
-                    "{name} of {target} from {} to {} {unit} {}",
-                    rounded(before),
-                    rounded(after),
-                    since(onset)
-                ),
-                onset,
-            };
-            findings.push(draft.finding());
         };
-        let ([old, new], [old_failed, new_failed]) = (self.all, self.failed);
-        if old >= MIN_REQUESTS && new >= MIN_REQUESTS {
-            let (before, after) = (old_failed / old, new_failed / new);
-            let rose = after - before >= 0.01 && new_failed >= 3.0;
-            if rose && shares_differ((old_failed, old), (new_failed, new)) {
-                let onset = self.error_onset(compare);
-                add(Signal::Errors, (before, after), "ratio", onset);
-            }
-            // Where a counter was not read, nothing is known of its rate.
-            let [old_seconds, new_seconds] = self.seconds;
-            let seconds = (old_seconds, new_seconds);
-            let (before, after) = (old / seconds.0, new / seconds.1);
-            if before.max(after) >= 1.5 * before.min(after)
-                && rates_differ((old, seconds.0), (new, seconds.1))
-            {
-                add(Signal::Traffic, (before, after), "1/s", None);
-            }
-        }
-        let [before, after] = &self.durations;
-        if before.total() >= MIN_REQUESTS
-            && after.total() >= MIN_REQUESTS
-            && let (Some(old), Some(new)) = (before.quantile(0.95), after.quantile(0.95))
-        {
+        if series.iter().any(|one| one.bucket.is_some()) {
             let scale = if metric.ends_with("_seconds_bucket") { 1000.0 } else { 1.0 };
-            let (old, new) = (old * scale, new * scale);
-            if new >= 1.5 * old && new - old >= 10.0 {
-                let onset = self.slow_onset(old / scale, compare);
-                add(Signal::Latency, (old, new), "ms", onset);
-            }
-        }
-        findings
-    }
-}
-
-/// How much a counter grew between readings until the end of what is compared. A fall is a restart.
-fn steps<'a>(
-    series: &'a MetricSeries,
-    compare: &'a Compare,
-) -> impl Iterator<Item = (Timestamp, f64)> + 'a {
-    let grown = |[(_, old), (at, new)]: [(Timestamp, f64); 2]| {
-        (at, if new >= old { new - old } else { new })
-    };
-    series.points.steps().map(grown).filter(|(at, _)| *at < compare.after.end())
-}
-
-/// Bad requests and all of them between readings, from counters that each count bad ones or good.
-fn counts<'a>(
-    counters: impl Iterator<Item = (&'a MetricSeries, bool)>,
-    compare: &Compare,
-) -> BTreeMap<Timestamp, (f64, f64)> {
-    let mut counts: BTreeMap<Timestamp, (f64, f64)> = BTreeMap::new();
-    for (series, is_bad) in counters {
-        for (at, grown) in steps(series, compare) {
-            let (bad, all) = counts.entry(at).or_default();
-            *bad += if is_bad { grown } else { 0.0 };
-            *all += grown;
+            let line = percentiles(&series).into_iter().map(|(at, value)| (at, value * scale));
+            told.push(cited("95th percentile", (Signal::Latency, "ms"), line.collect()));
+        } else {
+            let (rates, ratios) = outcomes(&series);
+            told.push(cited("rate", (Signal::Traffic, "1/s"), rates));
+            let errors = cited("error ratio", (Signal::Errors, "ratio"), ratios);
+            told.push(Cited { counts: counts(&series), ..errors });
         }
     }
-    counts
-}
-
-fn onset<'a>(
-    counters: impl Iterator<Item = (&'a MetricSeries, bool)>,
-    compare: &Compare,
-) -> Option<Onset> {
-    onset_of(counts(counters, compare))
-}
-
-fn onset_of(counts: BTreeMap<Timestamp, (f64, f64)>) -> Option<Onset> {
-    let counts: Vec<(Timestamp, f64, f64)> =
-        counts.into_iter().map(|(at, (bad, all))| (at, bad, all)).collect();
-    counted_share_onset(&counts)
+    told
 }
 
 /// Whether a status code means failure: of a span, of gRPC, or of HTTP (the server's fault).

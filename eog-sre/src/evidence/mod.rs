@@ -15,6 +15,7 @@ mod parts;
 mod passing;
 mod reasons;
 mod replicas;
+mod requests;
 mod spans;
 mod spoken;
 mod status;
@@ -22,7 +23,7 @@ mod status;
 use eog_core::evidence::{EvidenceTime, FindingContent, Peer, Quantity, Signal, Trend};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
-use eog_evidence::{rounded, shorten};
+use eog_evidence::{Periods, rounded, shorten};
 use jiff::SignedDuration;
 
 pub use diff::{Leaf as ChangedLeaf, changed_leaves};
@@ -37,9 +38,8 @@ pub(crate) use events::event_findings;
 pub(crate) use latency::{Buckets, growth};
 pub(crate) use levels::used_up;
 pub(crate) use logs::LogIndex;
-pub(crate) use metrics::{
-    MetricIndex, is_counter, is_failure, is_request_counter, measured, unit_of,
-};
+pub(crate) use metrics::{Cited, MetricIndex, is_counter, is_request_counter, measured, unit_of};
+pub(crate) use requests::{Line, outcomes, percentiles};
 pub(crate) use spans::{
     MIN_ERRORS, MIN_REQUESTS, Parties, SpanIndex, View, duration_percentile, failed,
     recorded_seconds, services_of,
@@ -74,6 +74,11 @@ impl Compare {
             end = Some(end.min(observed.end())).filter(|at| pivot < *at).unwrap_or(end);
         }
         Some(Self { before: Window::new(start, pivot).ok()?, after: Window::new(pivot, end).ok()? })
+    }
+
+    /// The same as the periods that series and lines are compared over.
+    pub(crate) fn periods(&self) -> Periods {
+        Periods { baseline: self.before.into(), ..Periods::new(self.after) }
     }
 
     pub(crate) fn seconds(window: Window) -> f64 {
@@ -136,12 +141,6 @@ pub(crate) fn since(onset: Option<Onset>) -> String {
         Some(onset) if onset.earliest() == onset.latest() => format!("since {}", onset.latest()),
         Some(onset) => format!("since a time from {} to {}", onset.earliest(), onset.latest()),
     }
-}
-
-/// How far a finding's value stands from its baseline, for ordering: a ratio of at least one.
-pub(crate) fn magnitude(finding: &Finding) -> f64 {
-    let Some(quantity) = &finding.quantity else { return 1.0 };
-    factor(quantity.observed, quantity.baseline.unwrap_or(0.0), &quantity.unit)
 }
 
 /// How many times one value is the other, whichever is larger: at least one.

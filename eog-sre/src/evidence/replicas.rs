@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal};
 use eog_core::{EntityId, EvidenceKind, Finding};
-use eog_evidence::words;
+use eog_evidence::{strongest_first, words};
 
-use super::{Compare, Draft, magnitude, rounded, selector, trend};
+use super::{Compare, Draft, rounded, selector, trend};
 use crate::names;
 
 /// A level must differ from the median of the siblings by this factor.
@@ -80,7 +80,7 @@ pub(super) fn replica_findings(
         };
         findings.push(draft.finding());
     }
-    findings.sort_by(|a, b| magnitude(b).total_cmp(&magnitude(a)).then(a.id().cmp(b.id())));
+    findings.sort_by(strongest_first);
     findings.truncate(MAX_FINDINGS);
     findings
 }

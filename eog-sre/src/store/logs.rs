@@ -50,7 +50,7 @@ impl Logs {
     }
 
     /// All lines in time order.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = LogRef<'_>> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = LogRef<'_>> {
         (0..self.len()).map(|row| self.get(number(row)))
     }
 

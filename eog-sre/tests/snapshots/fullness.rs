@@ -48,7 +48,10 @@ fn pod(limits: &serde_json::Value) -> serde_json::Value {
 fn told(recording: &Recording, from: &str) -> Vec<Finding> {
     let entity = id(&format!("shop/Pod/{POD}"));
     let page = recording.context().page(&entity, window(from, "10:20:00"), 1);
-    page.findings.into_iter().filter(|finding| finding.kind == EvidenceKind::Metric).collect()
+    // Who deviated first is told by a signal of its own.
+    let is_measured =
+        |finding: &Finding| finding.kind == EvidenceKind::Metric && finding.signal != Signal::Other;
+    page.findings.into_iter().filter(is_measured).collect()
 }
 
 fn steps(before: f64, after: f64) -> impl Fn(usize) -> f64 {

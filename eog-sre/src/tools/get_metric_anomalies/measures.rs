@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{EntityId, Timestamp};
-use eog_evidence::{SPAN_BUCKET_SECONDS, words};
+use eog_core::EntityId;
+use eog_evidence::words;
 use serde::Serialize;
 
-use crate::evidence::{Buckets, is_counter, is_failure, is_request_counter, measured, unit_of};
+use crate::evidence::{
+    Line, is_counter, is_request_counter, measured, outcomes, percentiles, unit_of,
+};
 use crate::read::MetricSeries;
 use crate::tools::series::Measured;
-
-/// Fewest requests or observations of a step that say something about their share or size.
-const MIN_OBSERVED: f64 = 5.0;
 
 /// What is compared of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -39,9 +38,6 @@ impl MeasureKind {
         }
     }
 }
-
-/// Points by time.
-type Line = Vec<(Timestamp, f64)>;
 
 /// One series that is compared with itself. Different metrics are never put together.
 pub(super) struct Measure {
@@ -97,63 +93,4 @@ fn measure(key: Key<'_>, kind: MeasureKind, points: Line) -> Measure {
         _ => unit_of(metric, &words(metric)),
     };
     Measure { entity: entity.clone(), metric: metric.to_owned(), labels, kind, unit, points }
-}
-
-/// Growth and seconds of a counter in each step. What a restart lost is left out.
-fn steps(series: &MetricSeries) -> BTreeMap<i64, (f64, f64)> {
-    let mut steps: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
-    for [(from, old), (to, new)] in series.points.steps() {
-        let seconds = to.duration_since(from).as_secs_f64();
-        if new >= old && seconds > 0.0 {
-            let step = steps.entry(to.as_second().div_euclid(SPAN_BUCKET_SECONDS)).or_default();
-            step.0 += new - old;
-            step.1 += seconds;
-        }
-    }
-    steps
-}
-
-fn percentiles(series: &[&MetricSeries]) -> Line {
-    let mut by_step: BTreeMap<i64, Buckets> = BTreeMap::new();
-    for one in series {
-        let Some(bound) = one.bucket else { continue };
-        for (step, (grown, _)) in steps(one) {
-            by_step.entry(step).or_default().add(bound, grown);
-        }
-    }
-    let busy = by_step.into_iter().filter(|(_, buckets)| buckets.total() >= MIN_OBSERVED);
-    busy.filter_map(|(step, buckets)| Some((beginning(step)?, buckets.quantile(0.95)?))).collect()
-}
-
-/// Requests a second, and the share of them that failed.
-fn outcomes(series: &[&MetricSeries]) -> (Line, Line) {
-    #[derive(Default)]
-    struct Step {
-        all: f64,
-        failed: f64,
-        rate: f64,
-    }
-    let mut by_step: BTreeMap<i64, Step> = BTreeMap::new();
-    for one in series {
-        let failure = is_failure(&one.status_code);
-        for (at, (grown, seconds)) in steps(one) {
-            let step = by_step.entry(at).or_default();
-            step.all += grown;
-            step.rate += grown / seconds;
-            step.failed += if failure { grown } else { 0.0 };
-        }
-    }
-    let (mut rates, mut ratios) = (Vec::new(), Vec::new());
-    for (at, step) in by_step {
-        let Some(at) = beginning(at) else { continue };
-        rates.push((at, step.rate));
-        if step.all >= MIN_OBSERVED {
-            ratios.push((at, step.failed / step.all));
-        }
-    }
-    (rates, ratios)
-}
-
-fn beginning(step: i64) -> Option<Timestamp> {
-    Timestamp::from_second(step.checked_mul(SPAN_BUCKET_SECONDS)?).ok()
 }
