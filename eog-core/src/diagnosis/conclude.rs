@@ -340,6 +340,17 @@ pub enum Doubt {
         /// Since when it does.
         harm: Onset,
     },
+    /// Load on the origin rose, or harm upstream of it began, before the change was made.
+    MovedBefore {
+        /// Where.
+        entity: EntityId,
+        /// Whether it is load on the origin; else harm of another entity.
+        is_load: bool,
+        /// When it began.
+        since: Onset,
+        /// When the change was made.
+        change: Onset,
+    },
     /// The judgement of an origin changed too often to be settled, and no other origin explains an alert.
     ChangedTooOften {
         /// The origin.
@@ -411,6 +422,11 @@ impl std::fmt::Display for Doubt {
                 "{entity}, a replica or sibling, was not changed then and shows the same kind of \
                  harm since {harm}"
             ),
+            Self::MovedBefore { entity, is_load, since, change } => {
+                let what = if *is_load { "the load on" } else { "harm of" };
+                let rose = if *is_load { "rose" } else { "began" };
+                write!(f, "{what} {entity} {rose} at {since}, before the change at {change}")
+            }
             Self::ChangedTooOften { entity } => {
                 write!(f, "the label of {entity} changed too often to be settled")
             }

@@ -1,7 +1,119 @@
 //! Tests of the policy.
 
+use eog_core::contract::Reach;
+use eog_core::evidence::{EvidenceTime, FindingContent, Signal, Trend, Verdict};
+use eog_core::incident::{Direction, Neighbour, Onset};
+use eog_core::{
+    Anomaly, Belief, Claim, ContextPacket, Decision, EntityId, EvidenceKind, Finding, Label,
+    LocalContext, Measures, Message, Timestamp, Window,
+};
+
 use super::EvidencePolicy;
 use super::terms::{TERMS, WEIGHTS};
+
+/// Seconds after ten o'clock.
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_767_261_600 + second).unwrap()
+}
+
+fn id(name: &str) -> EntityId {
+    EntityId::new(name).unwrap()
+}
+
+/// A packet on `cart`, one hop from the one alert, for an hour.
+fn packet(findings: Vec<Finding>) -> ContextPacket {
+    ContextPacket {
+        entity: id("cart"),
+        window: Window::new(at(0), at(3_600)).unwrap(),
+        context: LocalContext { findings, ..LocalContext::default() },
+        neighbours: Vec::new(),
+        inbox: Vec::new(),
+        anomalies: Vec::new(),
+        notice: None,
+        former: None,
+        hints: Vec::new(),
+        quoted: Vec::new(),
+        reach: Some(Reach { reached: 1, alerting: 1, hops: Some(1) }),
+    }
+}
+
+fn content(kind: EvidenceKind, signal: Signal, second: i64) -> FindingContent {
+    FindingContent::new(id("cart"), kind, signal, EvidenceTime::At(at(second)))
+}
+
+/// Latency that rose from 10 ms at a time.
+fn slower(observed: f64, second: i64) -> Finding {
+    Finding::new(FindingContent {
+        trend: Trend::Rising,
+        onset: Some(Onset::at(at(second))),
+        excerpt: format!("p95 {observed} ms"),
+        ..content(EvidenceKind::Metric, Signal::Latency, second).with_quantity(
+            observed,
+            Some(10.0),
+            "ms",
+        )
+    })
+}
+
+fn steady() -> Finding {
+    content(EvidenceKind::Metric, Signal::Latency, 60).with_quantity(10.0, Some(10.0), "ms").into()
+}
+
+fn change(second: i64) -> Finding {
+    Finding::new(FindingContent {
+        onset: Some(Onset::at(at(second))),
+        excerpt: "image v1 to v2".to_owned(),
+        ..content(EvidenceKind::Change, Signal::Configuration, second)
+    })
+}
+
+fn word(verdict: Verdict) -> Finding {
+    let word = content(EvidenceKind::Note, Signal::Other, 0);
+    Finding::new(FindingContent {
+        trend: verdict.trend(),
+        source: Verdict::SOURCE.to_owned(),
+        ..word
+    })
+}
+
+/// The same packet with an upstream neighbour `db` that says this of itself.
+fn with_db(mut packet: ContextPacket, belief: Belief) -> ContextPacket {
+    packet.neighbours.push(Neighbour {
+        entity: id("db"),
+        relation: "calls".to_owned(),
+        outgoing: true,
+        direction: Direction::Upstream,
+    });
+    packet.inbox.push(Message { sender: id("db"), belief });
+    packet
+}
+
+/// A belief of `db` with numbers, in thousandths.
+fn of_db(label: Label, harm: i32, origin: Option<i32>) -> Belief {
+    let measures = Measures { log_odds: origin.unwrap_or(0), harm, origin, ..Measures::default() };
+    Belief { measures: Some(measures), ..Belief::new(label, "disk is slow") }
+}
+
+fn alert() -> Anomaly {
+    Anomaly {
+        name: "Slow".to_owned(),
+        entity: id("cart"),
+        signal: Signal::Latency,
+        onset: at(1_900),
+        renewed: Vec::new(),
+        last_seen: None,
+        severity: String::new(),
+        description: String::new(),
+    }
+}
+
+fn judge(packet: &ContextPacket) -> Decision {
+    EvidencePolicy::default().judge(packet)
+}
+
+fn claimed(decision: &Decision) -> Vec<&str> {
+    decision.claims.iter().map(|claim: &Claim| claim.cause.as_str()).collect()
+}
 
 #[test]
 fn the_shipped_table_has_a_weight_for_each_term_in_its_order() {
@@ -11,4 +123,111 @@ fn the_shipped_table_has_a_weight_for_each_term_in_its_order() {
     assert_eq!(named, terms);
     assert!(WEIGHTS.decision.dead_end < WEIGHTS.decision.origin);
     assert_eq!(EvidencePolicy::weights().count(), TERMS.len());
+}
+
+#[test]
+fn log_odds_are_the_sum_of_weights_times_values() {
+    let packet = with_db(
+        packet(vec![slower(400.0, 1_800), change(1_790)]),
+        of_db(Label::Symptom, 500, None),
+    );
+    let values = EvidencePolicy::values(&packet);
+    let weights = EvidencePolicy::weights().map(|(_, weight)| f64::from(weight));
+    let sum = weights.zip(values).map(|(weight, value)| (weight * value.clamp(-2.0, 2.0)).round());
+    let decision = judge(&packet);
+    assert_eq!(f64::from(decision.measures.unwrap().log_odds), sum.sum::<f64>());
+    assert_eq!(decision.terms.len(), 5);
+    assert!(decision.terms.is_sorted_by_key(|term| std::cmp::Reverse(term.log_odds.abs())));
+}
+
+#[test]
+fn a_change_right_before_harm_is_an_origin_that_cites_both() {
+    let findings = vec![slower(400.0, 1_800), change(1_790)];
+    let decision = judge(&packet(findings.clone()));
+    assert_eq!(decision.label, Label::Origin, "{decision:?}");
+    for finding in &findings {
+        assert!(decision.evidence.contains(finding.id()));
+    }
+    let of_change = decision.terms.iter().find(|term| term.name == "change").unwrap();
+    assert_eq!(of_change.evidence, [findings[1].id().clone()]);
+    assert_eq!(decision.since, Some(Onset::at(at(1_790))), "it holds since the change");
+    // The same change an hour before its effect speaks for much less.
+    let early = judge(&packet(vec![slower(400.0, 3_500), change(10)]));
+    let log_odds = |decision: &Decision| decision.measures.as_ref().unwrap().log_odds;
+    assert!(log_odds(&early) < log_odds(&decision) - 1_000);
+}
+
+#[test]
+fn the_stronger_origin_upstream_explains_an_entity() {
+    let own = vec![slower(400.0, 1_800), change(1_790)];
+    let judged = |origin: i32| {
+        judge(&with_db(packet(own.clone()), of_db(Label::Origin, 1_000, Some(origin))))
+    };
+    let (weak, strong) = (judged(100), judged(9_000));
+    assert_eq!((weak.label, claimed(&weak)), (Label::Origin, vec![]));
+    assert_eq!((strong.label, claimed(&strong)), (Label::Symptom, vec!["db"]));
+    // Its own message carries the strength of that origin, less a hop.
+    assert_eq!(strong.measures.unwrap().origin, Some(9_000 - WEIGHTS.decision.hop));
+    // One that is only passed on counts as well.
+    let passed = of_db(Label::Symptom, 1_000, Some(9_000));
+    assert_eq!(judge(&with_db(packet(own), passed)).label, Label::Symptom);
+}
+
+#[test]
+fn an_effect_does_not_precede_its_cause() {
+    let judged = |since: i64| {
+        let belief = of_db(Label::Origin, 1_000, Some(9_000));
+        let belief = Belief { since: Some(Onset::at(at(since))), ..belief };
+        judge(&with_db(packet(vec![slower(400.0, 1_800)]), belief))
+    };
+    assert_eq!(claimed(&judged(1_700)), ["db"]);
+    // Onsets that differ by no more than a step of measuring are not distinguished.
+    assert_eq!(claimed(&judged(1_860)), ["db"]);
+    assert!(claimed(&judged(1_900)).is_empty());
+}
+
+#[test]
+fn what_claims_an_entity_as_its_cause_does_not_explain_it() {
+    let mut belief = of_db(Label::Symptom, 1_000, Some(9_000));
+    belief.claims.push(Claim::new(&id("cart"), &id("db"), "", ""));
+    let decision = judge(&with_db(packet(vec![slower(400.0, 1_800)]), belief));
+    assert!(claimed(&decision).is_empty(), "{decision:?}");
+}
+
+#[test]
+fn a_verdict_decides() {
+    let strong = || vec![slower(400.0, 1_800), change(1_790)];
+    let ruled_out = strong().into_iter().chain([word(Verdict::NotCause)]).collect();
+    assert_eq!(judge(&packet(ruled_out)).label, Label::Symptom);
+    assert_eq!(judge(&packet(vec![steady(), word(Verdict::Cause)])).label, Label::Origin);
+}
+
+#[test]
+fn an_alert_without_harm_is_healthy_where_that_was_measured() {
+    let alerting = |findings| ContextPacket { anomalies: vec![alert()], ..packet(findings) };
+    assert_eq!(judge(&alerting(vec![steady()])).label, Label::Healthy);
+    assert_eq!(judge(&alerting(Vec::new())).label, Label::Symptom, "nothing was measured");
+    assert_eq!(judge(&packet(vec![steady()])).label, Label::Healthy);
+    assert_eq!(judge(&packet(Vec::new())).label, Label::Defer);
+}
+
+#[test]
+fn a_change_without_effect_is_no_origin() {
+    let decision = judge(&packet(vec![steady(), change(1_790)]));
+    assert_eq!(decision.label, Label::Defer, "{decision:?}");
+}
+
+#[test]
+fn the_order_of_findings_and_messages_does_not_matter() {
+    let mut packet = with_db(
+        packet(vec![slower(400.0, 1_800), change(1_790), slower(90.0, 1_700), change(1_000)]),
+        of_db(Label::Symptom, 700, Some(800)),
+    );
+    packet.inbox.push(Message { sender: id("queue"), belief: of_db(Label::Healthy, 0, None) });
+    let first = judge(&packet);
+    packet.context.findings.reverse();
+    packet.inbox.reverse();
+    let second = judge(&packet);
+    assert_eq!((first.label, first.measures), (second.label, second.measures));
+    assert_eq!((first.since, first.claims), (second.since, second.claims));
 }

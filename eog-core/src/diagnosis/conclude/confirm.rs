@@ -98,6 +98,9 @@ impl<'s> Promises<'s> {
         if let Some(doubt) = harm.as_ref().and_then(|harm| self.sibling(found, chosen, harm)) {
             found.group.doubts.push(doubt);
         }
+        if let Some(doubt) = self.moved_before(found, chosen) {
+            found.group.doubts.push(doubt);
+        }
         if let Some(doubt) = self.unseen(found) {
             found.group.doubts.push(doubt);
         }
@@ -326,6 +329,31 @@ impl<'s> Promises<'s> {
         alike.map(|(harm, entity)| Doubt::SiblingAlike { entity, harm })
     }
 
+    /// Load on a member that rose, or harm of an entity upstream of one that began, surely before the change was made: the
+    /// first by name. The harm that the change stands for may have come with it.
+    fn moved_before(&mut self, found: &Found, chosen: &Cited) -> Option<Doubt> {
+        let (state, graph) = (self.state, self.graph);
+        let mut behind: BTreeSet<EntityId> = BTreeSet::new();
+        for origin in &found.group.origins {
+            let upstream = self.upstream.entry(origin.clone());
+            behind.extend(
+                upstream.or_insert_with(|| upstream_of(state, graph, origin)).iter().cloned(),
+            );
+        }
+        behind.into_iter().find_map(|entity| {
+            let is_member = found.group.origins.contains(&entity);
+            let counts = |id: &EvidenceId, seen: &Seen| match is_member {
+                true => is_load(id, seen),
+                false => is_measured(id) && is_harm(id, seen),
+            };
+            let seen = state.get(&entity)?.seen.iter();
+            let onsets = seen.filter(|(id, seen)| counts(id, seen)).filter_map(|(_, it)| it.onset);
+            let mut before = onsets.filter(|onset| !chosen.made.can_precede(onset));
+            let since = before.next()?;
+            Some(Doubt::MovedBefore { entity, is_load: is_member, since, change: chosen.made })
+        })
+    }
+
     fn cites_change(&self, origin: &EntityId, change: &EvidenceId) -> bool {
         self.state.get(origin).is_some_and(|node| node.seen.contains_key(change))
     }
@@ -350,7 +378,7 @@ impl<'s> Promises<'s> {
         covers.iter().filter_map(|&anomaly| state.anomalies.get(anomaly)).all(|anomaly| {
             let found = self.upstream.entry(anomaly.entity.clone());
             found
-                .or_insert_with(|| upstream(state, graph, &anomaly.entity))
+                .or_insert_with(|| upstream_of(state, graph, &anomaly.entity))
                 .contains(&change.entity)
         })
     }
@@ -415,6 +443,17 @@ fn interval(seen: &Seen) -> Onset {
 
 fn overlap(a: &Onset, b: &Onset) -> bool {
     a.can_precede(b) && b.can_precede(a)
+}
+
+/// Whether a finding is a measured series, and not a record of single occurrences.
+fn is_measured(id: &EvidenceId) -> bool {
+    matches!(id.kind(), EvidenceKind::Metric | EvidenceKind::Span)
+}
+
+/// Whether a finding tells of more load than usual.
+fn is_load(id: &EvidenceId, seen: &Seen) -> bool {
+    let is_rate = matches!(seen.signal, Signal::Traffic | Signal::Demand);
+    is_measured(id) && is_rate && seen.trend == Trend::Rising
 }
 
 /// Whether a finding tells of harm: alerts speak of their threshold, notes and changes of something
@@ -494,7 +533,7 @@ fn callee(state: &State, graph: &ClaimGraph<'_>, claim: u32) -> Option<u32> {
 }
 
 /// Everyone who can affect an entity, itself included, over declared directions and live claims.
-fn upstream(state: &State, graph: &ClaimGraph<'_>, entity: &EntityId) -> BTreeSet<EntityId> {
+fn upstream_of(state: &State, graph: &ClaimGraph<'_>, entity: &EntityId) -> BTreeSet<EntityId> {
     closure(entity, |affected| {
         let edges = state.topology.edges_at(affected);
         let declared = edges.flat_map(|edge| {

@@ -549,6 +549,31 @@ fn nothing_is_confirmed_of_one_of_several_alike_where_the_others_do_as_badly() {
     assert_eq!(judged("owns", 2_990, Some(3_000)), [], "one change of both");
 }
 
+#[test]
+fn nothing_is_confirmed_where_load_or_what_lies_upstream_moved_before_the_change() {
+    // The change of stock was made at 3000; a store upstream of it.
+    let judged = |entity: usize, signal: Signal, since: i64| {
+        let mut state = Shop::clear().state();
+        let (stock, store) = (name(1), name(4));
+        state.topology.connect(&stock, "uses", &store, EffectDirection::TargetToSource);
+        let moved = finding(entity, EvidenceKind::Metric, signal, Some(Onset::at(at(since))));
+        let context = LocalContext { findings: vec![moved], ..LocalContext::default() };
+        state.node(&name(entity)).remember_evidence(&context, 1);
+        conclude(&state).frontier[0].doubts.clone()
+    };
+    let doubt = |entity: usize, since: i64| {
+        let (is_load, change) = (entity == 1, Onset::at(at(3_000)));
+        let since = Onset::at(at(since));
+        vec![Doubt::MovedBefore { entity: name(entity), is_load, since, change }]
+    };
+    assert_eq!(judged(1, Signal::Traffic, 2_990), doubt(1, 2_990));
+    assert_eq!(judged(1, Signal::Traffic, 3_000), [], "it can have come with the change");
+    assert_eq!(judged(4, Signal::Latency, 2_990), doubt(4, 2_990));
+    assert_eq!(judged(4, Signal::Latency, 3_010), []);
+    assert_eq!(judged(4, Signal::Traffic, 2_990), [], "load elsewhere is no harm");
+    assert_eq!(judged(2, Signal::Latency, 2_990), [], "what lies downstream is an effect");
+}
+
 /// A state in which a person says something of an entity.
 fn said(mut state: State, entity: usize, verdict: Verdict) -> State {
     let word = Finding::new(FindingContent {
