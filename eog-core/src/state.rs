@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
-use crate::contract::packet::{CandidateScore, LocalContext};
+use crate::contract::packet::{CandidateScore, LocalContext, Reach};
 use crate::evidence::{EvidenceTime, Finding, Signal, Trend, Verdict};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::{Anomaly, Case, ChangeRecord, Unusable};
@@ -318,6 +318,15 @@ impl State {
         }
         neighbours.sort();
         neighbours
+    }
+
+    /// How an entity stands to anomalies on these entities, over declared edges and edges ever claimed.
+    pub(crate) fn reach(&self, alerting: &BTreeSet<&EntityId>, entity: &EntityId) -> Reach {
+        Reach::over(alerting, entity, |from| {
+            let rows = self.neighbours(from).into_iter();
+            let affected = rows.filter(|row| row.direction != Direction::Upstream);
+            affected.map(|row| row.entity).collect()
+        })
     }
 
     /// Takes note of the claims that take the place of an owner's earlier ones.

@@ -141,7 +141,7 @@ pub struct ContextPacket {
     pub reach: Option<Reach>,
 }
 
-/// How an entity stands to the anomalies, over declared directions of effects.
+/// How an entity stands to the anomalies, over declared directions of effects and, in an investigation, over claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -171,25 +171,31 @@ impl Reach {
     /// # Ok::<(), eog_core::InvalidId>(())
     /// ```
     pub fn of(topology: &Topology, alerting: &BTreeSet<&EntityId>, entity: &EntityId) -> Self {
+        Self::over(alerting, entity, |from| {
+            let edges = topology.edges_at(from);
+            let others = edges
+                .map(|edge| (edge, if edge.source == *from { &edge.target } else { &edge.source }));
+            others.filter(|(edge, to)| edge.carries(from, to)).map(|(_, to)| to.clone()).collect()
+        })
+    }
+
+    /// The same, given what effects of an entity reach directly.
+    pub(crate) fn over(
+        alerting: &BTreeSet<&EntityId>,
+        entity: &EntityId,
+        affected: impl Fn(&EntityId) -> Vec<EntityId>,
+    ) -> Self {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let (mut reached, mut nearest, mut hops) = (0, None, 0);
-        let mut seen = BTreeSet::from([entity]);
-        let mut ring = vec![entity];
+        let mut seen = BTreeSet::from([entity.clone()]);
+        let mut ring = vec![entity.clone()];
         while !ring.is_empty() {
             let found = ring.iter().filter(|entity| alerting.contains(*entity)).count();
             reached += found;
             nearest = nearest.or_else(|| (found > 0).then_some(hops));
             hops += 1;
-            let mut next = Vec::new();
-            for from in ring {
-                for edge in topology.edges_at(from) {
-                    let to = if edge.source == *from { &edge.target } else { &edge.source };
-                    if edge.carries(from, to) && seen.insert(to) {
-                        next.push(to);
-                    }
-                }
-            }
-            ring = next;
+            let next = ring.iter().flat_map(&affected).filter(|to| seen.insert(to.clone()));
+            ring = next.collect();
         }
         Self { reached: count(reached), alerting: count(alerting.len()), hops: nearest }
     }

@@ -258,7 +258,7 @@ impl Controller {
         self.config.briefing.as_ref().filter(|briefing| briefing.reach)?;
         let shown = self.state.anomalies.iter().take(self.shown_anomalies());
         let alerting = shown.map(|anomaly| &anomaly.entity).collect();
-        Some(Reach::of(&self.state.topology, &alerting, entity))
+        Some(self.state.reach(&alerting, entity))
     }
 
     /// Of how many anomalies a packet that is made now may show those of its entity.

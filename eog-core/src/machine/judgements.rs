@@ -154,7 +154,7 @@ impl Judgements {
     /// How an entity stands to the anomalies, as a packet shows it.
     pub fn reach(&self, entity: &EntityId) -> Reach {
         let alerting = self.state.anomalies.iter().map(|anomaly| &anomaly.entity).collect();
-        Reach::of(&self.state.topology, &alerting, entity)
+        self.state.reach(&alerting, entity)
     }
 
     /// The belief about one entity, if there is one.

@@ -6,8 +6,8 @@ use eog_core::contract::Alternative;
 use eog_core::evidence::Verdict;
 use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
 
-use super::decide::Weighed;
 use super::explain::{MAX_SUMMARY, quote};
+use crate::signs::is_worse;
 use crate::text::shorten;
 
 /// A policy whose label follows the verdict of a person, where the packet holds one.
@@ -50,7 +50,8 @@ fn bound(packet: &ContextPacket, mut decision: Decision) -> Decision {
     let Some((verdict, note)) = verdicts.next() else { return decision };
     let (label, lost) = match (verdict, decision.label) {
         (Verdict::NotCause, Label::Origin) => {
-            let harmed = Weighed::of(packet).is_worse() || !packet.anomalies.is_empty();
+            let harmed =
+                packet.context.findings.iter().any(is_worse) || !packet.anomalies.is_empty();
             let label = if harmed { Label::Symptom } else { Label::Healthy };
             (label, "operator input: not the cause")
         }

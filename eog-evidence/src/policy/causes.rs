@@ -30,6 +30,13 @@ pub(super) struct Cause<'a> {
     since: Option<Onset>,
 }
 
+impl Cause<'_> {
+    /// Whether it has said anything of itself.
+    pub(super) fn is_heard(&self) -> bool {
+        self.said.is_some() || self.origin.is_some()
+    }
+}
+
 impl<'a> Weighed<'a> {
     /// What may explain the entity: upstream neighbours that are in trouble by their own word, that own findings point
     /// to, and, where the search ends, origins found elsewhere whose effects reach here. Most likely first.

@@ -89,12 +89,16 @@ impl<'a> Weighed<'a> {
     }
 
     fn may_be_origin(&self, causes: &[Cause<'_>]) -> bool {
-        let limit = match self.is_asked(NoticeReason::DeadEnd) {
+        let is_unresolved = self.is_asked(NoticeReason::DeadEnd);
+        let limit = match is_unresolved {
             true => WEIGHTS.decision.dead_end,
             false => WEIGHTS.decision.origin,
         };
+        // What its own findings point to is heard first, as far as it can be.
+        let is_heard = causes.iter().all(|cause| cause.is_heard()) || is_unresolved;
         let upstream = causes.iter().filter_map(|cause| cause.origin).max();
-        self.log_odds >= limit
+        is_heard
+            && self.log_odds >= limit
             && (self.is_worse() || self.numbers.change > 0.0 || self.is_active())
             && !self.cited(Label::Origin).is_empty()
             && upstream <= Some(self.log_odds)

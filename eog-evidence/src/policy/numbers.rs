@@ -35,6 +35,13 @@ pub(super) struct Numbers {
     pub(super) holds_up: bool,
     pub(super) ends_requests: f64,
     pub(super) sends_more: f64,
+    pub(super) more_load: f64,
+    /// Whether a caller sends more than usual.
+    pub(super) is_demanded_more: bool,
+    /// Whether a change of its own is one of demand, such as a campaign.
+    pub(super) changed_demand: bool,
+    /// Whether an alert that its own change can have led to followed the change, be it by load.
+    pub(super) has_impact: bool,
     pub(super) is_first_to_deviate: bool,
     /// The share of a downstream neighbour's harm that its message puts down to the entity.
     pub(super) attributed: f64,
@@ -67,8 +74,13 @@ impl Numbers {
         }
         numbers.has_alert |= !packet.anomalies.is_empty();
         numbers.change = change_before(observed);
+        let by_load = |sender: &EntityId| {
+            observed.iter().any(|one| one.what == Observation::Impact(Some(sender)))
+        };
         for message in &packet.inbox {
-            numbers.hear(packet, &message.sender, &message.belief);
+            // What its own change reaches by load is no cause of it, though it lies upstream by its effects.
+            let is_cause = is_upstream(packet, &message.sender) && !by_load(&message.sender);
+            numbers.hear(packet, is_cause, &message.belief);
         }
         numbers
     }
@@ -103,6 +115,10 @@ impl Numbers {
             Observation::HoldsUpCallers => self.holds_up = true,
             Observation::EndsRequests(size) => raise(&mut self.ends_requests, size),
             Observation::SendsMore(size) => raise(&mut self.sends_more, size),
+            Observation::MoreLoad(size) => raise(&mut self.more_load, size),
+            Observation::MoreDemand(_) => self.is_demanded_more = true,
+            Observation::Impact(_) => self.has_impact = true,
+            Observation::Change => self.changed_demand |= finding.signal == Signal::Demand,
             Observation::FirstToDeviate => self.is_first_to_deviate = true,
             Observation::Alert => {
                 self.has_alert |= !matches!(finding.signal, Signal::Traffic | Signal::Demand);
@@ -112,9 +128,9 @@ impl Numbers {
     }
 
     /// Takes in what a neighbour's message says in numbers.
-    fn hear(&mut self, packet: &ContextPacket, sender: &EntityId, belief: &Belief) {
+    fn hear(&mut self, packet: &ContextPacket, is_cause: bool, belief: &Belief) {
         let Some(measures) = &belief.measures else { return };
-        if is_upstream(packet, sender) {
+        if is_cause {
             self.upstream = self.upstream.max(f64::from(measures.harm) / 1e3);
         }
         if let Some(share) = measures.shares.get(&packet.entity) {
@@ -139,13 +155,29 @@ impl Numbers {
 
     /// How much of its harm upstream neighbours account for.
     pub(super) fn explained(&self) -> f64 {
-        self.shares.values().sum::<f64>().min(1.0)
+        let by_demand = if self.is_demanded_more { DEMAND_EXPLAINS } else { 0.0 };
+        self.shares.values().sum::<f64>().clamp(by_demand, 1.0)
     }
 
     pub(super) fn is_within_reach(&self) -> bool {
-        self.reach.is_none_or(|reach| reach.hops.is_some())
+        self.has_impact || self.reach.is_none_or(|reach| reach.hops.is_some())
+    }
+
+    /// How much more it sends, where no caller asks it for more.
+    pub(super) fn source_of_demand(&self) -> f64 {
+        let served = match (self.is_demanded_more, self.changed_demand) {
+            (true, _) => 0.0,
+            (false, true) if self.more_load > 0.0 => DEMAND_CHANGED,
+            (false, _) => self.more_load,
+        };
+        self.sends_more.max(served)
     }
 }
+
+/// The share of its harm that more demand accounts for at least, where a caller sends more.
+const DEMAND_EXPLAINS: f64 = 0.3;
+/// A change of demand, such as a campaign, after which load rose, counts as if load had risen so much: a logarithm.
+const DEMAND_CHANGED: f64 = 2.0;
 
 /// What is worth less as harm than time and failures: users notice a full resource by what it leads to.
 const SATURATION_IN_HARM: f64 = 0.3;
@@ -175,7 +207,10 @@ pub(super) fn is_upstream(packet: &ContextPacket, other: &EntityId) -> bool {
 fn change_before(observed: &[Observed<'_>]) -> f64 {
     let follows = observed.iter().filter_map(|one| match one.what {
         Observation::Impact(_) => Some(one.finding.time.start()),
-        Observation::Worse(..) | Observation::Failure { .. } | Observation::Alert => {
+        Observation::Worse(..)
+        | Observation::Failure { .. }
+        | Observation::Alert
+        | Observation::MoreLoad(_) => {
             Some(one.finding.onset.map_or(one.finding.time.start(), |onset| onset.latest()))
         }
         _ => None,

@@ -47,7 +47,10 @@ pub(super) enum Observation<'a> {
     /// Requests of its own end with the answers of a callee.
     EndedBy(&'a EntityId),
     /// It sends more requests than usual, without more demand on itself.
+    /// It sends more requests than usual, without more demand on itself.
     SendsMore(f64),
+    /// It serves more requests than usual.
+    MoreLoad(f64),
     /// More requests than usual come from a caller.
     MoreDemand(&'a EntityId),
     /// It deviates, and nothing upstream did so before.
@@ -132,6 +135,9 @@ impl<'a> Observation<'a> {
             return Self::Nothing;
         }
         let worse = size(quantity, baseline);
+        if matches!(finding.signal, Signal::Traffic | Signal::Demand) {
+            return Self::of_load(finding, worse);
+        }
         let falls_short = -worse;
         let (trouble, worse, bad) = match finding.signal {
             Signal::Latency => (Trouble::Latency, worse, Trend::Rising),
@@ -151,6 +157,16 @@ impl<'a> Observation<'a> {
             (_, trend) if trend == bad => Self::Worse(trouble, worse),
             (_, Trend::Steady) => Self::AsUsual(trouble, worse),
             _ => Self::Nothing,
+        }
+    }
+
+    /// Load that rose: at the entity as a whole, or from one caller.
+    fn of_load(finding: &'a Finding, more: f64) -> Self {
+        match &finding.peer {
+            _ if finding.trend != Trend::Rising => Self::Nothing,
+            None => Self::MoreLoad(more),
+            Some(peer) if peer.role == PeerRole::Caller => Self::MoreDemand(&peer.entity),
+            Some(_) => Self::Nothing,
         }
     }
 

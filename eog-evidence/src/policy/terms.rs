@@ -175,9 +175,9 @@ pub(super) const TERMS: [Term; 25] = {
         ),
         said(
             "source of demand",
-            |n| unit(n.sends_more, 2.0),
+            |n| unit(n.source_of_demand(), 2.0),
             |what| match what {
-                O::SendsMore(size) => *size,
+                O::SendsMore(size) | O::MoreLoad(size) => *size,
                 _ => 0.0,
             },
         ),
@@ -198,7 +198,13 @@ pub(super) const TERMS: [Term; 25] = {
         compared("reaches no alert", |n| is(!n.is_within_reach()), |_| None),
         compared("reach", reach, |n| {
             let reach = n.reach?;
-            Some(format!("its effects reach {} of {} alerting", reach.reached, reach.alerting))
+            Some(match reach.reached {
+                0 if n.has_impact => "its load reaches an entity with an alert".to_owned(),
+                reached => format!(
+                    "its effects reach {reached} of {} entities with alerts",
+                    reach.alerting
+                ),
+            })
         }),
         compared("distance", distance, |n| match n.reach?.hops? {
             0 => Some("it has an alert itself".to_owned()),
@@ -254,12 +260,14 @@ fn reach(n: &Numbers) -> f64 {
     let share = |reach: eog_core::contract::Reach| {
         f64::from(reach.reached) / f64::from(reach.alerting.max(1))
     };
-    n.reach.map_or(0.0, share)
+    let by_effects = n.reach.map_or(0.0, share);
+    // Load travels against the direction of effects.
+    if by_effects == 0.0 { is(n.has_impact) } else { by_effects }
 }
 
 fn distance(n: &Numbers) -> f64 {
     let hops = n.reach.and_then(|reach| reach.hops);
-    hops.map_or(0.0, |hops| 1.0 / f64::from(hops.max(1)))
+    hops.map_or(0.5 * is(n.has_impact), |hops| 1.0 / f64::from(hops.max(1)))
 }
 
 /// Nothing of its golden signals shifted, and nothing else speaks of it.

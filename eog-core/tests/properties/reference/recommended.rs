@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::Digest;
 use eog_core::contract::{FormerBelief, Notice, Reach};
 use eog_core::controller::{Damping, Order, Reason, Wake};
+use eog_core::incident::Direction;
 use eog_core::{
     Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label, LocalContext,
 };
@@ -203,30 +204,27 @@ impl Model<'_> {
         self.commit(entity, visit, how, &packet, &decision)
     }
 
-    /// How an entity stands to the anomalies that packets show, by the definition: hop by hop over declared effects.
+    /// How an entity stands to the anomalies that packets show, by the definition: hop by hop over what neighbours say.
     fn reach(&self, case: &Case, entity: &EntityId) -> Reach {
         let shown = case.anomalies.iter().filter(|_| self.config.anomalies_in_packets);
         let alerting: BTreeSet<&EntityId> = shown.map(|anomaly| &anomaly.entity).collect();
-        let all: Vec<&EntityId> = case.topology.entities().collect();
-        let mut within = BTreeSet::from([entity]);
+        let mut within = BTreeSet::from([entity.clone()]);
         let (mut hops, mut nearest) = (0, None);
         loop {
-            let any = within.iter().any(|one| alerting.contains(*one));
+            let any = within.iter().any(|one| alerting.contains(one));
             nearest = nearest.or(any.then_some(hops));
             let mut next = within.clone();
-            for edge in case.topology.edges() {
-                for (from, to) in [(&edge.source, &edge.target), (&edge.target, &edge.source)] {
-                    if within.contains(from) && edge.carries(from, to) {
-                        next.extend(all.iter().find(|one| **one == to).copied());
-                    }
-                }
+            for from in &within {
+                let rows = self.history.neighbours(from).into_iter();
+                let affected = rows.filter(|row| row.direction != Direction::Upstream);
+                next.extend(affected.map(|row| row.entity));
             }
             if next == within {
                 break;
             }
             (within, hops) = (next, hops + 1);
         }
-        let reached = within.iter().filter(|one| alerting.contains(**one)).count();
+        let reached = within.iter().filter(|one| alerting.contains(one)).count();
         Reach { reached: reached as u32, alerting: alerting.len() as u32, hops: nearest }
     }
 
