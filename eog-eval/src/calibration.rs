@@ -300,10 +300,10 @@ mod tests {
         assert_eq!(calibration.right_confirmed.unwrap().value, 0.75);
         let confirmed = calibration.whole.words[0];
         assert_eq!((confirmed.times, confirmed.right.unwrap().value), (4, 0.75));
-        assert_eq!(calibration.whole.words[2].right, None);
+        assert_eq!(calibration.whole.words[3].right, None);
         let wrong = &calibration.knocked_out.as_ref().unwrap().words[0];
         assert!((wrong.share.interval.high - 0.0476).abs() < 1e-3, "{:?}", wrong.share);
-        assert_eq!(calibration.to_csv().lines().count(), 11);
+        assert_eq!(calibration.to_csv().lines().count(), 13);
         assert!(Calibration::of(&[], &[]).is_none());
     }
 }

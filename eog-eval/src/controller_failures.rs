@@ -435,9 +435,10 @@ mod tests {
             },
             _ => deferred(packet),
         });
-        assert_eq!(counted(&policy, once()), [(FailureMode::PlanAbandoned, 1)].into());
+        let capped = |config| Config { max_proposals: Some(2), ..config };
+        assert_eq!(counted(&policy, capped(once())), [(FailureMode::PlanAbandoned, 1)].into());
         // Looking further around the alert comes to it all the same.
-        let wider = Config { broadcast: false, ..Config::default() };
+        let wider = capped(Config { broadcast: false, ..Config::default() });
         assert_eq!(counted(&policy, wider), [].into());
     }
 

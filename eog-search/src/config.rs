@@ -44,9 +44,18 @@ pub struct SearchConfig {
     width: NonZeroU32,
     checks: Checks,
     budget: Budget,
+    /// Whether packets show which anomalies effects of the entity can reach. Ledgers from before there was this do
+    /// without.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    reach: bool,
 }
 
 impl SearchConfig {
+    /// Whether packets show which anomalies effects of the entity can reach.
+    pub(crate) fn tells_reach(&self) -> bool {
+        self.reach
+    }
+
     /// Where the tree grows next.
     pub fn selection(&self) -> Selection {
         self.selection
@@ -174,6 +183,8 @@ struct Stored {
     width: NonZeroU32,
     checks: Checks,
     budget: Budget,
+    #[serde(default)]
+    reach: bool,
 }
 
 impl TryFrom<Stored> for SearchConfig {
@@ -181,7 +192,7 @@ impl TryFrom<Stored> for SearchConfig {
 
     fn try_from(stored: Stored) -> Result<Self, Incoherent> {
         let Stored { policy, selection, expansion, evaluation, backup, .. } = stored;
-        let Stored { pruning, stop, width, checks, budget, .. } = stored;
+        let Stored { pruning, stop, width, checks, budget, reach, .. } = stored;
         Self {
             policy,
             selection,
@@ -193,6 +204,7 @@ impl TryFrom<Stored> for SearchConfig {
             width,
             checks,
             budget,
+            reach,
         }
         .checked()
     }

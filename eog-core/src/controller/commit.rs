@@ -20,6 +20,10 @@ use crate::ids::{EntityId, EvidenceId};
 use crate::ledger::record::{ContextRecord, RecordedAnswer, Refusal};
 use crate::state::{Broadcast, Node};
 
+/// Numbers that differ alone count as a change in so many first evaluations of an entity: policies whose numbers never
+/// settle come to an end as well.
+const RECOUNTS: u32 = 8;
+
 impl Controller {
     /// Commits answered evaluations in dispatch order, refilling the window after each.
     pub(super) fn commit_ready(&mut self) {
@@ -297,7 +301,8 @@ impl Controller {
                 }
                 ChangeRule::Substance if news > 0 => Some(ChangeCause::NewEvidence),
                 ChangeRule::Substance => {
-                    (before.measures != belief.measures).then_some(ChangeCause::Measures)
+                    let differ = before.measures != belief.measures;
+                    (differ && node.visits <= RECOUNTS).then_some(ChangeCause::Measures)
                 }
             },
         };

@@ -120,7 +120,7 @@ pub enum ChangeCause {
     Signature,
     /// It cites local evidence never cited before.
     NewEvidence,
-    /// Its numbers differ ([`Belief::measures`](crate::Belief::measures)).
+    /// Its numbers differ ([`Belief::measures`](crate::Belief::measures)), in one of the first eight evaluations.
     Measures,
     /// Label or summary text differ (the paper's rule).
     Text,

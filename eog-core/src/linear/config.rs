@@ -39,6 +39,10 @@ pub struct LinearConfig {
     pub checks: Checks,
     /// When to stop early. Repeated steps count as policy calls.
     pub budget: Budget,
+    /// Whether packets show which anomalies effects of the entity can reach. Ledgers from before there was this do
+    /// without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reach: bool,
 }
 
 /// Which of the places that a linear loop could look at is next.
@@ -67,6 +71,7 @@ impl Default for LinearConfig {
             order: LeadOrder::Newest,
             checks: Checks::Full,
             budget: Budget::default(),
+            reach: true,
         }
     }
 }

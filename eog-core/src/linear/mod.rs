@@ -175,7 +175,7 @@ impl Linear {
                 let entity = request.entity;
                 let neighbours = self.judgements.neighbours(&entity);
                 let (window, inbox) = (self.window, self.notes.inbox(&entity));
-                let reach = self.judgements.reach(&entity);
+                let reach = self.config.reach.then(|| self.judgements.reach(&entity));
                 let packet = ContextPacket {
                     entity,
                     window,
@@ -187,7 +187,7 @@ impl Linear {
                     former: None,
                     hints: Vec::new(),
                     quoted: Vec::new(),
-                    reach: Some(reach),
+                    reach,
                 };
                 self.ask(Inquiry::Decision(Arc::new(packet)));
             }

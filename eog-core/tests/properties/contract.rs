@@ -88,7 +88,8 @@ proptest! {
     /// Whatever of a decision is missing in the belief stands among the refusals, and the reverse.
     #[test]
     fn nothing_is_dropped_silently(world in worlds(true)) {
-        let config = Config { max_visits: None, ..Config::default() };
+        let config =
+            Config { max_visits: None, max_proposals: Some(2), ..Config::default() };
         let (controller, _) = run(&config, &world.case, &mut &world, 2_000);
         for evaluation in controller.ledger().evaluations() {
             let decision = match &evaluation.answer {

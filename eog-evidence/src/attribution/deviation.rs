@@ -34,6 +34,8 @@ pub(super) struct Deviation {
     /// intervals, and what hangs is noticed only when it should have moved.
     pub(super) between: (Timestamp, Timestamp),
     pub(super) how: How,
+    /// How surprising it is: the negative logarithm of how many such are expected by chance, where that is known.
+    pub(super) surprise: Option<f64>,
     pub(super) kind: EvidenceKind,
     pub(super) query: String,
     pub(super) text: String,
@@ -89,6 +91,7 @@ fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
         onset,
         between,
         how,
+        surprise: None,
         kind: EvidenceKind::Metric,
         query: query.clone(),
         text,
@@ -279,6 +282,7 @@ fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
             onset,
             between: (onset, onset),
             how,
+            surprise: None,
             kind: EvidenceKind::Event,
             query: format!("reason={reason}"),
             text,

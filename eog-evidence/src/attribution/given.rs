@@ -363,11 +363,15 @@ fn begins_before(one: &Departure, other: &Departure, acts_back: bool) -> bool {
     can(one, other) && (!is_open || one.expected < other.expected)
 }
 
+/// Fewer expected by chance make no difference.
+const LEAST_EXPECTED: f64 = 1e-6;
+
 fn as_deviation(departure: &Departure) -> Deviation {
     Deviation {
         onset: departure.at,
         between: departure.between,
         how: How::Unusual,
+        surprise: Some((-libm::log(departure.expected.max(LEAST_EXPECTED))).max(0.0)),
         kind: departure.kind,
         query: departure.query.clone(),
         text: departure.text.clone(),

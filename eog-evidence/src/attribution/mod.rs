@@ -53,6 +53,7 @@ use burden::{Account, Burden, Weight};
 use demand::Demand;
 use deviation::Deviation;
 use held_up::HeldUp;
+pub(crate) use notes::SURPRISE;
 use replicas::Spread;
 pub use standalone::{Accounts, FoundSoFar, Measurements};
 use trouble::Spot;

@@ -696,6 +696,9 @@ impl std::fmt::Display for Watched {
 const WATCHED_NAMED: usize = 5;
 
 /// When an entity began to deviate, and who upstream did so before.
+/// The unit of how surprising a departure is: a natural logarithm.
+pub(crate) const SURPRISE: &str = "nats";
+
 pub(super) fn of_order(
     entity: &EntityId,
     own: Option<&Deviation>,
@@ -711,7 +714,11 @@ pub(super) fn of_order(
             signal: Signal::Other,
             trend: Trend::Rising,
             time: EvidenceTime::At(own.onset),
-            quantity: None,
+            quantity: own.surprise.map(|surprise| Quantity {
+                observed: surprise,
+                baseline: None,
+                unit: SURPRISE.into(),
+            }),
             change: None,
             peer: None,
             source: sources.of(own.kind).into(),

@@ -42,6 +42,8 @@ pub(super) struct Numbers {
     pub(super) changed_demand: bool,
     /// Whether an alert that its own change can have led to followed the change, be it by load.
     pub(super) has_impact: bool,
+    /// How surprising what it does is: a logarithm of how few such are expected by chance.
+    pub(super) departure: f64,
     pub(super) is_first_to_deviate: bool,
     /// The share of a downstream neighbour's harm that its message puts down to the entity.
     pub(super) attributed: f64,
@@ -119,6 +121,7 @@ impl Numbers {
             Observation::MoreDemand(_) => self.is_demanded_more = true,
             Observation::Impact(_) => self.has_impact = true,
             Observation::Change => self.changed_demand |= finding.signal == Signal::Demand,
+            Observation::Departure(size) => raise(&mut self.departure, size),
             Observation::FirstToDeviate => self.is_first_to_deviate = true,
             Observation::Alert => {
                 self.has_alert |= !matches!(finding.signal, Signal::Traffic | Signal::Demand);
@@ -146,6 +149,7 @@ impl Numbers {
             self.output,
             SATURATION_IN_HARM * self.saturation,
             LINES_IN_HARM * self.error_lines,
+            DEPARTURE_IN_HARM * self.departure,
             FAILING_IN_HARM * self.failing,
             UNSHIFTED_IN_HARM * self.failed,
             UNSHIFTED_IN_HARM * self.unshifted,
@@ -181,6 +185,8 @@ const DEMAND_CHANGED: f64 = 2.0;
 
 /// What is worth less as harm than time and failures: users notice a full resource by what it leads to.
 const SATURATION_IN_HARM: f64 = 0.3;
+/// What is expected once in twenty is worth no more than a series that is twice the usual.
+const DEPARTURE_IN_HARM: f64 = 0.25;
 /// One fault may write many lines.
 const LINES_IN_HARM: f64 = 0.25;
 /// A failure counts as if seven times as much were wrong.

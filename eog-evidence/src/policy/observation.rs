@@ -4,6 +4,7 @@ use eog_core::contract::ContextPacket;
 use eog_core::evidence::{PeerRole, Quantity, Signal, Trend, Verdict};
 use eog_core::{EntityId, EvidenceKind, Finding};
 
+use crate::attribution::SURPRISE;
 use crate::signs::{is_executed_experiment, is_full_without_past, is_real_change, is_share, role};
 
 /// A finding with what it says.
@@ -53,6 +54,8 @@ pub(super) enum Observation<'a> {
     MoreLoad(f64),
     /// More requests than usual come from a caller.
     MoreDemand(&'a EntityId),
+    /// It does what it seldom does; the size is a logarithm of how few such are expected by chance.
+    Departure(f64),
     /// It deviates, and nothing upstream did so before.
     FirstToDeviate,
     /// It deviates after this neighbour.
@@ -126,6 +129,9 @@ impl<'a> Observation<'a> {
             return Self::Worse(Trouble::Saturation, FULL);
         }
         let Some(quantity) = &finding.quantity else { return Self::Nothing };
+        if quantity.unit == SURPRISE && finding.trend == Trend::Rising {
+            return Self::Departure(quantity.observed);
+        }
         let Some(baseline) = quantity.baseline else { return Self::Nothing };
         // Accounts sum up what is too much over all calls beside a usual of nothing: a size of its own, and no ratio.
         let sums_up = finding.source == "attribution"
@@ -258,6 +264,7 @@ impl Observation<'_> {
                 | Self::EndsRequests(_)
                 | Self::SendsMore(_)
                 | Self::FirstToDeviate
+                | Self::Departure(_)
                 | Self::CriticalPath(_)
                 | Self::FirstErrors(_)
                 | Self::Remainder(_)

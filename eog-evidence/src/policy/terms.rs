@@ -100,7 +100,7 @@ pub(super) const TERMS: [Term; 25] = {
             |what| match what {
                 O::Worse(_, size) => *size,
                 O::Failure { .. } => 2.0,
-                O::ErrorLines { callee: None, size } => size / 4.0,
+                O::ErrorLines { callee: None, size } | O::Departure(size) => size / 4.0,
                 _ => 0.0,
             },
         ),
@@ -197,14 +197,14 @@ pub(super) const TERMS: [Term; 25] = {
         ),
         compared("reaches no alert", |n| is(!n.is_within_reach()), |_| None),
         compared("reach", reach, |n| {
+            if n.has_impact && n.reach.is_none_or(|reach| reach.reached == 0) {
+                return Some("its load reaches an entity with an alert".to_owned());
+            }
             let reach = n.reach?;
-            Some(match reach.reached {
-                0 if n.has_impact => "its load reaches an entity with an alert".to_owned(),
-                reached => format!(
-                    "its effects reach {reached} of {} entities with alerts",
-                    reach.alerting
-                ),
-            })
+            Some(format!(
+                "its effects reach {} of {} entities with alerts",
+                reach.reached, reach.alerting
+            ))
         }),
         compared("distance", distance, |n| match n.reach?.hops? {
             0 => Some("it has an alert itself".to_owned()),

@@ -145,6 +145,7 @@ impl SearchConfig {
             width: NonZeroU32::MIN,
             checks: Checks::Full,
             budget: Budget::default(),
+            reach: true,
         }
     }
 

@@ -347,7 +347,8 @@ impl SearchController {
         let Some(entity) = entity else { unreachable!("the root is no hypothesis") };
         let Rest { neighbours, inbox, anomalies } = self.rest(task, &entity);
         let context = self.gathered(&entity);
-        packet(&self.scene, entity, context, (neighbours, inbox, anomalies))
+        let tells_reach = self.config.tells_reach();
+        packet((&*self.scene, tells_reach), entity, context, (neighbours, inbox, anomalies))
     }
 
     fn request(&self, entity: EntityId) -> ContextRequest {
@@ -643,7 +644,8 @@ impl SearchController {
     fn take_context(&mut self, slot: usize, request: ContextRequest, context: LocalContext) {
         let Some(it) = self.slots.get_mut(slot) else { return };
         let Some(Rest { neighbours, inbox, anomalies }) = it.rest.clone() else { return };
-        let packet = packet(&self.scene, request.entity, context, (neighbours, inbox, anomalies));
+        let scene = (&*self.scene, self.config.tells_reach());
+        let packet = packet(scene, request.entity, context, (neighbours, inbox, anomalies));
         let before = self.decided.get(&Digest::of(&*packet)).filter(|entry| **entry < it.after);
         match before {
             Some(entry) => {
@@ -760,13 +762,13 @@ fn unusable(ask: &Role, verdict: &Verdict) -> Option<String> {
 }
 
 fn packet(
-    scene: &Scene,
+    (scene, tells_reach): (&Scene, bool),
     entity: EntityId,
     context: LocalContext,
     (neighbours, inbox, anomalies): (Vec<Neighbour>, Vec<Message>, Vec<Anomaly>),
 ) -> Arc<ContextPacket> {
     let alerting = scene.anomalies.iter().map(|anomaly| &anomaly.entity).collect();
-    let reach = Some(Reach::of(&scene.topology, &alerting, &entity));
+    let reach = tells_reach.then(|| Reach::of(&scene.topology, &alerting, &entity));
     let window = scene.window;
     Arc::new(ContextPacket {
         entity,

@@ -323,7 +323,8 @@ impl Model<'_> {
                 news |= node.cited.insert(id);
             }
         }
-        let recounted = before.as_ref().is_some_and(|it| it.measures != belief.measures);
+        let recounted =
+            visit <= 8 && before.as_ref().is_some_and(|it| it.measures != belief.measures);
         let changed = before.is_none() || differs(&belief) || news || recounted;
         node.belief = Some(belief.clone());
         node.settled = true;

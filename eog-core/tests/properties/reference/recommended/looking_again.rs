@@ -265,8 +265,9 @@ impl Model<'_> {
 
     fn named_origin(&self, origin: &EntityId) -> NamedOrigin {
         let belief = self.nodes.get(origin).and_then(|node| node.belief.clone());
+        let log_odds = belief.as_ref().and_then(|it| Some(it.measures.as_ref()?.log_odds));
         let (rule, since) = belief.map_or((None, None), |belief| (belief.rule, belief.since));
-        NamedOrigin { entity: origin.clone(), rule, since, until: None, log_odds: None }
+        NamedOrigin { entity: origin.clone(), rule, since, until: None, log_odds }
     }
 
     /// The first 16 of some origins, by name, from which somebody else of these is reached over declared directions.
