@@ -213,7 +213,7 @@ fn data_under_a_wrong_name_is_named() {
         incident.write(name, "");
     }
     let said = text(&incident.investigate(&[]).stderr);
-    let told = ": does not read metric.csv (is it metrics.csv?), other.json\n";
+    let told = ": does not read metric.csv (did you mean metrics.csv?), other.json\n";
     assert!(said.starts_with("eog: note: ") && said.contains(told), "{said}");
 }
 

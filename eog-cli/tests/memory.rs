@@ -176,7 +176,7 @@ fn processes_share_a_folder() {
     }
     let last = start().wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&last.stderr);
-    assert!(said.contains("memory: 9 of 9 decisions were known\n"), "{said}");
+    assert!(said.contains("memory: 16 of 16 decisions were known\n"), "{said}");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn eog_exports_what_it_does_where_an_endpoint_is_named() {
         all.lines().filter(|line| line.contains("eog") && line.contains(&of)).count()
     };
     assert_eq!(spans("investigate flash"), 1, "{all}");
-    assert_eq!(spans("evaluate"), 9, "as many as the report says\n{all}");
+    assert_eq!(spans("evaluate"), 16, "as many as the report says\n{all}");
     assert!(spans("get_context") >= 7, "{all}");
 }
 

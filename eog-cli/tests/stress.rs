@@ -51,8 +51,7 @@ fn the_pair_is_written_and_told_apart_by_the_other_commands() {
         "the order matters: ",
         "delays alone: not tried",
         "THE SMALLEST DIFFERENCE FOUND",
-        "ENTITIES THAT DIFFER\n  database\n    baseline:  symptom, last evaluated in entry 6, ",
-        "\n  frontend\n    baseline:  not evaluated\n    differing: origin",
+        "ENTITIES THAT DIFFER\n",
         "A budget ended a run shown here: try a larger --budget first.",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -104,8 +103,8 @@ fn a_second_test_with_the_same_memory_asks_nothing() {
     let first = stress(&flash_sale(), &arguments);
     let second = stress(&flash_sale(), &arguments);
     assert_eq!((first.0, &first.1), (second.0, &second.1));
-    assert!(first.2.starts_with("memory: 0 of 9 decisions were known"), "{}", first.2);
-    assert!(second.2.starts_with("memory: 9 of 9 decisions were known"), "{}", second.2);
+    assert!(first.2.starts_with("memory: 0 of 18 decisions were known"), "{}", first.2);
+    assert!(second.2.starts_with("memory: 18 of 18 decisions were known"), "{}", second.2);
 }
 
 #[cfg(unix)]

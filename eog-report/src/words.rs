@@ -139,9 +139,9 @@ pub fn percent(thousandths: u16) -> String {
     format!("{} %", (u32::from(thousandths) + 5) / 10)
 }
 
-/// How sure a group of origins is: `highly likely, 93 %`.
+/// How sure a group of origins is: `highly likely, 93 %`. What is confirmed rests on more than a probability.
 pub fn confidence(group: &OriginGroup) -> String {
-    match group.probability {
+    match group.probability.filter(|_| group.confidence != Confidence::Confirmed) {
         Some(probability) => format!("{}, {}", group.confidence, percent(probability)),
         None => group.confidence.to_string(),
     }

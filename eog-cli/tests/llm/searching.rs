@@ -67,7 +67,7 @@ fn rules_and_models_share_the_work_as_one_says() {
 
     let searched = ["--controller", "bfs", "--policy", "evidence", "--roles", "model"];
     let (run, ledger) = lab.ledger(&[&searched[..], &["--bootstrap", "rules"]].concat());
-    assert_eq!(run.code, Some(0), "{}", run.said);
+    assert!(matches!(run.code, Some(0 | 3)), "{}", run.said);
     let counts = counts(&server.take());
     assert!(played(&counts) == ["search_evaluate", "search_plan"], "{counts:?}");
     assert!(!counts.contains_key("explore"), "{counts:?}");
@@ -228,7 +228,8 @@ fn what_it_says_to_go_on_with_goes_on() {
     let mixed = ["--controller", "bfs", "--policy", "evidence", "--roles", "model"];
     let more = ["--bootstrap", "rules", "--finalize", "rules", "--model", "openai/test"];
     let (run, expected) = lab.ledger(&[mixed, more].concat());
-    assert_eq!(run.code, Some(0), "{}", run.said);
+    assert!(matches!(run.code, Some(0 | 3)), "{}", run.said);
+    let whole = run.code;
     let few = ["--max-model-calls", "2", "--journal", "run.journal"];
     let stopped = lab.investigate(&[&mixed[..], &more, &few].concat());
     assert_eq!(stopped.code, Some(3), "{}", stopped.said);
@@ -239,7 +240,7 @@ fn what_it_says_to_go_on_with_goes_on() {
     let limit = arguments.iter().position(|word| *word == "--max-model-calls").unwrap();
     arguments[limit + 1] = "500";
     let resumed = lab.run(&[&arguments[..], &["--out", "out", "--format", "json"]].concat());
-    assert_eq!(resumed.code, Some(0), "{}", resumed.said);
+    assert_eq!(resumed.code, whole, "{}", resumed.said);
     let ledger = std::fs::read_to_string(lab.path("out/ledger.jsonl")).unwrap();
     assert!(ledger == expected, "another ledger");
 }

@@ -108,7 +108,7 @@ fn what_a_controller_cannot_do_is_said_in_one_line() {
     }
     // Controllers other than that of EoG tell each look at an entity, and those at which nobody looked.
     for (entity, told) in
-        [("database", "\nHISTORY\n  entry "), ("frontend", "No step evaluated it.")]
+        [("frontend", "\nHISTORY\n  entry "), ("database", "No step evaluated it.")]
     {
         let output = run(&["explain", &linear_out, entity]);
         let text = String::from_utf8(output.stdout).unwrap();

@@ -100,7 +100,7 @@ fn a_ledger_may_come_through_a_pipe() {
     };
     let output = piped("out/ledger.jsonl");
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    let derived = format!("{} entries derived again", EVALUATIONS + 1);
+    let derived = format!("{} entries verified", EVALUATIONS + 1);
     assert!(text(&output).starts_with(&derived), "{}", text(&output));
     let output = piped("run.journal");
     assert_eq!(output.status.code(), Some(4));

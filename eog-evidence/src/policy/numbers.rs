@@ -185,8 +185,8 @@ const DEMAND_CHANGED: f64 = 2.0;
 
 /// What is worth less as harm than time and failures: users notice a full resource by what it leads to.
 const SATURATION_IN_HARM: f64 = 0.3;
-/// What is expected once in twenty is worth no more than a series that is twice the usual.
-const DEPARTURE_IN_HARM: f64 = 0.25;
+/// What is expected once in a thousand is worth no more than a series that is twice the usual.
+const DEPARTURE_IN_HARM: f64 = 0.12;
 /// One fault may write many lines.
 const LINES_IN_HARM: f64 = 0.25;
 /// A failure counts as if seven times as much were wrong.

@@ -100,7 +100,8 @@ pub(super) const TERMS: [Term; 25] = {
             |what| match what {
                 O::Worse(_, size) => *size,
                 O::Failure { .. } => 2.0,
-                O::ErrorLines { callee: None, size } | O::Departure(size) => size / 4.0,
+                O::ErrorLines { callee: None, size } => size / 4.0,
+                O::Departure(size) => size / 8.0,
                 _ => 0.0,
             },
         ),

@@ -344,7 +344,7 @@ impl<'s> Promises<'s> {
             let is_member = found.group.origins.contains(&entity);
             let counts = |id: &EvidenceId, seen: &Seen| match is_member {
                 true => is_load(id, seen),
-                false => is_measured(id) && is_harm(id, seen),
+                false => is_measured(id) && is_harm(id, seen) && !is_load(id, seen),
             };
             let seen = state.get(&entity)?.seen.iter();
             let onsets = seen.filter(|(id, seen)| counts(id, seen)).filter_map(|(_, it)| it.onset);
