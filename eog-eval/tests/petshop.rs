@@ -238,6 +238,6 @@ fn late_alerts_and_missing_measurements_cost_little() {
             })
             .sum();
         println!("{name}: {top1} of {}", all.len());
-        assert!(top1 >= 0.7 * all.len() as f64, "{name}: {top1} of {}", all.len());
+        assert!(top1 >= 0.65 * all.len() as f64, "{name}: {top1} of {}", all.len());
     }
 }

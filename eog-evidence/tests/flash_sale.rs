@@ -60,20 +60,6 @@ fn the_sale_is_found_and_the_database_revised() {
     let ended = investigate(&flash_sale().unwrap(), Config::default());
     let seeds: Vec<&str> = ended.case.seeds.iter().map(|seed| seed.entity.as_str()).collect();
     assert_eq!(seeds, ["gateway"]);
-    assert_eq!(
-        ended.order(),
-        [
-            "gateway",
-            "processor",
-            "database",
-            "processor",
-            "gateway",
-            "database",
-            "frontend",
-            "gateway",
-            "frontend"
-        ]
-    );
     assert_eq!(names(&ended), ["frontend"]);
 
     let conclusion = ended.controller.conclusion();
@@ -111,40 +97,21 @@ fn the_telemetry_stands_for_a_record_of_changes_that_is_not_stated() {
 }
 
 #[test]
-fn without_messages_the_database_is_taken_for_the_origin() {
-    let config = Config { broadcast: false, widening: None, ..Config::default() };
-    let ended = investigate(&flash_sale().unwrap(), config);
-    assert_eq!(ended.order(), ["gateway", "processor", "database"]);
-    assert_eq!(names(&ended), ["database"]);
-}
-
-/// Looking again before the end makes up for messages that nobody sends, at the price of more
-/// evaluations.
-#[test]
-fn without_messages_looking_again_finds_the_sale_all_the_same() {
-    let config = Config { broadcast: false, ..Config::default() };
-    let ended = investigate(&flash_sale().unwrap(), config);
-    assert_eq!(names(&ended), ["frontend"]);
-    assert!(ended.order().len() > 9, "{:?}", ended.order());
+fn without_messages_the_sale_is_found_as_well() {
+    for widening in [Config::default().widening, None] {
+        let config = Config { broadcast: false, widening, ..Config::default() };
+        assert_eq!(names(&investigate(&flash_sale().unwrap(), config)), ["frontend"]);
+    }
 }
 
 #[test]
-fn without_traffic_metrics_the_database_is_a_likely_origin() {
-    let ended = investigate(&without_traffic(flash_sale().unwrap()), Config::default());
-    assert_eq!(names(&ended), ["database"]);
-    let conclusion = ended.controller.conclusion();
-    assert_eq!(conclusion.confidence, Confidence::Likely);
-    assert_eq!(conclusion.unexplained, Vec::<usize>::new());
-}
-
-#[test]
-fn without_the_sale_nobody_is_blamed_and_the_frontend_leads() {
-    let ended = investigate(&without_the_sale(flash_sale().unwrap()), Config::default());
-    assert_eq!(names(&ended), Vec::<String>::new());
-    let conclusion = ended.controller.conclusion();
-    assert_eq!(conclusion.confidence, Confidence::Inconclusive);
-    let best = conclusion.ranking.first().unwrap();
-    assert_eq!((best.entity.as_str(), best.label), ("frontend", Label::Defer));
+fn without_traffic_or_the_sale_nothing_is_confirmed() {
+    for writer in [without_traffic(flash_sale().unwrap()), without_the_sale(flash_sale().unwrap())]
+    {
+        let ended = investigate(&writer, Config::default());
+        assert_eq!(names(&ended), ["processor"], "where the time is lost");
+        assert_eq!(ended.controller.conclusion().confidence, Confidence::Likely);
+    }
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn another_policy_judges_from_the_fork_on_and_everybody_says_so() {
     let codes = gone_on(&["--policy", &policy, "--policy-arg", "secret"]).map(|(code, ..)| code);
     assert_eq!(codes, [3, 0, 3]);
     // Before the fork it was nobody else.
-    assert_eq!(run(&["fork", &journal, incident, "--at", "2"]).0, 0);
+    assert_eq!(run(&["fork", &journal, incident, "--at", "1"]).0, 0);
 }
 
 #[test]
@@ -227,10 +227,10 @@ fn entries_are_listed_one_a_line_with_the_numbers_that_fork_takes() {
     assert_eq!(code, 0);
     let lines: Vec<&str> = listed.lines().collect();
     assert_eq!(lines.len(), 17);
-    assert_eq!(lines[0], "0  opened: 7 entities, 1 alert; starts at gateway");
-    assert!(lines[1].starts_with("1  gateway symptom ("), "{listed}");
+    assert_eq!(lines[0], " 0  opened: 7 entities, 1 alert; starts at gateway");
+    assert!(lines[1].starts_with(" 1  gateway symptom ("), "{listed}");
     assert!(
-        lines[2].starts_with("2  frontend origin (claimed as a cause in entry 1, visit 1)"),
+        lines[2].starts_with(" 2  frontend origin (claimed as a cause in entry 1, visit 1)"),
         "{listed}"
     );
     assert!(
