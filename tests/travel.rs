@@ -106,7 +106,7 @@ async fn why_an_entity_was_not_judged_is_told() {
 
     let narrow = Config { max_entities: 3, ..Config::default() };
     let (narrow, _) = flash_sale(narrow).await;
-    let why = why(&narrow, "frontend");
+    let why = why(&narrow, "database");
     assert!(!matches!(why, None | Some(Unjudged::Unknown)), "{why:?}");
 }
 
