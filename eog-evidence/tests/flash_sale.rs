@@ -60,6 +60,7 @@ fn the_sale_is_found_and_the_database_revised() {
     let ended = investigate(&flash_sale().unwrap(), Config::default());
     let seeds: Vec<&str> = ended.case.seeds.iter().map(|seed| seed.entity.as_str()).collect();
     assert_eq!(seeds, ["gateway"]);
+    assert!(ended.order().len() <= 20, "{:?}", ended.order());
     assert_eq!(names(&ended), ["frontend"]);
 
     let conclusion = ended.controller.conclusion();

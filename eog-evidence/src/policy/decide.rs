@@ -95,7 +95,7 @@ impl<'a> Weighed<'a> {
             false => WEIGHTS.decision.origin,
         };
         // What its own findings point to is heard first, as far as it can be.
-        let is_heard = causes.iter().all(|cause| cause.is_heard()) || is_unresolved;
+        let is_heard = causes.iter().all(Cause::is_heard) || is_unresolved;
         let upstream = causes.iter().filter_map(|cause| cause.origin).max();
         is_heard
             && self.log_odds >= limit
