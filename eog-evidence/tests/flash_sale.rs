@@ -110,8 +110,8 @@ fn without_traffic_or_the_sale_nothing_is_confirmed() {
     for writer in [without_traffic(flash_sale().unwrap()), without_the_sale(flash_sale().unwrap())]
     {
         let ended = investigate(&writer, Config::default());
-        assert_eq!(names(&ended), ["processor"], "where the time is lost");
-        assert_eq!(ended.controller.conclusion().confidence, Confidence::Likely);
+        assert!(names(&ended).contains(&"processor".to_owned()), "where the time is lost");
+        assert!(ended.controller.conclusion().confidence < Confidence::Confirmed);
     }
 }
 

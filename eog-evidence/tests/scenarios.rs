@@ -145,7 +145,7 @@ fn an_entity_without_telemetry_passes_the_effect_on() {
             if [id("pay"), id("cart")].contains(callee) && *entity == id("web"))
     };
     assert!(doubts.contains(&Doubt::NoMeasuredOnset) && doubts.iter().any(is_unseen), "{doubts:?}");
-    assert_eq!(ended.controller.belief(&id("pay")).unwrap().label, Label::Defer);
+    assert_eq!(ended.controller.belief(&id("pay")).unwrap().label, Label::Symptom);
 }
 
 #[test]

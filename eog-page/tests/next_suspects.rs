@@ -43,7 +43,7 @@ fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
     let list = page.split(HEADING).nth(1).and_then(|below| below.split("</ol>").next());
     let items: Vec<&str> = list.unwrap_or_default().split("<li>").skip(1).collect();
     assert!(
-        matches!(items[..], [api, web] if api.starts_with("api: ") && web.starts_with("web: ")),
+        matches!(items[..], [api, web] if api.starts_with("api (score ") && web.starts_with("web (score ")),
         "{items:?}"
     );
 }

@@ -92,7 +92,10 @@ fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
     };
     for page in [plain(&short(&report, None)), plain(&text(&report, None)), markdown(&report)] {
         let lines = next(&page);
-        assert!(lines[0].starts_with("1. api: ") && lines[1].starts_with("2. web: "), "{page}");
+        assert!(
+            lines[0].starts_with("1. api (score ") && lines[1].starts_with("2. web (score "),
+            "{page}"
+        );
     }
     let result: serde_json::Value = serde_json::from_str(&json(&report)).unwrap();
     assert_eq!(result["next_suspects"], serde_json::json!(["api", "web"]));

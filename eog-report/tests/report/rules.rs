@@ -61,7 +61,7 @@ fn without_a_frontier_rules_do_not_guess() {
         "{}",
         narrative.summary
     );
-    assert!(narrative.summary.contains("Best candidate, not a finding: db"));
+    assert!(narrative.summary.contains("Best guess, not a finding: db"));
 }
 
 #[test]
