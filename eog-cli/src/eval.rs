@@ -53,6 +53,9 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             drop(progress);
             note(arguments, &report.notes());
             let exit = tell(arguments, &report, &report.to_csv())?;
+            if report.sets_left > 0 {
+                return Ok(interrupted(report.sets_left, "data set is", "data sets are"));
+            }
             if report.not_scored > 0 {
                 return Ok(interrupted(report.not_scored, "case is", "cases are"));
             }

@@ -196,6 +196,10 @@ pub struct Measures {
     /// a cost for every hop on the way. Nothing where no origin is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<i32>,
+    /// What the entity shows speaks for these as its origin, by name: changes of them can have led to it. Log-odds in
+    /// thousandths, like [`log_odds`](Self::log_odds).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub handed: BTreeMap<EntityId, i32>,
     /// How much of what the entity shows its upstream neighbours account for, each in thousandths of the whole, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub shares: BTreeMap<EntityId, u16>,

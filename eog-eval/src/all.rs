@@ -3,11 +3,13 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use eog_simulate::files::{FileError, list_folder};
+use eog_sre::Stop;
 use serde::Serialize;
 
 use crate::error::EvalError;
 use crate::suite::{self, GroupReport, Options, SuiteReport, Told};
-use eog_simulate::files::{FileError, list_folder};
+use crate::table::count;
 
 /// What every data set of a folder scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,8 +18,10 @@ pub struct AllReport {
     pub sets: Vec<SetReport>,
     /// Data sets that could not be scored, and cases that could not, each with the reason.
     pub unusable: Vec<String>,
-    /// Cases that were left, since the evaluation was stopped.
+    /// Cases of scored data sets that were left, since the evaluation was stopped.
     pub not_scored: usize,
+    /// Data sets that were left for the same reason.
+    pub sets_left: usize,
 }
 
 /// What one data set scored in all.
@@ -40,19 +44,25 @@ pub fn evaluate(
     options: &Options,
     told: &mut Told<'_>,
 ) -> Result<AllReport, EvalError> {
-    let mut report = AllReport { sets: Vec::new(), unusable: Vec::new(), not_scored: 0 };
+    let mut report =
+        AllReport { sets: Vec::new(), unusable: Vec::new(), not_scored: 0, sets_left: 0 };
     let sets = data_sets(dir)?;
     if sets.is_empty() {
         let expected = "folders of bundles, each with NAME.truth.json beside it";
         return Err(FileError::nothing(dir, expected).into());
     }
-    for set in sets {
+    let all = sets.len();
+    for (done, set) in sets.into_iter().enumerate() {
+        if options.stop.as_ref().is_some_and(Stop::is_wanted) {
+            report.sets_left = all - done;
+            break;
+        }
         let name = set.strip_prefix(dir).unwrap_or(&set).display().to_string();
         let mut said =
             |done: usize, all: usize, case: &str| told(done, all, &format!("{name}/{case}"));
         match suite::evaluate(&set, options, &mut said) {
             Ok(suite) => report.add(name, &suite),
-            Err(EvalError::Stopped) => break,
+            Err(EvalError::Stopped) => report.sets_left = all - done,
             Err(error) => report.unusable.push(format!("{name}: {error}")),
         }
     }
@@ -139,7 +149,10 @@ impl AllReport {
 
     /// What to know before trusting the figures.
     pub fn notes(&self) -> Vec<String> {
-        self.unusable.iter().map(|reason| format!("left out: {reason}")).collect()
+        let left = count(self.sets_left, "more data set is", "more data sets are");
+        let stopped = (self.sets_left > 0).then(|| format!("stopped: {left} not scored"));
+        let unusable = self.unusable.iter().map(|reason| format!("left out: {reason}"));
+        stopped.into_iter().chain(unusable).collect()
     }
 }
 

@@ -130,7 +130,7 @@ impl Investigation {
         let key = |group: &eog::diagnosis::OriginGroup| {
             let log_odds = log_odds(group);
             let covers = if log_odds.is_some() { 0 } else { group.covers.len() };
-            Reverse((log_odds, covers, group.confidence))
+            Reverse((!group.covers.is_empty(), log_odds, covers, group.confidence))
         };
         groups.sort_by_key(|group| key(group));
         let tiers = groups.chunk_by(|a, b| key(a) == key(b)).map(|tied| {

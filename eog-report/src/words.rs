@@ -228,6 +228,7 @@ pub fn ruled_out(reason: &RuledOut) -> String {
         RuledOut::Uncited => "named for other evidence".to_owned(),
         RuledOut::ReachesNothing => "its effects reach no alert".to_owned(),
         RuledOut::ChangedTooOften => "its label changed too often".to_owned(),
+        RuledOut::Outweighed => "others with stronger evidence explain the same alerts".to_owned(),
         RuledOut::Derived => "another origin explains it".to_owned(),
         RuledOut::Judged { label, summary } => format!("judged {label}: {summary}"),
         _ => "not named".to_owned(),

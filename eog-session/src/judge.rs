@@ -185,8 +185,9 @@ impl Policies for Evidence {
     }
 
     fn identity(&self, _case: &Case) -> Result<String, JudgeError> {
-        // The version of all crates of this project.
-        Ok(format!("{} {}", Self::NAME, env!("CARGO_PKG_VERSION")))
+        // The version of all crates of this project, and the weights.
+        let weights = EvidencePolicy::weights_digest();
+        Ok(format!("{} {} {weights}", Self::NAME, env!("CARGO_PKG_VERSION")))
     }
 
     fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {

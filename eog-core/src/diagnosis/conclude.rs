@@ -475,7 +475,8 @@ fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
     if unsteady == Unsteady::LastResort {
         frontier::add_unsteady(&mut found, state, &graph, &standings.unsteady);
     }
-    let outweighed = frontier::leave_out_the_outweighed(&mut found, state);
+    let hypotheses = Hypotheses::of(state);
+    let outweighed = frontier::leave_out_the_outweighed(&mut found, &hypotheses);
     let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.group.covers.as_slice()).collect();
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut promises = Promises::new(state, &graph);
@@ -486,7 +487,6 @@ fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
     let named: BTreeSet<EntityId> = named.flat_map(|found| &found.group.origins).cloned().collect();
     let said = || state.nodes.iter().filter(|(_, node)| node.verdict() == Some(Verdict::Cause));
     let elsewhere = said().map(|(entity, _)| entity).find(|entity| !named.contains(*entity));
-    let hypotheses = Hypotheses::of(state);
     let of_cover =
         |position: &usize| found.groups.get(*position).map(|it| it.group.origins.clone());
     let of_cover: Vec<Vec<EntityId>> = cover.groups.iter().filter_map(of_cover).collect();
@@ -505,7 +505,7 @@ fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
         .enumerate()
         .map(|(position, found)| (cover.groups.contains(&position), found))
         .collect();
-    groups.sort_by_cached_key(|(_, found)| rank_of_cause(state, &found.group));
+    groups.sort_by_cached_key(|(_, found)| rank_of_cause(state, &hypotheses, &found.group));
     let in_cover = groups.iter().enumerate().filter(|(_, (in_cover, _))| *in_cover);
     let in_cover: Vec<usize> = in_cover.map(|(position, _)| position).collect();
     let of_cover = in_cover.iter().filter_map(|&position| groups.get(position));
@@ -610,11 +610,13 @@ impl<'s> Standings<'s> {
 /// The order of causes: by what they explain.
 fn rank_of_cause(
     state: &State,
+    hypotheses: &Hypotheses<'_>,
     group: &OriginGroup,
 ) -> (Reverse<RankOfCause>, Option<Timestamp>, Vec<EntityId>) {
     let onset = group.covers.iter().map(|&anomaly| state.anomalies[anomaly].onset).min();
     let explains = !group.covers.is_empty();
-    let rank = (explains, frontier::log_odds(state, group), group.covers.len(), group.confidence);
+    let rank =
+        (explains, hypotheses.log_odds(&group.origins), group.covers.len(), group.confidence);
     (Reverse(rank), onset, group.origins.clone())
 }
 

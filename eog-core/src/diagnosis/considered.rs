@@ -53,6 +53,8 @@ pub enum RuledOut {
     Derived,
     /// Its entity is an origin whose judgement changed too often to be settled, and another origin explains an alert.
     ChangedTooOften,
+    /// Its entity is an origin, and others with stronger evidence explain the same.
+    Outweighed,
     /// Its entity is an origin whose effects reach no anomaly.
     ReachesNothing,
     /// Its entity was judged to be something else.
@@ -137,6 +139,9 @@ fn reason(diagnosis: &Diagnosis, change: &RecordedChange) -> RuledOut {
     }
     if diagnosis.conclusion.derived_origins.contains(&change.entity) {
         return RuledOut::Derived;
+    }
+    if diagnosis.conclusion.outweighed.contains(&change.entity) {
+        return RuledOut::Outweighed;
     }
     match belief.label {
         Label::Origin if diagnosis.is_passed_over(&change.entity) => RuledOut::ChangedTooOften,

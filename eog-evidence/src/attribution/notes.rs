@@ -41,11 +41,7 @@ pub(super) fn of_account(
         signal,
         trend: Trend::Rising,
         time,
-        quantity: Some(Quantity {
-            observed: own.total(),
-            baseline: Some(0.0),
-            unit: own.unit.clone(),
-        }),
+        quantity: Some(Quantity { observed: own.total(), baseline: None, unit: own.unit.clone() }),
         change: None,
         peer: None,
         source: source.into(),
@@ -161,7 +157,7 @@ pub(super) fn of_traced(
         time,
         quantity: Some(Quantity {
             observed: book.total(),
-            baseline: Some(0.0),
+            baseline: None,
             unit: traced_unit(kind).into(),
         }),
         change: None,
@@ -326,7 +322,11 @@ pub(super) fn of_course(
         signal: kind.signal(),
         trend: Trend::Rising,
         time: during(course.time.0, course.time.1),
-        quantity: None,
+        quantity: (to != alerting).then(|| Quantity {
+            observed: (part.amount / whole).clamp(0.0, 1.0),
+            baseline: None,
+            unit: SHARE.into(),
+        }),
         change: None,
         peer,
         source: source.into(),
@@ -695,10 +695,10 @@ impl std::fmt::Display for Watched {
 /// At most so many of those who were watched are named.
 const WATCHED_NAMED: usize = 5;
 
-/// When an entity began to deviate, and who upstream did so before.
 /// The unit of how surprising a departure is: a natural logarithm.
 pub(crate) const SURPRISE: &str = "nats";
 
+/// When an entity began to deviate, and who upstream did so before.
 pub(super) fn of_order(
     entity: &EntityId,
     own: Option<&Deviation>,

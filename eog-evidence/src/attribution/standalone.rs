@@ -28,7 +28,7 @@ pub struct FoundSoFar<'a> {
     pub calls_fail: &'a dyn Fn(&EntityId, &EntityId) -> bool,
 }
 
-/// Who accounts for what entities show in the sense of the alerts, by the rules of bundles (`docs/evidence-policy.md`):
+/// Who accounts for what entities show in the sense of the alerts, as over a bundle:
 /// shares of neighbours, remainders, own time, the order in which entities deviated, demand.
 ///
 /// ```

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::contract::NoticeReason;
+use eog_core::contract::{NoticeReason, Route};
 use eog_core::incident::{Direction, Onset};
 use eog_core::{Belief, Claim, EntityId, Finding, Label};
 
 use super::decide::Weighed;
 use super::explain::{MAX_QUOTE, few, quote};
-use super::numbers::is_upstream;
+use super::numbers::{is_upstream, nearness};
 use super::observation::Observation;
-use super::terms::WEIGHTS;
-use super::times::{explained, surely_before};
+use super::terms::{WEIGHTS, weight_of_change};
+use super::times::{explained, made, surely_before};
 use crate::text::shorten;
 
 /// At most so many neighbours are claimed as causes.
@@ -28,6 +28,18 @@ pub(super) struct Cause<'a> {
     pub(super) origin: Option<i32>,
     share: f64,
     since: Option<Onset>,
+}
+
+/// A change of another entity that can have led to what this one shows.
+#[derive(Clone, Debug)]
+pub(super) struct ChangedUpstream<'a> {
+    pub(super) entity: &'a EntityId,
+    /// How strongly what this entity shows speaks for that change: its own sum, and the weight of a change as near to its
+    /// harm.
+    pub(super) log_odds: i32,
+    route: &'a Route,
+    /// The finding that tells of it.
+    finding: &'a Finding,
 }
 
 impl Cause<'_> {
@@ -97,6 +109,57 @@ impl<'a> Weighed<'a> {
         Some(Cause { entity, said, seen, origin, share, since })
     }
 
+    /// Changes of others with a way here that were made before the harm, and nearer to it than any change of its own. The
+    /// place of the harm is the same whatever was changed, so that its evidence speaks for them as well.
+    pub(super) fn find_changed_upstream(&self) -> Vec<ChangedUpstream<'a>> {
+        let Some(since) = self.since.filter(|_| self.is_worse()) else { return Vec::new() };
+        let place = self.log_odds.saturating_sub(weight_of_change(self.numbers.change));
+        let mut found: Vec<ChangedUpstream<'a>> = Vec::new();
+        for route in &self.packet.context.routes {
+            let (Some(entity), Some(last)) = (route.hops.first(), route.hops.last()) else {
+                continue;
+            };
+            let told = self.observed.iter().find(|one| *one.finding.id() == route.finding);
+            let told = told.filter(|one| matches!(one.what, Observation::Route(_)));
+            let Some(finding) = told.map(|one| one.finding) else { continue };
+            let made = made(finding);
+            let near = nearness(since.latest().duration_since(made.latest()).as_secs_f64());
+            let counts = *last == self.packet.entity
+                && *entity != self.packet.entity
+                && made.can_precede(&since)
+                && near > self.numbers.change;
+            if counts && found.iter().all(|known| known.entity != entity) {
+                let log_odds = place.saturating_add(weight_of_change(near));
+                found.push(ChangedUpstream { entity, log_odds, route, finding });
+            }
+        }
+        found.sort_by_key(|it| (std::cmp::Reverse(it.log_odds), it.entity));
+        found
+    }
+
+    /// Claims along the way of the strongest change elsewhere, hop by hop.
+    pub(super) fn claims_along_routes(&self) -> Vec<Claim> {
+        let Some(best) = self.changed_upstream.first() else { return Vec::new() };
+        let own = self.own_harms();
+        let hops = best.route.hops.windows(2).filter_map(|hop| {
+            let [cause, effect] = hop else { return None };
+            let is_here = *effect == self.packet.entity;
+            let observed = own.first().filter(|_| is_here);
+            let ids = observed.map(|finding| finding.id());
+            Some(Claim {
+                cause: cause.clone(),
+                effect: effect.clone(),
+                condition: quote(best.finding),
+                observed: observed.map_or_else(String::new, |finding| quote(finding)),
+                evidence: few([best.finding.id()].into_iter().chain(ids)),
+                cause_since: (cause == best.entity).then(|| made(best.finding)),
+                effect_since: self.since.filter(|_| is_here),
+                explains: None,
+            })
+        });
+        hops.collect()
+    }
+
     /// Origins of which a notice says that they explain no alert although their effects reach here.
     fn found_elsewhere(&self) -> impl Iterator<Item = Cause<'a>> {
         let notice =
@@ -155,9 +218,10 @@ impl<'a> Weighed<'a> {
             if claims.iter().any(|claim| claim.effect == *next) || claims.len() >= MAX_CLAIMS {
                 continue;
             }
-            let change = self.observed.iter().find(|other| other.what == Observation::Change);
-            let condition = change.map_or_else(String::new, |change| quote(change.finding));
-            let cited = change.iter().map(|change| change.finding.id()).chain([one.finding.id()]);
+            let changes = self.timely_changes();
+            let change = changes.first();
+            let condition = change.map_or_else(String::new, |change| quote(change));
+            let cited = change.iter().map(|change| change.id()).chain([one.finding.id()]);
             let evidence = few(cited);
             claims.push(Claim {
                 cause: self.packet.entity.clone(),

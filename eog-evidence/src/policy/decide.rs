@@ -1,15 +1,18 @@
 //! The decision procedure: from observations to a label, claims and numbers.
 
 use eog_core::contract::{ContextPacket, NoticeReason};
-use eog_core::evidence::Verdict;
+use eog_core::evidence::{Signal, Verdict};
 use eog_core::incident::{Direction, Onset};
 use eog_core::{Decision, EntityId, EvidenceKind, Label, Measures};
 
-use super::causes::{Cause, MAX_CLAIMS};
+use super::causes::{Cause, ChangedUpstream, MAX_CLAIMS};
 use super::numbers::Numbers;
-use super::observation::{Observation, Observed, observe};
+use super::observation::{Observation, Observed, Trouble, observe};
 use super::terms::{WEIGHTS, contributions};
 use super::times::{explained, first_of, harm_since, made};
+
+/// Log-odds of what a person says or an experiment did: more than any sum reaches.
+const DECIDED: i32 = 20_000;
 
 /// A packet, sorted into what the decision needs.
 pub(super) struct Weighed<'a> {
@@ -21,6 +24,8 @@ pub(super) struct Weighed<'a> {
     pub(super) log_odds: i32,
     /// Since when it does worse.
     pub(super) since: Option<Onset>,
+    /// Changes elsewhere that can have led to what it shows, the strongest first.
+    pub(super) changed_upstream: Vec<ChangedUpstream<'a>>,
     harm: i32,
 }
 
@@ -32,7 +37,7 @@ pub(super) fn decide(packet: &ContextPacket) -> Decision {
     let mut decision = Decision::new(label, weighed.summary(label, &causes));
     decision.measures = Some(Box::new(weighed.measures(label, &causes)));
     decision.terms = weighed.terms();
-    decision.rule = Weighed::main_term(&decision.terms);
+    decision.rule = Weighed::main_term(&decision.terms).filter(|_| label == Label::Origin);
     decision.evidence = weighed.cited(label);
     decision.since = weighed.begun(label);
     match label {
@@ -43,6 +48,7 @@ pub(super) fn decide(packet: &ContextPacket) -> Decision {
         Label::Symptom => {
             let claims = causes.iter().take(MAX_CLAIMS);
             decision.claims = claims.filter_map(|cause| weighed.claim_of(cause)).collect();
+            decision.claims.extend(weighed.claims_along_routes());
         }
         Label::Healthy | Label::Defer => {}
     }
@@ -58,12 +64,23 @@ pub(super) fn decide(packet: &ContextPacket) -> Decision {
 impl<'a> Weighed<'a> {
     pub(super) fn of(packet: &'a ContextPacket) -> Self {
         let observed = observe(packet);
-        let numbers = Numbers::of(packet, &observed);
+        let since = harm_since(packet, &observed);
+        let numbers = Numbers::of(packet, &observed, since);
         let added = contributions(&numbers);
         let log_odds = added.iter().fold(0, |sum: i32, one| sum.saturating_add(*one));
         let harm = (numbers.harm() * 1e3).round() as i32;
-        let since = harm_since(packet, &observed);
-        Self { packet, observed, numbers, added, log_odds, since, harm }
+        let mut weighed = Self {
+            packet,
+            observed,
+            numbers,
+            added,
+            log_odds,
+            since,
+            changed_upstream: Vec::new(),
+            harm,
+        };
+        weighed.changed_upstream = weighed.find_changed_upstream();
+        weighed
     }
 
     /// The label. In this order: what a person says or an experiment did; whether the evidence for the entity itself
@@ -76,8 +93,7 @@ impl<'a> Weighed<'a> {
             None if self.may_be_origin(causes) => return Label::Origin,
             None => {}
         }
-        // An alert on an entity whose latency, errors or saturation are as usual has no harm.
-        let is_well = !self.is_worse() && self.numbers.as_usual > 0 && causes.is_empty();
+        let is_well = !self.is_worse() && self.is_as_usual_for_its_alerts() && causes.is_empty();
         let is_passed_on = !self.is_measured() && !causes.is_empty();
         if self.is_worse() || (self.numbers.has_alert && !is_well) || is_passed_on {
             Label::Symptom
@@ -96,12 +112,24 @@ impl<'a> Weighed<'a> {
         };
         // What its own findings point to is heard first, as far as it can be.
         let is_heard = causes.iter().all(Cause::is_heard) || is_unresolved;
-        let upstream = causes.iter().filter_map(|cause| cause.origin).max();
+        let upstream = causes.iter().filter_map(|cause| cause.origin);
+        let upstream = upstream.chain(self.changed_upstream.iter().map(|it| it.log_odds)).max();
         is_heard
             && self.log_odds >= limit
             && (self.is_worse() || self.numbers.change > 0.0 || self.is_active())
             && !self.cited(Label::Origin).is_empty()
             && upstream <= Some(self.log_odds)
+    }
+
+    /// Whether what its alerts speak of was measured, and did not shift.
+    fn is_as_usual_for_its_alerts(&self) -> bool {
+        let kinds = self.packet.anomalies.iter().map(|alert| match alert.signal {
+            Signal::Latency => Some(Trouble::Latency),
+            Signal::Errors | Signal::Availability => Some(Trouble::Errors),
+            Signal::Saturation => Some(Trouble::Saturation),
+            _ => None,
+        });
+        kinds.map(|kind| kind.is_some_and(|kind| self.numbers.usual.contains(&kind))).all(|it| it)
     }
 
     /// What a person says of the entity.
@@ -152,18 +180,30 @@ impl<'a> Weighed<'a> {
     fn measures(&self, label: Label, causes: &[Cause<'_>]) -> Measures {
         let share =
             |(entity, share): (&EntityId, &f64)| (entity.clone(), (share * 1e3).round() as u16);
+        // What a person says, or an experiment did, is outweighed by nothing.
+        let is_decided = label == Label::Origin
+            && (self.verdict() == Some(Verdict::Cause) || self.has(&Observation::Experiment));
+        let log_odds = if is_decided { DECIDED } else { self.log_odds };
         Measures {
-            log_odds: self.log_odds,
+            log_odds,
             harm: self.harm,
             origin: match label {
-                Label::Origin => Some(self.log_odds),
+                Label::Origin => Some(log_odds),
                 Label::Symptom => {
-                    let strongest = causes.iter().filter_map(|cause| cause.origin).max();
+                    let handed = self.changed_upstream.iter().map(|it| it.log_odds);
+                    let strongest =
+                        causes.iter().filter_map(|cause| cause.origin).chain(handed).max();
                     strongest.map(|origin| origin.saturating_sub(WEIGHTS.decision.hop))
                 }
                 Label::Healthy | Label::Defer => None,
             },
             shares: self.numbers.shares.iter().map(share).collect(),
+            handed: self
+                .changed_upstream
+                .iter()
+                .filter(|_| label == Label::Symptom)
+                .map(|it| (it.entity.clone(), it.log_odds))
+                .collect(),
         }
     }
 }

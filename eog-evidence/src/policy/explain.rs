@@ -88,9 +88,10 @@ impl<'a> Weighed<'a> {
         harms
     }
 
-    /// The term that says most of what is on record of the entity.
+    /// The term that speaks most for the entity by what is on record of it.
     pub(super) fn main_term(terms: &[WeighedTerm]) -> Option<String> {
-        let of_record = terms.iter().find(|term| !OF_PLACE.contains(&&*term.name));
+        let mut supporting = terms.iter().filter(|term| term.log_odds > 0);
+        let of_record = supporting.find(|term| !OF_PLACE.contains(&&*term.name));
         of_record.map(|term| term.name.clone())
     }
 

@@ -85,7 +85,7 @@ impl EvidencePolicy {
 
     /// The values of all terms for a packet, before they are weighed: what weights are fitted on.
     pub fn values(packet: &ContextPacket) -> Vec<f64> {
-        terms::values(&numbers::Numbers::of(packet, &observation::observe(packet)))
+        terms::values(&decide::Weighed::of(packet).numbers)
     }
 
     /// The digest of the table of weights.

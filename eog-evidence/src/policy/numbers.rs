@@ -1,13 +1,14 @@
 //! The numbers of one packet that the terms of the sum are made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::contract::{ContextPacket, Reach};
 use eog_core::evidence::Signal;
-use eog_core::incident::Direction;
+use eog_core::incident::{Direction, Onset};
 use eog_core::{Belief, EntityId, Finding, Timestamp};
 
 use super::observation::{Observation, Observed, Trouble};
+use super::times::{made, surely_before};
 
 /// Numbers of one packet. Sizes are natural logarithms of ratios; shares go from 0 to 1.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,8 @@ pub(super) struct Numbers {
     pub(super) unshifted: f64,
     /// How many own golden signals did not shift.
     pub(super) as_usual: usize,
+    /// What was measured and did not shift.
+    pub(super) usual: BTreeSet<Trouble>,
     pub(super) error_lines: f64,
     pub(super) first_errors: f64,
     /// 1 for a failure that is there at the end of the window, 0 for none or one seen long before.
@@ -56,7 +59,11 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    pub(super) fn of(packet: &ContextPacket, observed: &[Observed<'_>]) -> Self {
+    pub(super) fn of(
+        packet: &ContextPacket,
+        observed: &[Observed<'_>],
+        since: Option<Onset>,
+    ) -> Self {
         let mut numbers = Self { reach: packet.reach, ..Self::default() };
         let mut last_failure: Option<Timestamp> = None;
         for Observed { finding, what } in observed {
@@ -75,7 +82,9 @@ impl Numbers {
             numbers.failed = 1.0 - numbers.failing;
         }
         numbers.has_alert |= !packet.anomalies.is_empty();
-        numbers.change = change_before(observed);
+        numbers.change = change_before(observed, since);
+        let is_later = observed.iter().any(|one| matches!(one.what, Observation::DeviatesAfter(_)));
+        numbers.is_first_to_deviate &= !is_later;
         let by_load = |sender: &EntityId| {
             observed.iter().any(|one| one.what == Observation::Impact(Some(sender)))
         };
@@ -99,6 +108,7 @@ impl Numbers {
                     raise(&mut self.unshifted, size.min(1.0));
                 }
                 self.as_usual += usize::from(trouble != Trouble::Output);
+                self.usual.insert(trouble);
             }
             Observation::ErrorLines { callee: None, size } => raise(&mut self.error_lines, size),
             Observation::FirstErrors(size) => raise(&mut self.first_errors, size),
@@ -209,8 +219,13 @@ pub(super) fn is_upstream(packet: &ContextPacket, other: &EntityId) -> bool {
     rows.any(|row| row.direction != Direction::Downstream)
 }
 
+/// How much a change weighs that lies so many seconds before what follows it: 1 at once, a half after five minutes.
+pub(super) fn nearness(delay_s: f64) -> f64 {
+    1.0 / (1.0 + delay_s.max(0.0) / CHANGE_HALVES_S)
+}
+
 /// How near the best own change lies before an alert that it reaches, or own harm; 0 where nothing follows it.
-fn change_before(observed: &[Observed<'_>]) -> f64 {
+fn change_before(observed: &[Observed<'_>], since: Option<Onset>) -> f64 {
     let follows = observed.iter().filter_map(|one| match one.what {
         Observation::Impact(_) => Some(one.finding.time.start()),
         Observation::Worse(..)
@@ -223,11 +238,12 @@ fn change_before(observed: &[Observed<'_>]) -> f64 {
     });
     let follows: Vec<Timestamp> = follows.collect();
     let changes = observed.iter().filter(|one| one.what == Observation::Change);
-    let nearness = |made: Timestamp| {
+    let changes = changes.map(|one| made(one.finding));
+    let in_time = |made: &Onset| since.is_none_or(|since| !surely_before(&since, made));
+    let near = |made: Timestamp| {
         let delays = follows.iter().map(|at| at.duration_since(made).as_secs_f64());
-        let nearest = delays.filter(|delay| *delay >= -RECORDED_LATE_S).reduce(f64::min)?;
-        Some(1.0 / (1.0 + nearest.max(0.0) / CHANGE_HALVES_S))
+        delays.filter(|delay| *delay >= -RECORDED_LATE_S).reduce(f64::min).map(nearness)
     };
-    let nearest = changes.filter_map(|change| nearness(change.finding.time.start()));
+    let nearest = changes.filter(in_time).filter_map(|made| near(made.latest()));
     nearest.fold(0.0, f64::max)
 }

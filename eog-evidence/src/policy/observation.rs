@@ -48,7 +48,6 @@ pub(super) enum Observation<'a> {
     /// Requests of its own end with the answers of a callee.
     EndedBy(&'a EntityId),
     /// It sends more requests than usual, without more demand on itself.
-    /// It sends more requests than usual, without more demand on itself.
     SendsMore(f64),
     /// It serves more requests than usual.
     MoreLoad(f64),
@@ -79,7 +78,7 @@ pub(super) enum Observation<'a> {
 }
 
 /// What an own quantity measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Trouble {
     /// Time taken, and its own part of it.
     Latency,
@@ -102,6 +101,10 @@ impl<'a> Observation<'a> {
     pub(super) fn of(finding: &'a Finding) -> Self {
         if let Some(verdict) = finding.verdict() {
             return Self::Verdict(verdict);
+        }
+        let surprise = finding.quantity.as_ref().filter(|quantity| quantity.unit == SURPRISE);
+        if let Some(quantity) = surprise.filter(|_| finding.trend == Trend::Rising) {
+            return Self::Departure(quantity.observed);
         }
         match finding.kind {
             EvidenceKind::Change if is_real_change(finding) => Self::Change,
@@ -129,17 +132,7 @@ impl<'a> Observation<'a> {
             return Self::Worse(Trouble::Saturation, FULL);
         }
         let Some(quantity) = &finding.quantity else { return Self::Nothing };
-        if quantity.unit == SURPRISE && finding.trend == Trend::Rising {
-            return Self::Departure(quantity.observed);
-        }
         let Some(baseline) = quantity.baseline else { return Self::Nothing };
-        // Accounts sum up what is too much over all calls beside a usual of nothing: a size of its own, and no ratio.
-        let sums_up = finding.source == "attribution"
-            || finding.query.ends_with(" calls")
-            || finding.query.ends_with(" requests");
-        if sums_up && baseline == 0.0 {
-            return Self::Nothing;
-        }
         let worse = size(quantity, baseline);
         if matches!(finding.signal, Signal::Traffic | Signal::Demand) {
             return Self::of_load(finding, worse);
@@ -232,7 +225,11 @@ impl<'a> Observation<'a> {
             }
             (_, Trend::Rising, None) if is_order && share.is_some() => Self::FirstToDeviate,
             (_, Trend::Rising, None) => share.map_or(Self::Nothing, Self::Remainder),
-            (_, Trend::Steady, None) => share.map_or(Self::Nothing, Self::ContributionBound),
+            // All replicas together may account for more than one of them.
+            (_, Trend::Steady, None) => share.map_or(Self::Nothing, |own| {
+                let all = quantity.and_then(|it| it.baseline).unwrap_or(0.0);
+                Self::ContributionBound(own.max(all).min(1.0))
+            }),
             _ => Self::Nothing,
         }
     }

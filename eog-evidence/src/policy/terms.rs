@@ -89,6 +89,9 @@ impl Weights {
 const TWENTYFOLD: f64 = 3.0;
 const FIFTYFOLD: f64 = 4.0;
 
+/// The name of the term for changes.
+const CHANGE: &str = "change";
+
 /// All terms, in the order of `weights.toml`.
 pub(super) const TERMS: [Term; 25] = {
     use Observation as O;
@@ -154,7 +157,7 @@ pub(super) const TERMS: [Term; 25] = {
                 _ => 0.0,
             },
         ),
-        said("change", |n| n.change, |what| is(*what == O::Change)),
+        said(CHANGE, |n| n.change, |what| is(*what == O::Change)),
         said("alert alone", |n| is(n.has_alert && n.harm() < 0.1), |what| is(*what == O::Alert)),
         said(
             "saturation",
@@ -242,6 +245,12 @@ pub(super) fn contributions(numbers: &Numbers) -> Vec<i32> {
             (f64::from(weight.weight) * value).round() as i32
         })
         .collect()
+}
+
+/// What a change adds that lies so near to what follows it, in thousandths.
+pub(super) fn weight_of_change(near: f64) -> i32 {
+    let weight = WEIGHTS.terms.iter().find(|weight| weight.name == CHANGE);
+    weight.map_or(0, |weight| (f64::from(weight.weight) * near).round() as i32)
 }
 
 /// The values of all terms, in their order.

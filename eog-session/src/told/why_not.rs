@@ -58,6 +58,12 @@ fn of_label(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
         Label::Origin if diagnosis.conclusion.derived_origins.contains(entity) => {
             vec!["it is an origin that another origin explains".to_owned()]
         }
+        Label::Origin if diagnosis.conclusion.outweighed.contains(entity) => {
+            vec![
+                "it is an origin, but others with stronger evidence explain the same alerts"
+                    .to_owned(),
+            ]
+        }
         Label::Origin if diagnosis.is_passed_over(entity) => {
             let told = "it is an origin, but its label changed too often to be settled, and another origin \
                         explains the alerts";

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::claims::ClaimGraph;
 use super::coverage::{OnsetOf, explained_by_each, reached_by_others};
+use super::probability::Hypotheses;
 use super::{Confidence, OriginGroup};
 use crate::ids::EntityId;
 use crate::state::State;
@@ -88,8 +89,11 @@ pub(super) fn add_unsteady(
 /// Takes out groups for which the evidence speaks less than for others that explain the same, and returns their
 /// origins, by name: groups are taken in the order of their log-odds as long as they explain an anomaly that none of
 /// those before them does. Groups without log-odds stay.
-pub(super) fn leave_out_the_outweighed(found: &mut Frontier, state: &State) -> Vec<EntityId> {
-    let log_odds = |found: &Found| log_odds(state, &found.group);
+pub(super) fn leave_out_the_outweighed(
+    found: &mut Frontier,
+    hypotheses: &Hypotheses<'_>,
+) -> Vec<EntityId> {
+    let log_odds = |found: &Found| hypotheses.log_odds(&found.group.origins);
     let weighed = found.groups.iter().map(log_odds).enumerate();
     let mut weighed: Vec<(i32, usize)> =
         weighed.filter_map(|(place, log_odds)| Some((log_odds?, place))).collect();
@@ -108,12 +112,6 @@ pub(super) fn leave_out_the_outweighed(found: &mut Frontier, state: &State) -> V
     let mut origins: Vec<EntityId> = out.flat_map(|found| found.group.origins).collect();
     origins.sort();
     origins
-}
-
-/// The greatest log-odds of the origins of a group, where their policy gives any.
-pub(super) fn log_odds(state: &State, group: &OriginGroup) -> Option<i32> {
-    let beliefs = group.origins.iter().filter_map(|origin| state.get(origin)?.belief.as_ref());
-    beliefs.filter_map(|belief| Some(belief.measures.as_ref()?.log_odds)).max()
 }
 
 fn group(origins: Vec<EntityId>, onsets: &BTreeSet<OnsetOf>) -> OriginGroup {

@@ -6,7 +6,8 @@ use crate::evidence::Verdict;
 use crate::ids::EntityId;
 use crate::state::State;
 
-/// Log-odds by entity, in thousandths, of every entity that may be the origin.
+/// Log-odds by entity, in thousandths, of every entity that may be the origin: its own, or the greatest that others hand to
+/// it ([`Measures::handed`](crate::Measures::handed)).
 pub(super) struct Hypotheses<'s> {
     log_odds: BTreeMap<&'s EntityId, i32>,
     /// The greatest of them, or that of *no known origin*, which is zero.
@@ -22,10 +23,22 @@ impl<'s> Hypotheses<'s> {
         let log_odds = possible.filter_map(|(entity, node)| {
             Some((entity, node.belief.as_ref()?.measures.as_ref()?.log_odds))
         });
-        let log_odds: BTreeMap<&EntityId, i32> = log_odds.collect();
+        let mut log_odds: BTreeMap<&EntityId, i32> = log_odds.collect();
+        let measures =
+            state.nodes.values().filter_map(|node| node.belief.as_ref()?.measures.as_ref());
+        for (entity, handed) in measures.flat_map(|measures| &measures.handed) {
+            if let Some(own) = log_odds.get_mut(entity) {
+                *own = (*own).max(*handed);
+            }
+        }
         let greatest = log_odds.values().copied().max().unwrap_or(0).max(0);
         let total = log_odds.values().map(|it| weight(*it, greatest)).sum();
         Self { log_odds, greatest, total }
+    }
+
+    /// The greatest log-odds of some origins, where their policy gives any.
+    pub(super) fn log_odds(&self, origins: &[EntityId]) -> Option<i32> {
+        origins.iter().filter_map(|origin| self.log_odds.get(origin)).copied().max()
     }
 
     /// The probability in thousandths that one of these entities is the origin: the softmax of log-odds over them, all
@@ -40,7 +53,7 @@ impl<'s> Hypotheses<'s> {
     ) -> Option<u16> {
         let weight = |log_odds: i32| weight(log_odds, self.greatest);
         let of = |entity: &EntityId| self.log_odds.get(entity).map_or(0.0, |it| weight(*it));
-        let own = weight(*origins.iter().filter_map(|origin| self.log_odds.get(origin)).max()?);
+        let own = weight(self.log_odds(origins)?);
         let beside =
             besides.iter().filter(|it| !origins.contains(it)).map(|it| of(it)).sum::<f64>();
         let group = origins.iter().map(of).sum::<f64>();

@@ -31,7 +31,7 @@ pub struct Ranked {
 /// parts; then by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Score {
-    /// How strongly the evidence speaks for the entity as an origin, in thousandths of natural log-odds
+    /// How strongly the evidence, its own or that handed to it, speaks for the entity as an origin, in thousandths of natural log-odds
     /// ([`Measures::log_odds`](crate::Measures::log_odds)), where its policy tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_odds: Option<i32>,
@@ -85,7 +85,7 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
         let reached = graph.component(entity).map_or_else(itself, |component| reached[component]);
         let share = (reached * 300).checked_div(state.anomalies.len()).unwrap_or(0);
         let score = Score {
-            log_odds: belief.measures.as_ref().map(|measures| measures.log_odds),
+            log_odds: hypotheses.log_odds(std::slice::from_ref(entity)),
             judged: judged.get(entity).copied().unwrap_or(0) / 2,
             reach: u32::try_from(share).unwrap_or(0),
             change: change_score(node),
