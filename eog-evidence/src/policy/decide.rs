@@ -123,13 +123,13 @@ impl<'a> Weighed<'a> {
 
     /// Whether what its alerts speak of was measured, and did not shift.
     fn is_as_usual_for_its_alerts(&self) -> bool {
-        let kinds = self.packet.anomalies.iter().map(|alert| match alert.signal {
+        let mut kinds = self.packet.anomalies.iter().map(|alert| match alert.signal {
             Signal::Latency => Some(Trouble::Latency),
             Signal::Errors | Signal::Availability => Some(Trouble::Errors),
             Signal::Saturation => Some(Trouble::Saturation),
             _ => None,
         });
-        kinds.map(|kind| kind.is_some_and(|kind| self.numbers.usual.contains(&kind))).all(|it| it)
+        kinds.all(|kind| kind.is_some_and(|kind| self.numbers.usual.contains(&kind)))
     }
 
     /// What a person says of the entity.
