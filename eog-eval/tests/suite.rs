@@ -167,3 +167,53 @@ fn each_source_of_evidence_is_taken_out_in_turn() {
     assert_eq!(without.cases[0].set.f1, ablated.f1);
     assert!(without.ablations.is_none());
 }
+
+#[test]
+fn all_data_sets_of_a_folder_are_on_one_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let truths = [("sale", r#"{"causes": ["frontend"]}"#)];
+    for set in ["shop", "nested/other"] {
+        let made = suite_of(&truths);
+        let to = dir.path().join(set);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::rename(made.path(), &to).unwrap();
+    }
+    std::fs::create_dir(dir.path().join("notes")).unwrap();
+    let broken = dir.path().join("broken");
+    std::fs::rename(suite_of(&[("sale", "{")]).path(), &broken).unwrap();
+    let mut seen = Vec::new();
+    let mut told = |_: usize, _: usize, case: &str| seen.push(case.to_owned());
+    let report = eog_eval::all::evaluate(dir.path(), &suite::Options::runs(1), &mut told).unwrap();
+    let sets: Vec<&str> = report.sets.iter().map(|set| set.name.as_str()).collect();
+    assert_eq!(sets, ["nested/other", "shop"]);
+    assert_eq!((report.sets[0].figures.incidents, report.sets[0].confirmed), (1, [1, 0]));
+    assert!(report.notes()[0].contains("broken: "), "{:?}", report.notes());
+    assert_eq!(report.to_csv().lines().count(), 3);
+    assert!(report.to_string().contains("mean of the sets                   1.000"), "{report}");
+    assert!(seen.contains(&"shop/sale".to_owned()), "{seen:?}");
+
+    let none = eog_eval::all::evaluate(
+        &dir.path().join("notes"),
+        &suite::Options::runs(1),
+        &mut |_, _, _| {},
+    );
+    assert!(none.unwrap_err().to_string().contains("each with NAME.truth.json beside it"));
+}
+
+#[test]
+fn weights_of_a_system_that_is_left_out_are_fitted_on_the_others() {
+    let right = || suite_of(&[("sale", r#"{"causes": ["frontend"]}"#)]);
+    let misleading = suite_of(&[("sale", r#"{"causes": ["cache"]}"#)]);
+    let fit = |dirs: &[&tempfile::TempDir]| {
+        let dirs: Vec<_> = dirs.iter().map(|dir| dir.path().to_path_buf()).collect();
+        eog_eval::fit::evaluate(&dirs, 0.01).unwrap()
+    };
+    let (a, b) = (right(), right());
+    let agreeing = fit(&[&a, &b]);
+    assert_eq!(agreeing.systems[1].others.top1, 1.0);
+    // What the others teach counts, and not what the system itself says.
+    let against = fit(&[&misleading, &a]);
+    assert!(against.systems[1].others.top1 < 1.0, "{against}");
+    assert!(agreeing.to_toml().contains("[decision]"));
+    assert_eq!(agreeing.to_csv().lines().count(), 3);
+}

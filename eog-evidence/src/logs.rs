@@ -146,17 +146,12 @@ impl LogPatterns {
 
     /// What its lines say: errors and warnings first, each kind by level and text.
     pub fn patterns(&self) -> Vec<LogPattern> {
-        let books = [self.severe.mined(), self.ordinary.mined()];
-        let each = books.iter().flat_map(|book| book.iter());
-        let told = each.map(|(key, pattern)| LogPattern {
-            pattern: key.pattern.clone(),
-            level: key.level.name(),
-            signal: key.signal,
-            peer: key.peer.clone().map(|(entity, role)| Peer { entity, role }),
-            example: pattern.sample.1.clone(),
-            times: pattern.times.clone(),
-        });
-        told.collect()
+        [self.severe_patterns(), self.ordinary.patterns()].concat()
+    }
+
+    /// What its errors and warnings say.
+    pub(crate) fn severe_patterns(&self) -> Vec<LogPattern> {
+        self.severe.patterns()
     }
 
     /// How many lines were not kept because there were more than [`MAX_LOG_PATTERNS`] patterns.

@@ -252,7 +252,7 @@ mod tests {
         for (from, to, expected) in [
             ("\"version\":\"4\"", "\"version\":\"3\"", "version \"3\""),
             ("\"alerts\":[", "\"alarms\":[", "expected a JSON body of Alertmanager"),
-            ("{\"receiver\"", "receiver", "no JSON"),
+            ("{\"receiver\"", "receiver", "invalid JSON"),
         ] {
             let text = REAL.replace(from, to);
             let error = Notification::read(text.as_bytes(), &Own::fixed(), NOW).unwrap_err();

@@ -111,6 +111,6 @@ mod tests {
         }
         std::fs::write(one.path().join("key"), "no key").unwrap();
         let error = Own::of(one.path()).unwrap_err();
-        assert!(error.contains("key: not a key of this program; remove it"), "{error}");
+        assert!(error.contains("key: not a key of eog; remove it"), "{error}");
     }
 }

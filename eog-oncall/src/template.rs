@@ -191,7 +191,7 @@ mod tests {
     fn templates_that_cannot_work_are_refused_at_once() {
         for (text, expected) in [
             ("{{#if}", "t: "),
-            ("{\"a\": {{incident.title}}}", "no JSON"),
+            ("{\"a\": {{incident.title}}}", "not valid JSON"),
             ("\"{{incident.titel}}\"", "titel"),
             ("\"{{result.headline}}\"", "result"),
         ] {

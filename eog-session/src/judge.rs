@@ -43,7 +43,7 @@ pub use settings::{By, Options, PolicyChoice, Settings, parse_policy};
 /// let policies: &dyn Policies = &Evidence;
 /// let run = ForRun::new(&recorder, Usage::default());
 /// let judge: Box<dyn Judge> = policies.judge(run)?;
-/// assert_eq!(policies.name(), "evidence");
+/// assert!(policies.name().starts_with("evidence "));
 /// # let _ = judge;
 /// # Ok::<(), eog_session::judge::JudgeError>(())
 /// ```
@@ -170,24 +170,29 @@ impl<P: AbductivePolicy + Clone + 'static> Judge for Alone<P> {
     }
 }
 
-/// The built-in rules, which need no model.
+/// The built-in policy, which needs no model.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence;
 
 impl Evidence {
-    /// What ledgers call them.
+    /// Its name as an option.
     pub const NAME: &'static str = "evidence";
+
+    /// Its name in ledgers: with the digest of its weights, since other weights judge otherwise.
+    pub fn recorded_name() -> String {
+        let digest = EvidencePolicy::weights_digest().to_string();
+        format!("{} {}", Self::NAME, digest.get(..12).unwrap_or(&digest))
+    }
 }
 
 impl Policies for Evidence {
     fn name(&self) -> String {
-        Self::NAME.to_owned()
+        Self::recorded_name()
     }
 
     fn identity(&self, _case: &Case) -> Result<String, JudgeError> {
         // The version of all crates of this project, and the weights.
-        let weights = EvidencePolicy::weights_digest();
-        Ok(format!("{} {} {weights}", Self::NAME, env!("CARGO_PKG_VERSION")))
+        Ok(format!("{} {}", Self::recorded_name(), env!("CARGO_PKG_VERSION")))
     }
 
     fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {

@@ -15,7 +15,7 @@ use eog_core::{
 };
 use eog_evidence::{
     Accounts, Chart, EffectMap, EventRecord, FoundSoFar, Measurements, Notes, Periods, Sources,
-    harm_of_alert, open_case, strongest_first, upstream_of,
+    TroubleWords, harm_of_alert, open_case, strongest_first, upstream_of,
 };
 
 use crate::evidence::{Cited, Compare, LogIndex, MetricIndex, SpanIndex, services_of};
@@ -84,6 +84,8 @@ pub struct SnapshotContext {
     logs: LogIndex,
     /// Who accounts for what alerts show.
     accounts: OnceLock<Accounts>,
+    /// What changes say of the trouble, by window.
+    change_words: OfWindow<Vec<Finding>>,
     /// Where the errors of requests begin in logs, by window.
     joined: OfWindow<BTreeMap<EntityId, Vec<Finding>>>,
 }
@@ -173,6 +175,7 @@ impl SnapshotContext {
             metrics,
             logs,
             accounts: OnceLock::new(),
+            change_words: OfWindow::default(),
             joined: OfWindow::default(),
         }
     }
@@ -299,6 +302,9 @@ impl SnapshotContext {
     fn accounted(&self, entity: &EntityId, window: Window) -> Notes {
         let Notes { findings: mut notes, mut routes } = self.notes(entity, window);
         let Some(compare) = self.compare(window) else { return Notes { findings: notes, routes } };
+        let words = || self.words_of_changes(window, &compare);
+        let own = |note: &&Finding| note.entity == *entity;
+        self.change_words.ask(window, words, |said| notes.extend(said.iter().filter(own).cloned()));
         let accounts = self.accounts.get_or_init(|| self.draw_up());
         // What the window compares, with the whole recording before it.
         let pivot = Some(compare.after.start());
@@ -328,6 +334,21 @@ impl SnapshotContext {
             },
         );
         Notes { findings: notes, routes }
+    }
+
+    fn words_of_changes(&self, window: Window, compare: &Compare) -> Vec<Finding> {
+        let Facts { alerts, .. } = self.facts.as_ref();
+        // What the window compares, with the whole recording before it.
+        let periods = Periods {
+            first_onset: Some(compare.after.start()),
+            observed: self.observed,
+            ..Periods::new(window)
+        };
+        let entities = self.graph.topology().entities();
+        let mut words = TroubleWords::new(&alerts.anomalies, entities, &periods);
+        let patterns = self.logs.severe_patterns(&self.snapshot.logs);
+        patterns.iter().for_each(|pattern| words.add(pattern));
+        words.notes(&self.facts.causes(), "changes")
     }
 
     /// What was recorded, as attribution looks at it.

@@ -52,7 +52,7 @@ pub(crate) enum Evaluated {
         /// Folders with bundles and ground truths, one for each system.
         #[arg(required = true)]
         dirs: Vec<PathBuf>,
-        /// Strength of the penalty that pulls weights towards the shipped ones: the larger, the less they move.
+        /// Strength of the penalty that pulls each weight towards 1: the larger, the less they move.
         #[arg(long, default_value_t = 0.1, value_name = "NUMBER")]
         shrinkage: f64,
         /// File for the weights fitted on all systems, in the form of `weights.toml`.

@@ -7,8 +7,8 @@ use eog_core::controller::{Briefing, Damping, Evaluation, Order, Reason, Wake, W
 use eog_core::diagnosis::Doubt;
 use eog_core::ledger::RecordedAnswer;
 use eog_core::{
-    Budget, Config, ContextPacket, ContextRequest, Controller, Decision, Digest, Failure, Label,
-    LocalContext, Measures, StopReason,
+    Belief, Budget, Config, ContextPacket, ContextRequest, Controller, Decision, Digest, EntityId,
+    Failure, Label, LocalContext, Measures, StopReason,
 };
 use proptest::prelude::*;
 
@@ -42,8 +42,10 @@ impl Answers for Weighing<'_> {
         if self.weighs && drawn % 5 > 0 {
             let log_odds = (drawn % 4) as i32 * 1_000;
             let origin = (drawn % 3 == 0).then_some(log_odds);
+            let others = packet.neighbours.iter().map(|row| row.entity.clone());
+            let handed = others.zip([3_500 - log_odds; 2]).filter(|_| drawn % 2 == 0).collect();
             decision.measures =
-                Some(Box::new(Measures { log_odds, origin, ..Measures::default() }));
+                Some(Box::new(Measures { log_odds, origin, handed, ..Measures::default() }));
         }
         Ok(decision)
     }
@@ -189,10 +191,14 @@ proptest! {
         let conclusion = controller.conclusion();
         let unsteady: BTreeSet<_> = conclusion.damped.iter().cloned().collect();
         let defined = by_definition_with_unsteady(&labels, &unsteady, &claims, &anomalies);
-        let log_odds = controller.beliefs().filter_map(|(entity, belief)| {
-            Some((entity.clone(), belief.measures.as_ref()?.log_odds))
-        });
-        let defined = without_outweighed(defined, &log_odds.collect());
+        let measures = || controller.beliefs().filter_map(|(_, belief)| belief.measures.as_ref());
+        let greatest = |(entity, belief): (&EntityId, &Belief)| {
+            let own = belief.measures.as_ref()?.log_odds;
+            let handed = measures().filter_map(|measures| measures.handed.get(entity)).copied();
+            Some((entity.clone(), handed.fold(own, i32::max)))
+        };
+        let log_odds = controller.beliefs().filter_map(greatest).collect();
+        let defined = without_outweighed(defined, &log_odds);
         assert_is_as_defined(&conclusion, &defined);
         for group in &conclusion.frontier {
             let is_unsteady = group.origins.iter().any(|origin| unsteady.contains(origin));

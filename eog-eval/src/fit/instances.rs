@@ -4,14 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use eog::contract::{ContextPacket, Reach};
-use eog::{Belief, Case, ContextRequest, EntityId, LocalContext, Message, Topology};
+use eog::{Belief, Case, ContextRequest, EntityId, LocalContext, Message};
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 
 use crate::error::EvalError;
 use crate::suite::{SuiteCase, cases_of};
-
-/// At most so many pages of each context are read.
-const PAGES: u32 = 4;
 
 /// One incident: its entities with the values of all terms, and which of them are causes.
 #[derive(Clone, Debug)]
@@ -108,7 +105,7 @@ fn packet(
     ContextPacket {
         window: case.window,
         context: read(&entity, case, context),
-        neighbours: neighbours(&case.topology, &entity),
+        neighbours: case.topology.neighbours(&entity),
         inbox: Vec::new(),
         anomalies: own.cloned().collect(),
         notice: None,
@@ -120,24 +117,13 @@ fn packet(
     }
 }
 
-fn neighbours(topology: &Topology, entity: &EntityId) -> Vec<eog::incident::Neighbour> {
-    topology.neighbours(entity)
-}
-
+/// What an investigation reads of it at first.
 fn read(entity: &EntityId, case: &Case, context: &BundleContext) -> LocalContext {
-    let request = |page| ContextRequest {
+    context.local_context(&ContextRequest {
         entity: entity.clone(),
         window: case.window,
-        page,
-        visit: 2,
+        page: 1,
+        visit: 1,
         changed_neighbours: BTreeSet::new(),
-    };
-    let mut all = context.local_context(&request(1));
-    for page in 2..=PAGES {
-        if all.pages_left == 0 {
-            break;
-        }
-        all = all.followed_by(context.local_context(&request(page)));
-    }
-    all
+    })
 }

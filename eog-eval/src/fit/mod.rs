@@ -65,8 +65,9 @@ pub struct Hits {
     pub top3: f64,
 }
 
-/// Fits on these folders. `strength` is that of the L2 penalty towards the shipped weights; `.1` is what the shipped
-/// ones were fitted with.
+/// Fits on these folders. `strength` is that of the L2 penalty towards weights of one unit, each with the sign that its
+/// term has by its meaning: the shipped weights were fitted on data that may be among these folders, so that drawing to them
+/// would let a system that is left out in by the back door.
 ///
 /// # Errors
 /// [`EvalError`] when a folder holds no case, or a case cannot be read.
@@ -76,15 +77,15 @@ pub fn evaluate(dirs: &[PathBuf], strength: f64) -> Result<Fitted, EvalError> {
         EvidencePolicy::weights().map(|(_, weight)| f64::from(weight) / 1e3).collect();
     let shrinkage = Shrinkage(strength);
     let all: Vec<&System> = systems.iter().collect();
-    let fitted = fit(&all, &shipped, shrinkage);
+    let prior: Vec<f64> = shipped.iter().map(|weight| weight.signum()).collect();
+    let fitted = fit(&all, &prior, shrinkage);
     let weights = EvidencePolicy::weights().zip(fitted).map(|((term, shipped), fitted)| {
         FittedWeight { term, shipped, fitted: (fitted * 1e3).round() as i32 }
     });
-    let left_out = systems.iter().map(|system| {
-        let others: Vec<&System> =
-            all.iter().copied().filter(|other| other.name != system.name).collect();
-        let weights =
-            if others.is_empty() { shipped.clone() } else { fit(&others, &shipped, shrinkage) };
+    let left_out = systems.iter().enumerate().map(|(left_out, system)| {
+        let others = all.iter().copied().enumerate().filter(|(place, _)| *place != left_out);
+        let others: Vec<&System> = others.map(|(_, other)| other).collect();
+        let weights = fit(&others, &prior, shrinkage);
         let excess = only("excess");
         let top1 = |weights: &[f64]| -> Vec<f64> {
             system.incidents.iter().map(|it| ranked(it, weights).hit_at(1, &it.causes)).collect()

@@ -61,9 +61,9 @@ fn a_fault_of_a_controller_is_told_from_what_follows_it() {
     )
     .unwrap();
     let all = &report.groups[""];
-    assert!(all.ours.top1 >= 0.35, "{report}\n{}", report.to_csv());
+    assert!(all.ours.top1 >= 0.65, "{report}\n{}", report.to_csv());
     let best = all.baselines.values().map(|figures| figures.top1).fold(0.0, f64::max);
-    assert!(all.ours.top1 >= best + 0.2, "the noise is too weak\n{report}");
+    assert!(all.ours.top1 >= best, "a trivial ranking is ahead\n{report}");
 }
 
 #[test]

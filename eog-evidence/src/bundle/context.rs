@@ -17,6 +17,7 @@ use super::intake::Telemetry;
 use super::told::{self, Heard, Told};
 use crate::alerts::alert_findings;
 use crate::attribution::{Asked, Attribution, Books, Measured, Sources};
+use crate::change_words::TroubleWords;
 use crate::chart::Chart;
 use crate::effect_map::{EffectMap, Notes};
 use crate::events::event_findings;
@@ -87,6 +88,8 @@ pub struct BundleContext {
     lines: Option<Window>,
     /// Where the errors in logs begin, request by request.
     joined: Arc<OnceLock<BTreeMap<EntityId, Vec<Finding>>>>,
+    /// What changes say of the trouble, by entity.
+    change_words: Arc<OnceLock<Vec<Finding>>>,
     /// The kinds of evidence that were recorded of anybody.
     recorded: Arc<[EvidenceKind]>,
     told: Arc<Told>,
@@ -117,7 +120,7 @@ impl BundleContext {
         let books = Arc::default();
         let told = Arc::new(Told::of(&bundle.telemetry));
         let (first_harm, at_work, heard) = (Arc::default(), Arc::default(), Arc::default());
-        let joined = Arc::default();
+        let (joined, change_words) = (Arc::default(), Arc::default());
         let changes = places;
         let recorded = recorded_kinds(&bundle).into();
         Self {
@@ -131,6 +134,7 @@ impl BundleContext {
             holes,
             lines,
             joined,
+            change_words,
             recorded,
             told,
             heard,
@@ -178,6 +182,8 @@ impl BundleContext {
             notes.retain(|note| cleared.iter().all(|route| route.finding != *note.id()));
             notes.extend(attribution.findings(&request.entity));
         });
+        let own = |note: &&Finding| note.entity == request.entity;
+        notes.extend(self.change_words(request.window).iter().filter(own).cloned());
         let changes = findings.iter().take_while(|finding| class(finding) == Class::Change).count();
         findings.splice(changes..changes, notes);
         let mut context = page(findings, request.page, omitted);
@@ -260,6 +266,17 @@ impl BundleContext {
         own.flat_map(|alert| alert_findings(alert, "alerts.json"))
             .filter(|finding| finding.time.start() < request.window.end())
             .collect()
+    }
+
+    fn change_words(&self, window: Window) -> &[Finding] {
+        self.change_words.get_or_init(|| {
+            let Bundle { anomalies, changes, topology, telemetry, .. } = &self.bundle;
+            let mut words =
+                TroubleWords::new(anomalies, topology.entities(), &self.periods(window));
+            let patterns = telemetry.values().flat_map(|one| one.logs.severe_patterns());
+            patterns.for_each(|pattern| words.add(&pattern));
+            words.notes(changes, "changes.json")
+        })
     }
 
     fn joined(&self, periods: &Periods) -> &BTreeMap<EntityId, Vec<Finding>> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use eog_core::evidence::{PeerRole, Signal};
+use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::{EntityId, Timestamp};
 
 use super::level::Level;
@@ -170,6 +170,19 @@ impl Book {
             }
         }
         in_order(mined)
+    }
+
+    /// The same, as they are handed out.
+    pub(super) fn patterns(&self) -> Vec<LogPattern> {
+        let pattern = |(key, pattern): &(Key, Pattern)| LogPattern {
+            pattern: key.pattern.clone(),
+            level: key.level.name(),
+            signal: key.signal,
+            peer: key.peer.clone().map(|(entity, role)| Peer { entity, role }),
+            example: pattern.sample.1.clone(),
+            times: pattern.times.clone(),
+        };
+        self.mined().iter().map(pattern).collect()
     }
 
     /// The times of all lines, in no order.

@@ -137,12 +137,18 @@ impl<'a> Weighed<'a> {
         found
     }
 
-    /// Claims along the way of the strongest change elsewhere, hop by hop.
-    pub(super) fn claims_along_routes(&self) -> Vec<Claim> {
+    /// Claims along the way of the strongest change elsewhere, hop by hop, but for those that are among `claims`.
+    pub(super) fn claims_along_routes(&self, claims: &[Claim]) -> Vec<Claim> {
         let Some(best) = self.changed_upstream.first() else { return Vec::new() };
         let own = self.own_harms();
+        let is_claimed = |cause: &EntityId, effect: &EntityId| {
+            claims.iter().any(|claim| claim.cause == *cause && claim.effect == *effect)
+        };
         let hops = best.route.hops.windows(2).filter_map(|hop| {
             let [cause, effect] = hop else { return None };
+            if is_claimed(cause, effect) {
+                return None;
+            }
             let is_here = *effect == self.packet.entity;
             let observed = own.first().filter(|_| is_here);
             let ids = observed.map(|finding| finding.id());

@@ -48,7 +48,8 @@ pub(super) fn decide(packet: &ContextPacket) -> Decision {
         Label::Symptom => {
             let claims = causes.iter().take(MAX_CLAIMS);
             decision.claims = claims.filter_map(|cause| weighed.claim_of(cause)).collect();
-            decision.claims.extend(weighed.claims_along_routes());
+            let along_routes = weighed.claims_along_routes(&decision.claims);
+            decision.claims.extend(along_routes);
         }
         Label::Healthy | Label::Defer => {}
     }
@@ -132,12 +133,14 @@ impl<'a> Weighed<'a> {
         kinds.all(|kind| kind.is_some_and(|kind| self.numbers.usual.contains(&kind)))
     }
 
-    /// What a person says of the entity.
+    /// What a person says of the entity: nothing where verdicts contradict each other.
     pub(super) fn verdict(&self) -> Option<Verdict> {
-        self.observed.iter().find_map(|one| match one.what {
-            Observation::Verdict(verdict) => Some(verdict),
+        let said = |verdict| self.has(&Observation::Verdict(verdict));
+        match (said(Verdict::Cause), said(Verdict::NotCause)) {
+            (true, false) => Some(Verdict::Cause),
+            (false, true) => Some(Verdict::NotCause),
             _ => None,
-        })
+        }
     }
 
     fn has(&self, what: &Observation<'_>) -> bool {

@@ -8,10 +8,10 @@ use eog_core::{EvidenceId, EvidenceKind, Finding, Label};
 
 use super::causes::Cause;
 use super::decide::Weighed;
-use super::observation::{Observation, Observed};
+use super::observation::Observation;
 use super::terms::{TERMS, Term, WEIGHTS};
 use super::times::{made, surely_before};
-use crate::signs::is_worse;
+use crate::change_words::is_of;
 use crate::text::shorten;
 
 /// At most so many ids for a label or a claim.
@@ -50,14 +50,22 @@ impl<'a> Weighed<'a> {
         few(findings.into_iter().flatten().map(Finding::id))
     }
 
-    /// Own changes that can have been made before the harm began, the latest first.
+    /// Own changes that can have been made before the harm began, by what their words say of the trouble, then the latest
+    /// first.
     pub(super) fn timely_changes(&self) -> Vec<&'a Finding> {
         let changes = self.observed.iter().filter(|one| one.what == Observation::Change);
         let in_time = |change: &&Finding| {
             self.since.is_none_or(|since| !surely_before(&since, &made(change)))
         };
         let mut changes: Vec<&Finding> = changes.map(|one| one.finding).filter(in_time).collect();
-        changes.sort_by_key(|change| std::cmp::Reverse(made(change).latest()));
+        let said = |change: &Finding| {
+            let sizes = self.observed.iter().filter_map(|one| match one.what {
+                Observation::ChangeWords(size) if is_of(one.finding, change) => Some(size),
+                _ => None,
+            });
+            (sizes.fold(0.0, f64::max) * 1e3).round() as i64
+        };
+        changes.sort_by_key(|change| std::cmp::Reverse((said(change), made(change).latest())));
         changes
     }
 
@@ -78,12 +86,8 @@ impl<'a> Weighed<'a> {
 
     /// Own findings that say that it does worse, alerts last.
     pub(super) fn own_harms(&self) -> Vec<&'a Finding> {
-        let of = |one: &&Observed<'a>| match one.what {
-            Observation::Worse(..) => is_worse(one.finding),
-            what => what.is_harm(),
-        };
-        let mut harms: Vec<&Finding> =
-            self.observed.iter().filter(of).map(|one| one.finding).collect();
+        let harms = self.observed.iter().filter(|one| one.what.is_harm());
+        let mut harms: Vec<&Finding> = harms.map(|one| one.finding).collect();
         harms.sort_by_key(|finding| finding.kind == EvidenceKind::Alert);
         harms
     }

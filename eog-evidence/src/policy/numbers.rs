@@ -13,12 +13,9 @@ use super::times::{made, surely_before};
 /// Numbers of one packet. Sizes are natural logarithms of ratios; shares go from 0 to 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbers {
-    pub(super) latency: f64,
-    pub(super) errors: f64,
+    /// How much worse it does by its own evidence, failures apart.
+    worst: f64,
     pub(super) saturation: f64,
-    pub(super) output: f64,
-    /// What own latency or errors differ by although they did not shift.
-    pub(super) unshifted: f64,
     /// How many own golden signals did not shift.
     pub(super) as_usual: usize,
     /// What was measured and did not shift.
@@ -45,13 +42,13 @@ pub(super) struct Numbers {
     pub(super) changed_demand: bool,
     /// Whether an alert that its own change can have led to followed the change, be it by load.
     pub(super) has_impact: bool,
-    /// How surprising what it does is: a logarithm of how few such are expected by chance.
-    pub(super) departure: f64,
     pub(super) is_first_to_deviate: bool,
     /// The share of a downstream neighbour's harm that its message puts down to the entity.
     pub(super) attributed: f64,
     /// How near an own change lies before what follows it: 1 at once, a half after five minutes.
     pub(super) change: f64,
+    /// How rare the words are that a timely change of its own shares with alerts and new errors: a sum of logarithms.
+    pub(super) change_words: f64,
     pub(super) has_alert: bool,
     /// The greatest harm of an upstream neighbour, by its message.
     pub(super) upstream: f64,
@@ -83,6 +80,9 @@ impl Numbers {
         }
         numbers.has_alert |= !packet.anomalies.is_empty();
         numbers.change = change_before(observed, since);
+        if numbers.change > 0.0 {
+            numbers.change_words = words_of_changes(observed, since);
+        }
         let is_later = observed.iter().any(|one| matches!(one.what, Observation::DeviatesAfter(_)));
         numbers.is_first_to_deviate &= !is_later;
         let by_load = |sender: &EntityId| {
@@ -98,15 +98,12 @@ impl Numbers {
 
     fn add(&mut self, finding: &Finding, what: &Observation<'_>) {
         let raise = |to: &mut f64, by: f64| *to = to.max(by);
+        if !matches!(what, Observation::Failure { .. }) {
+            raise(&mut self.worst, in_harm(what));
+        }
         match *what {
-            Observation::Worse(Trouble::Latency, size) => raise(&mut self.latency, size),
-            Observation::Worse(Trouble::Errors, size) => raise(&mut self.errors, size),
             Observation::Worse(Trouble::Saturation, size) => raise(&mut self.saturation, size),
-            Observation::Worse(Trouble::Output, size) => raise(&mut self.output, size),
-            Observation::AsUsual(trouble, size) => {
-                if matches!(trouble, Trouble::Latency | Trouble::Errors) {
-                    raise(&mut self.unshifted, size.min(1.0));
-                }
+            Observation::AsUsual(trouble, _) => {
                 self.as_usual += usize::from(trouble != Trouble::Output);
                 self.usual.insert(trouble);
             }
@@ -131,7 +128,6 @@ impl Numbers {
             Observation::MoreDemand(_) => self.is_demanded_more = true,
             Observation::Impact(_) => self.has_impact = true,
             Observation::Change => self.changed_demand |= finding.signal == Signal::Demand,
-            Observation::Departure(size) => raise(&mut self.departure, size),
             Observation::FirstToDeviate => self.is_first_to_deviate = true,
             Observation::Alert => {
                 self.has_alert |= !matches!(finding.signal, Signal::Traffic | Signal::Demand);
@@ -153,18 +149,8 @@ impl Numbers {
 
     /// How much worse the entity does, by its own evidence.
     pub(super) fn harm(&self) -> f64 {
-        let parts = [
-            self.latency,
-            self.errors,
-            self.output,
-            SATURATION_IN_HARM * self.saturation,
-            LINES_IN_HARM * self.error_lines,
-            DEPARTURE_IN_HARM * self.departure,
-            FAILING_IN_HARM * self.failing,
-            UNSHIFTED_IN_HARM * self.failed,
-            UNSHIFTED_IN_HARM * self.unshifted,
-        ];
-        parts.into_iter().fold(0.0, f64::max)
+        let failure = (FAILING_IN_HARM * self.failing).max(UNSHIFTED_IN_HARM * self.failed);
+        self.worst.max(failure)
     }
 
     /// How much of its harm upstream neighbours account for.
@@ -192,6 +178,21 @@ impl Numbers {
 const DEMAND_EXPLAINS: f64 = 0.3;
 /// A change of demand, such as a campaign, after which load rose, counts as if load had risen so much: a logarithm.
 const DEMAND_CHANGED: f64 = 2.0;
+
+/// How much one observation counts as harm of the entity.
+pub(super) fn in_harm(what: &Observation<'_>) -> f64 {
+    match *what {
+        Observation::Worse(Trouble::Saturation, size) => SATURATION_IN_HARM * size,
+        Observation::Worse(_, size) => size,
+        Observation::AsUsual(Trouble::Latency | Trouble::Errors, size) => {
+            UNSHIFTED_IN_HARM * size.min(1.0)
+        }
+        Observation::ErrorLines { callee: None, size } => LINES_IN_HARM * size,
+        Observation::Departure(size) => DEPARTURE_IN_HARM * size,
+        Observation::Failure { .. } => FAILING_IN_HARM,
+        _ => 0.0,
+    }
+}
 
 /// What is worth less as harm than time and failures: users notice a full resource by what it leads to.
 const SATURATION_IN_HARM: f64 = 0.3;
@@ -224,6 +225,20 @@ pub(super) fn nearness(delay_s: f64) -> f64 {
     1.0 / (1.0 + delay_s.max(0.0) / CHANGE_HALVES_S)
 }
 
+/// Whether a change can have been made before the harm began.
+fn is_in_time(made: &Onset, since: Option<Onset>) -> bool {
+    since.is_none_or(|since| !surely_before(&since, made))
+}
+
+/// How much the words of the own change say that says most, of those that can have led to the harm.
+fn words_of_changes(observed: &[Observed<'_>], since: Option<Onset>) -> f64 {
+    let sizes = observed.iter().filter_map(|one| match one.what {
+        Observation::ChangeWords(size) if is_in_time(&made(one.finding), since) => Some(size),
+        _ => None,
+    });
+    sizes.fold(0.0, f64::max)
+}
+
 /// How near the best own change lies before an alert that it reaches, or own harm; 0 where nothing follows it.
 fn change_before(observed: &[Observed<'_>], since: Option<Onset>) -> f64 {
     let follows = observed.iter().filter_map(|one| match one.what {
@@ -239,11 +254,11 @@ fn change_before(observed: &[Observed<'_>], since: Option<Onset>) -> f64 {
     let follows: Vec<Timestamp> = follows.collect();
     let changes = observed.iter().filter(|one| one.what == Observation::Change);
     let changes = changes.map(|one| made(one.finding));
-    let in_time = |made: &Onset| since.is_none_or(|since| !surely_before(&since, made));
     let near = |made: Timestamp| {
         let delays = follows.iter().map(|at| at.duration_since(made).as_secs_f64());
         delays.filter(|delay| *delay >= -RECORDED_LATE_S).reduce(f64::min).map(nearness)
     };
-    let nearest = changes.filter(in_time).filter_map(|made| near(made.latest()));
+    let nearest =
+        changes.filter(|made| is_in_time(made, since)).filter_map(|made| near(made.latest()));
     nearest.fold(0.0, f64::max)
 }

@@ -5,6 +5,7 @@ use eog_core::evidence::{PeerRole, Quantity, Signal, Trend, Verdict};
 use eog_core::{EntityId, EvidenceKind, Finding};
 
 use crate::attribution::SURPRISE;
+use crate::change_words::RARITY;
 use crate::signs::{is_executed_experiment, is_full_without_past, is_real_change, is_share, role};
 
 /// A finding with what it says.
@@ -22,7 +23,7 @@ pub(super) enum Observation<'a> {
     /// An own quantity did not shift; the size is what it differs by all the same.
     AsUsual(Trouble, f64),
     /// Calls to somebody are worse than usual.
-    CallWorse(&'a EntityId, f64),
+    CallWorse(&'a EntityId),
     /// It failed, or a resource of it ran out.
     Failure { exhausted: bool },
     /// More error lines than usual, about calls to somebody where one is named.
@@ -61,8 +62,8 @@ pub(super) enum Observation<'a> {
     DeviatesAfter(&'a EntityId),
     /// It was changed.
     Change,
-    /// It was restarted, and nothing else changed.
-    Restart,
+    /// Words of a change of its own are in alerts or new errors; the size is how rare they are among changes.
+    ChangeWords(f64),
     /// A change elsewhere has a path here; the peer is the next hop towards it.
     Route(&'a EntityId),
     /// An alert followed an own change.
@@ -108,7 +109,8 @@ impl<'a> Observation<'a> {
         }
         match finding.kind {
             EvidenceKind::Change if is_real_change(finding) => Self::Change,
-            EvidenceKind::Change => Self::Restart,
+            // It was restarted, and nothing else changed.
+            EvidenceKind::Change => Self::Nothing,
             EvidenceKind::Alert => Self::Alert,
             EvidenceKind::Event if is_executed_experiment(finding) => Self::Experiment,
             EvidenceKind::Event => Self::of_event(finding),
@@ -151,7 +153,7 @@ impl<'a> Observation<'a> {
         };
         let of_calls = role(finding) == Some(PeerRole::Callee);
         match (&finding.peer, finding.trend) {
-            (Some(peer), trend) if of_calls && trend == bad => Self::CallWorse(&peer.entity, worse),
+            (Some(peer), trend) if of_calls && trend == bad => Self::CallWorse(&peer.entity),
             _ if of_calls => Self::Nothing,
             (_, trend) if trend == bad => Self::Worse(trouble, worse),
             (_, Trend::Steady) => Self::AsUsual(trouble, worse),
@@ -198,6 +200,9 @@ impl<'a> Observation<'a> {
         let is_order = finding.signal == Signal::Other;
         match (finding.signal, finding.trend, peer) {
             (Signal::Route, _, Some((hop, _))) => Self::Route(hop),
+            (Signal::Configuration, Trend::Rising, None) => quantity
+                .filter(|it| it.unit == RARITY)
+                .map_or(Self::Nothing, |it| Self::ChangeWords(it.observed)),
             (Signal::Impact, _, peer) => Self::Impact(peer.map(|(hop, _)| hop)),
             (Signal::Saturation, _, Some((_, PeerRole::NextDownstream))) => Self::Contention,
             (Signal::Saturation, _, Some((taker, PeerRole::Mentioned))) => Self::Contended(taker),
@@ -237,7 +242,7 @@ impl<'a> Observation<'a> {
     /// Whom the observation puts the trouble down to, where it is somebody else.
     pub(super) fn points_to(&self) -> Option<&'a EntityId> {
         match *self {
-            Self::CallWorse(other, _)
+            Self::CallWorse(other)
             | Self::Share(other, _)
             | Self::Contended(other)
             | Self::EndedBy(other)
@@ -275,7 +280,7 @@ impl Observation<'_> {
             Self::Worse(..)
                 | Self::Failure { .. }
                 | Self::ErrorLines { .. }
-                | Self::CallWorse(..)
+                | Self::CallWorse(_)
                 | Self::Alert
         )
     }

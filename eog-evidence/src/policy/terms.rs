@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::numbers::Numbers;
+use super::numbers::{Numbers, in_harm};
 use super::observation::{Observation, Trouble};
 use crate::text::rounded;
 
@@ -93,21 +93,11 @@ const FIFTYFOLD: f64 = 4.0;
 const CHANGE: &str = "change";
 
 /// All terms, in the order of `weights.toml`.
-pub(super) const TERMS: [Term; 25] = {
+pub(super) const TERMS: [Term; 26] = {
     use Observation as O;
     [
         compared("excess", |n| (n.harm() - n.upstream).clamp(-1.0, 2.0), |n| Some(excess(n))),
-        said(
-            "own harm",
-            |n| unit(n.harm(), TWENTYFOLD),
-            |what| match what {
-                O::Worse(_, size) => *size,
-                O::Failure { .. } => 2.0,
-                O::ErrorLines { callee: None, size } => size / 4.0,
-                O::Departure(size) => size / 8.0,
-                _ => 0.0,
-            },
-        ),
+        said("own harm", |n| unit(n.harm(), TWENTYFOLD), in_harm),
         compared(
             "attributed share",
             |n| n.attributed,
@@ -158,6 +148,14 @@ pub(super) const TERMS: [Term; 25] = {
             },
         ),
         said(CHANGE, |n| n.change, |what| is(*what == O::Change)),
+        said(
+            "words of a change",
+            |n| unit(n.change_words, TWENTYFOLD),
+            |what| match what {
+                O::ChangeWords(size) => *size,
+                _ => 0.0,
+            },
+        ),
         said("alert alone", |n| is(n.has_alert && n.harm() < 0.1), |what| is(*what == O::Alert)),
         said(
             "saturation",

@@ -1,7 +1,7 @@
 //! Tests of the policy.
 
-use eog_core::contract::Reach;
-use eog_core::evidence::{EvidenceTime, FindingContent, Signal, Trend, Verdict};
+use eog_core::contract::{Reach, Route};
+use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend, Verdict};
 use eog_core::incident::{Direction, Neighbour, Onset};
 use eog_core::{
     Anomaly, Belief, Claim, ContextPacket, Decision, EntityId, EvidenceKind, Finding, Label,
@@ -200,6 +200,58 @@ fn a_verdict_decides() {
     let ruled_out = strong().into_iter().chain([word(Verdict::NotCause)]).collect();
     assert_eq!(judge(&packet(ruled_out)).label, Label::Symptom);
     assert_eq!(judge(&packet(vec![steady(), word(Verdict::Cause)])).label, Label::Origin);
+}
+
+#[test]
+fn what_is_decided_is_outweighed_by_no_sum() {
+    let decision = judge(&packet(vec![steady(), word(Verdict::Cause)]));
+    assert!(decision.measures.unwrap().log_odds >= 20_000);
+    let both = vec![steady(), word(Verdict::Cause), word(Verdict::NotCause)];
+    assert_eq!(judge(&packet(both)).label, Label::Healthy, "contradictory words say nothing");
+}
+
+/// The packet of a slow `cart` with a change of `flags` at this second, whose way here leads through `db`.
+fn changed_upstream(own: Vec<Finding>, second: i64) -> ContextPacket {
+    let told = Finding::new(FindingContent {
+        trend: Trend::Rising,
+        onset: Some(Onset::at(at(second))),
+        peer: Some(Peer { entity: id("db"), role: PeerRole::NextUpstream }),
+        excerpt: "flags changed".to_owned(),
+        ..content(EvidenceKind::Note, Signal::Route, second)
+    });
+    let hops = ["flags", "db", "cart"].map(id).to_vec();
+    let route = Route { finding: told.id().clone(), hops };
+    let mut packet = packet(own);
+    packet.context.findings.push(told);
+    packet.context.routes.push(route);
+    packet
+}
+
+#[test]
+fn a_change_upstream_is_handed_the_evidence_of_the_place_of_the_harm() {
+    let slow = || vec![slower(400.0, 1_800)];
+    let decision = judge(&changed_upstream(slow(), 1_790));
+    assert_eq!(decision.label, Label::Symptom, "{decision:?}");
+    assert_eq!(claimed(&decision), ["flags", "db"]);
+    let measures = decision.measures.clone().unwrap();
+    assert!(measures.handed[&id("flags")] > measures.log_odds);
+    // It is worth what a change of its own would be at the same time.
+    let own = judge(&packet(vec![slower(400.0, 1_800), change(1_790)])).measures.unwrap();
+    assert_eq!(measures.handed[&id("flags")], own.log_odds);
+    // A change after the harm, or further from it than a change of its own, is handed nothing.
+    let handed = |decision: Decision| decision.measures.unwrap().handed;
+    assert!(handed(judge(&changed_upstream(slow(), 2_200))).is_empty());
+    let nearer = vec![slower(400.0, 1_800), change(1_790)];
+    assert!(handed(judge(&changed_upstream(nearer, 1_500))).is_empty());
+}
+
+#[test]
+fn a_way_of_a_change_repeats_no_claim() {
+    let packet = changed_upstream(vec![slower(400.0, 1_800)], 1_790);
+    let decision = judge(&with_db(packet, of_db(Label::Symptom, 1_000, Some(9_000))));
+    let to_cart = decision.claims.iter().filter(|claim| claim.effect == id("cart"));
+    assert_eq!(to_cart.count(), 1, "{decision:?}");
+    assert!(claimed(&decision).contains(&"flags"));
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) fn harm_since(packet: &ContextPacket, observed: &[Observed<'_>]) -> O
             Observation::Worse(..)
                 | Observation::Failure { .. }
                 | Observation::ErrorLines { .. }
-                | Observation::CallWorse(..)
+                | Observation::CallWorse(_)
         );
         is_harm && one.finding.onset.is_some()
     });

@@ -1,4 +1,4 @@
-//! Who judges, opens and writes the report: the built-in rules, a program, or a language model.
+//! Who judges, opens and writes the report: the built-in policy, a program, or a language model.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -130,7 +130,7 @@ impl Policies for Chosen {
     /// Arguments of a program may contain secrets, and ledgers are shared: they are only counted.
     fn name(&self) -> String {
         let judge = match (&self.settings.policy, self.arguments.len()) {
-            (PolicyChoice::Evidence, _) => Evidence::NAME.to_owned(),
+            (PolicyChoice::Evidence, _) => Evidence::recorded_name(),
             (PolicyChoice::Llm, _) => self.settings.llm_name(),
             (PolicyChoice::Command(program), 0) => format!("command:{}", program.display()),
             (PolicyChoice::Command(program), given) => {

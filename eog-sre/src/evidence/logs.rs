@@ -75,6 +75,12 @@ impl LogIndex {
         patterns.findings_within(self.recorded(), &self.within(periods), source, &mut Vec::new())
     }
 
+    /// What the errors and warnings of anything say.
+    pub(crate) fn severe_patterns(&self, logs: &Logs) -> Vec<LogPattern> {
+        let rows = self.by_entity.values().flatten().map(|row| logs.get(*row));
+        patterns(rows.filter(|log| matches!(level(*log), "error" | "warning")))
+    }
+
     /// Where the errors of requests begin and where they are passed on, by the error lines that name a trace or a request.
     pub(crate) fn joined(
         &self,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::belief::{Belief, Claim, Explained};
+use crate::belief::{Belief, Claim, Explained, Measures};
 use crate::contract::packet::LocalContext;
 use crate::evidence::{EvidenceKind, EvidenceTime, Finding, FindingContent, Signal, Trend};
 use crate::incident::case::{Anomaly, Case, ChangeRecord, RecordedChange, Unusable};
@@ -618,6 +618,34 @@ fn what_a_person_rules_out_is_no_candidate() {
     let all = candidates(&state);
     assert!(all.contains(&name(0)) && all.contains(&name(1)), "{all:?}");
     assert_eq!(candidates(&said(state, 1, Verdict::NotCause)), [name(0)]);
+}
+
+#[test]
+fn an_origin_is_highly_likely_from_nine_tenths_of_the_probability_on() {
+    let judged = |log_odds: i32, handed: Option<i32>| {
+        let held = |is_origin| Held { is_origin, since: None, explains: None, claims: vec![] };
+        let mut state = state(
+            &case(vec![anomaly(0, &[3_600]), anomaly(1, &[3_600])]),
+            &[held(true), held(false)],
+        );
+        let measure = |log_odds: i32, handed: Option<i32>| Measures {
+            log_odds,
+            handed: handed.map(|handed| (name(0), handed)).into_iter().collect(),
+            ..Measures::default()
+        };
+        for (entity, measures) in [(0, measure(log_odds, None)), (1, measure(-20_000, handed))] {
+            let belief = state.node(&name(entity)).belief.as_mut().unwrap();
+            belief.measures = Some(measures);
+        }
+        let group = conclude(&state).frontier.remove(0);
+        (group.confidence, group.probability.unwrap())
+    };
+    // Beside *no known origin*, which has log-odds of 0: p / (1 - p) is 9 at ln 9 = 2.197.
+    assert_eq!(judged(2_190, None), (Confidence::Likely, 899));
+    assert_eq!(judged(2_200, None), (Confidence::HighlyLikely, 900));
+    // What another entity shows counts for it, where that is more.
+    assert_eq!(judged(0, Some(2_200)), (Confidence::HighlyLikely, 900));
+    assert_eq!(judged(2_200, Some(0)), (Confidence::HighlyLikely, 900));
 }
 
 #[test]
