@@ -93,7 +93,7 @@
 //! println!("{text}");
 //! assert!(text.contains("ROOT CAUSE (likely)"));
 //! // The onset of the failing requests was not measured: that alone is enough for a doubt.
-//! assert!(text.contains("when the harm began was not measured"));
+//! assert!(text.contains("the onset of the harm was not measured"));
 //! assert!(text.contains("pool.size changed from 50 to 5"));
 //! # Ok(())
 //! # }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eog::contract::{FormerBelief, Hint, Route};
+use eog::contract::{FormerBelief, Hint, Reach, Route};
 use eog::incident::{Direction, Neighbour};
 use eog::{
     Belief, Claim, ContextPacket, EntityId, Finding, Label, LocalContext, Message, Topology, Window,
@@ -57,6 +57,7 @@ pub fn packet(name: &str) -> PacketBuilder {
         former: None,
         hints: BTreeMap::new(),
         quoted: Vec::new(),
+        reach: None,
     }
 }
 
@@ -72,6 +73,7 @@ pub struct PacketBuilder {
     former: Option<FormerBelief>,
     hints: BTreeMap<EntityId, Hint>,
     quoted: Vec<Finding>,
+    reach: Option<Reach>,
 }
 
 impl PacketBuilder {
@@ -183,6 +185,14 @@ impl PacketBuilder {
         self.finding(finding)
     }
 
+    /// Says which of the entities with alerts the effects of the entity reach over a topology.
+    #[track_caller]
+    pub fn reaching(mut self, topology: &Topology, alerting: &[&str]) -> Self {
+        let alerting: Vec<EntityId> = alerting.iter().map(|name| entity(name)).collect();
+        self.reach = Some(Reach::of(topology, &alerting.iter().collect(), &self.entity));
+        self
+    }
+
     /// Says how many further pages of the context there are.
     pub fn pages_left(mut self, pages: u32) -> Self {
         self.context.pages_left = pages;
@@ -208,7 +218,7 @@ impl PacketBuilder {
             former: self.former,
             hints: self.hints.into_values().collect(),
             quoted: self.quoted,
-            reach: None,
+            reach: self.reach,
         }
     }
 }
@@ -238,6 +248,7 @@ mod tests {
         let built = packet("a")
             .finding(finding("a"))
             .within(&graph)
+            .reaching(&graph, &[])
             .message("b", Label::Healthy, "an earlier one")
             .message_of("b", from_b)
             .quoting(finding("b"))

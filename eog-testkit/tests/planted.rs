@@ -5,7 +5,7 @@ use eog::planted::{PlantedFault, plant};
 use eog_testkit::sim::{Violation, mute_drawn_panics, simulate};
 
 /// A defect must be found within so many seeds. Without it, all of these are clean.
-const SEEDS: u64 = 10;
+const SEEDS: u64 = 40;
 
 /// After how many seeds the defect is found, and how.
 fn found(fault: PlantedFault) -> (u64, Violation) {

@@ -53,7 +53,7 @@ pub(crate) enum Evaluated {
         #[arg(required = true)]
         dirs: Vec<PathBuf>,
         /// Strength of the penalty that pulls each weight towards 1: the larger, the less they move.
-        #[arg(long, default_value_t = 0.1, value_name = "NUMBER")]
+        #[arg(long, default_value_t = 1.0, value_name = "NUMBER")]
         shrinkage: f64,
         /// File for the weights fitted on all systems, in the form of `weights.toml`.
         #[arg(long, value_name = "FILE")]

@@ -224,5 +224,5 @@ fn log_patterns_that_stay_away_are_told_and_more_of_all_lines_are_one_finding() 
     let expected = "info, 0 times since 2026-01-01T10:09:32Z (normally 19.7): cache refreshed";
     assert_eq!(vanished, expected);
     let [all] = &told("shop/Service/cart")[..] else { panic!("{:#?}", told("shop/Service/cart")) };
-    assert!(all.starts_with("all lines but errors and warnings, "), "{all}");
+    assert!(all.starts_with("all lines except errors and warnings, "), "{all}");
 }
