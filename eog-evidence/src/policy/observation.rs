@@ -179,7 +179,9 @@ impl<'a> Observation<'a> {
         if finding.signal != Signal::Errors {
             return Self::Nothing;
         }
-        let peer = finding.peer.as_ref().map(|peer| &peer.entity);
+        // What a caller writes of an entity that writes nothing itself speaks of that entity.
+        let of_another = finding.peer.as_ref().filter(|peer| peer.role != PeerRole::Caller);
+        let peer = of_another.map(|peer| &peer.entity);
         // Lines that were joined by request count requests.
         if quantity.unit == "requests" {
             return match peer {
@@ -271,6 +273,11 @@ impl Observation<'_> {
                 | Self::FirstErrors(_)
                 | Self::Remainder(_)
         )
+    }
+
+    /// Whether it says that its calls to another do worse.
+    pub(super) fn is_of_calls(&self) -> bool {
+        matches!(self, Self::CallWorse(_) | Self::ErrorLines { callee: Some(_), .. })
     }
 
     /// Whether it says that the entity does worse, alerts included.

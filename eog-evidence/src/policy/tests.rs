@@ -195,6 +195,31 @@ fn what_claims_an_entity_as_its_cause_does_not_explain_it() {
 }
 
 #[test]
+fn errors_about_a_callee_make_a_symptom_of_it_and_speak_of_the_callee() {
+    let lines = |entity: &str, peer: &str, role: PeerRole| {
+        let content = FindingContent::new(
+            id(entity),
+            EvidenceKind::Log,
+            Signal::Errors,
+            EvidenceTime::At(at(1_800)),
+        );
+        Finding::new(FindingContent {
+            trend: Trend::Rising,
+            onset: Some(Onset::at(at(1_800))),
+            peer: Some(Peer { entity: id(peer), role }),
+            ..content.with_quantity(29.0, Some(0.0), "lines")
+        })
+    };
+    let caller = judge(&packet(vec![steady(), lines("cart", "db", PeerRole::Callee)]));
+    assert_eq!((caller.label, claimed(&caller)), (Label::Symptom, vec!["db"]));
+    // What its caller wrote is all there is about the callee, and counts as its own.
+    let mut silent = packet(vec![lines("cart", "web", PeerRole::Caller)]);
+    assert_eq!(claimed(&judge(&silent)), [""; 0]);
+    silent.reach = Some(Reach { reached: 1, alerting: 1, hops: Some(2) });
+    assert_eq!(judge(&silent).label, Label::Origin);
+}
+
+#[test]
 fn a_verdict_decides() {
     let strong = || vec![slower(400.0, 1_800), change(1_790)];
     let ruled_out = strong().into_iter().chain([word(Verdict::NotCause)]).collect();
