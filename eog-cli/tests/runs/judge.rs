@@ -19,7 +19,9 @@ fn nobody_else_judges_without_being_asked_to() {
     let bundle = incident.path("bundle");
     let other = Incident::judged_by(HEALTHY);
     let others = format!("command:{}", other.path("policy.sh").display());
-    for (options, now) in [(&[][..], "evidence (weights "), (&["--policy", &others], others.as_str())] {
+    for (options, now) in
+        [(&[][..], "evidence (weights "), (&["--policy", &others], others.as_str())]
+    {
         let resumed = eog().arg("resume").arg(&journal).arg(&bundle).args(options).output();
         let explained = eog().arg("explain").arg(&journal).arg("service-1").args(options).output();
         for output in [resumed.unwrap(), explained.unwrap()] {

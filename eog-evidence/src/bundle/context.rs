@@ -170,6 +170,7 @@ impl BundleContext {
             let joined = self.joined(&periods).get(&request.entity);
             findings.extend(joined.into_iter().flatten().cloned());
         }
+        findings.extend(self.bundle.states(&request.entity).finding(request.window, "states.csv"));
         findings.extend(self.told_by_others(request, &mut omitted));
         findings.sort_by(strongest_first);
         // Notes keep their own order: it is the same for every entity on a path.

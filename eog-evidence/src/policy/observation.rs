@@ -26,6 +26,8 @@ pub(super) enum Observation<'a> {
     CallWorse(&'a EntityId),
     /// It failed, or a resource of it ran out.
     Failure { exhausted: bool },
+    /// It is well at the end, since the time of the finding.
+    Recovered,
     /// More error lines than usual, about calls to somebody where one is named.
     ErrorLines { callee: Option<&'a EntityId>, size: f64 },
     /// So many requests have their first error line here.
@@ -125,6 +127,7 @@ impl<'a> Observation<'a> {
         match finding.signal {
             Signal::Exhaustion if is_bad => Self::Failure { exhausted: true },
             Signal::Availability if is_bad => Self::Failure { exhausted: false },
+            Signal::Availability if finding.trend == Trend::Falling => Self::Recovered,
             _ => Self::Nothing,
         }
     }
