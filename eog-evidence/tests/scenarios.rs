@@ -9,7 +9,8 @@ use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::incident::EffectDirection;
 use eog_core::{Anomaly, Confidence, Config, EntityId, EvidenceKind, Label, Timestamp};
 use eog_evidence::{
-    BundleWriter, ChangeRecord, EventRecord, LogLine, Manifest, ManifestEdge, Series,
+    BundleWriter, ChangeRecord, EventRecord, LogLine, Manifest, ManifestEdge, ObjectState, Series,
+    SpanIds, SpanRecord, StateRecord,
 };
 use support::{Ended, investigate};
 
@@ -228,4 +229,117 @@ fn ordinary_lines_alone_make_no_origin() {
     assert!(!is_origin("cart") && !is_origin("db"), "{:#?}", ended.frontier());
     let cart = ended.controller.belief(&id("cart"));
     assert_eq!(cart.map(|belief| belief.label), Some(Label::Healthy));
+}
+
+#[test]
+fn a_service_that_only_its_callers_lines_name_is_found_without_a_topology() {
+    let mut writer = BundleWriter::new(Manifest::new("lines alone"));
+    writer.alerts = shop().alerts;
+    for (caller, callee) in [("web", "cart"), ("cart", "auth"), ("auth", "redis")] {
+        usual_line(&mut writer, caller, 0..60, "request handled");
+        failing_calls(&mut writer, caller, callee);
+    }
+    let ended = ends_with(&writer, &["redis"], Confidence::Likely);
+    let auth = ended.controller.belief(&id("auth")).unwrap();
+    assert_eq!((auth.label, auth.claims[0].cause.as_str()), (Label::Symptom, "redis"));
+}
+
+#[test]
+fn what_failed_before_and_is_failing_still_stands_and_what_recovered_does_not() {
+    let with = |states: &[(i64, ObjectState)]| {
+        let mut writer = shop();
+        measure(&mut writer, "web", 0.0, 0.4);
+        for entity in ["cart", "pay"] {
+            writer.events.push(EventRecord {
+                time: at(50),
+                entity: id(entity),
+                reason: "Unhealthy".into(),
+                signal: Signal::Availability,
+                message: "a probe failed".into(),
+                peer: None,
+            });
+        }
+        writer.states = states
+            .iter()
+            .map(|(minute, state)| StateRecord {
+                time: at(*minute),
+                entity: id("cart"),
+                state: *state,
+                reason: "CrashLoopBackOff".into(),
+            })
+            .collect();
+        let ended = investigate(&writer, Config::default());
+        let log_odds = |entity: &str| {
+            let belief = ended.controller.belief(&id(entity)).unwrap();
+            belief.measures.as_ref().unwrap().log_odds
+        };
+        log_odds("cart") - log_odds("pay")
+    };
+    assert_eq!(with(&[]), 0);
+    // Three days before, and since then.
+    assert!(with(&[(-4_320, ObjectState::Failing)]) > 1_000);
+    assert!(with(&[(49, ObjectState::Failing), (51, ObjectState::Ready)]) <= 0);
+}
+
+/// `web` asks `shop`, which asks `db`: 900 of 1,000 ms of every request are spent there, from the first to the last.
+#[test]
+fn what_was_slow_from_the_beginning_is_read_from_the_critical_path() {
+    let mut writer = shop();
+    writer.metrics.clear();
+    writer.alerts[0].signal = Signal::Latency;
+    for minute in 0..60 {
+        let mut span =
+            |entity: &str, peer: Option<&str>, ids: (&str, Option<&str>), ms: (i64, f64)| {
+                let (span, parent) = ids;
+                writer.spans.push(SpanRecord {
+                    time: at(minute) + jiff::SignedDuration::from_millis(ms.0),
+                    entity: id(entity),
+                    duration_ms: ms.1,
+                    failed: Some(false),
+                    operation: None,
+                    peer: peer.map(|peer| Peer { entity: id(peer), role: PeerRole::Callee }),
+                    ids: Some(SpanIds {
+                        trace: minute.to_string(),
+                        span: span.to_owned(),
+                        parent: parent.map(str::to_owned),
+                    }),
+                });
+            };
+        span("web", None, ("r", None), (0, 1_000.0));
+        span("web", Some("cart"), ("c", Some("r")), (10, 970.0));
+        span("cart", None, ("s", Some("c")), (20, 950.0));
+        span("cart", Some("db"), ("q", Some("s")), (40, 910.0));
+        span("db", None, ("d", Some("q")), (45, 900.0));
+    }
+    let ended = ends_with(&writer, &["db"], Confidence::Likely);
+    let said = &ended.controller.belief(&id("db")).unwrap().claims[0].condition;
+    assert!(
+        said.starts_with("90 % (900 ms) of the time of 60 requests to web is work of db"),
+        "{said}"
+    );
+}
+
+#[test]
+fn of_several_changes_that_fit_the_one_whose_words_are_in_new_errors_is_cited() {
+    let mut writer = shop();
+    for (minute, path) in [(33, "pool.maxConnections"), (35, "banner.colour")] {
+        change(&mut writer, minute, "pay", path);
+    }
+    change(&mut writer, 34, "mail", "banner.font");
+    measure(&mut writer, "pay", 0.0, 0.4);
+    for minute in 36..60 {
+        let line = LogLine {
+            time: at(minute),
+            level: "error".into(),
+            message: "no free connections in the pool".into(),
+            signal: None,
+            peer: None,
+            trace: None,
+        };
+        writer.logs.push((id("pay"), line));
+    }
+    let ended = investigate(&writer, Config::default());
+    assert_eq!(ended.frontier(), [id("pay")]);
+    let cited = ended.controller.conclusion().frontier[0].change.clone().unwrap();
+    assert_eq!(cited.at, at(33), "the latest change is another");
 }

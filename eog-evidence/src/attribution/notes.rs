@@ -279,13 +279,27 @@ pub(super) fn of_course(
     source: &str,
 ) -> Finding {
     let &Course { bad, all, whole, .. } = course;
+    let bad = bad.map_or_else(|| "none".to_owned(), |bad| bad.to_string());
     let share = percent((part.amount / whole).min(1.0));
     let who = &part.entity;
     let operation = match part.operation.as_str() {
         "" => String::new(),
         name => format!(" ({})", shorten(name, 80)),
     };
+    let is_whole = course.bad.is_none();
     let excerpt = match (kind, &part.way_from) {
+        (_, way) if is_whole => {
+            let place = match way {
+                None => format!("work of {who}{operation} on their critical paths"),
+                Some(caller) => format!("spent between {caller} and {who}"),
+            };
+            format!(
+                "{share} ({} ms) of the time of {all} requests to {alerting} is {place}; they took {} ms each from the \
+                 beginning",
+                rounded(part.amount),
+                rounded(whole)
+            )
+        }
         (Kind::Time, None) => format!(
             "the slow requests of {alerting} ({bad} of {all}) each take {} ms longer than normal; {} \
              ms ({share}) of that is work of {who}{operation} on their critical paths",
@@ -320,7 +334,7 @@ pub(super) fn of_course(
         entity: to.clone(),
         kind: EvidenceKind::Note,
         signal: kind.signal(),
-        trend: Trend::Rising,
+        trend: if is_whole { Trend::Steady } else { Trend::Rising },
         time: during(course.time.0, course.time.1),
         quantity: (to != alerting).then(|| Quantity {
             observed: (part.amount / whole).clamp(0.0, 1.0),

@@ -156,9 +156,15 @@ impl Attribution<'_> {
         let alert = onsets.filter(|onset| window.contains(*onset)).min()?;
         let alerting: BTreeSet<&EntityId> =
             self.anomalies.iter().map(|alert| &alert.entity).collect();
+        let has_no_baseline = self.periods.baseline.is_empty();
         let books = |kind: Kind| {
-            let books = Books::of(calls, kind.counted(), (&upstream, &alerting), alert, window);
-            let is_judged = alerting.iter().any(|entity| books.get(entity).is_some());
+            let mut books = Books::of(calls, kind.counted(), (&upstream, &alerting), alert, window);
+            // With a baseline, an alert about what is as usual is a false one.
+            if kind == Kind::Time && has_no_baseline {
+                books.add_whole_courses(calls, &alerting, window);
+            }
+            let is_judged = alerting.iter().any(|entity| books.get(entity).is_some())
+                || books.courses().next().is_some();
             is_judged.then(|| Arc::new(books))
         };
         let [time, failures] = kinds;

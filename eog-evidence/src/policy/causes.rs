@@ -216,17 +216,25 @@ impl<'a> Weighed<'a> {
         })
     }
 
-    /// An origin claims the next hop on the way of its change to an alert, and who holds it for the cause.
+    /// An origin claims the next hop on the way of its change to an alert, and the alerting entities on whose critical paths
+    /// it lies.
     pub(super) fn claims_on_others(&self, since: Option<Onset>) -> Vec<Claim> {
         let mut claims: Vec<Claim> = Vec::new();
         for one in &self.observed {
-            let Observation::Impact(Some(next)) = one.what else { continue };
+            let (next, by_change) = match one.what {
+                Observation::Impact(Some(next)) => (next, true),
+                Observation::CriticalPath(alerting, share) if share >= MINOR => (alerting, false),
+                _ => continue,
+            };
             if claims.iter().any(|claim| claim.effect == *next) || claims.len() >= MAX_CLAIMS {
                 continue;
             }
             let changes = self.timely_changes();
-            let change = changes.first();
-            let condition = change.map_or_else(String::new, |change| quote(change));
+            let change = changes.first().filter(|_| by_change);
+            let condition = match by_change {
+                true => change.map_or_else(String::new, |change| quote(change)),
+                false => quote(one.finding),
+            };
             let cited = change.iter().map(|change| change.id()).chain([one.finding.id()]);
             let evidence = few(cited);
             claims.push(Claim {

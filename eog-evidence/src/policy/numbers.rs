@@ -125,7 +125,7 @@ impl Numbers {
             Observation::ContributionBound(share) => {
                 self.bound = Some(self.bound.unwrap_or(0.0).max(share));
             }
-            Observation::CriticalPath(share) => raise(&mut self.critical_path, share),
+            Observation::CriticalPath(_, share) => raise(&mut self.critical_path, share),
             Observation::Contention => self.contention = true,
             Observation::HoldsUpCallers => self.holds_up = true,
             Observation::EndsRequests(size) => raise(&mut self.ends_requests, size),

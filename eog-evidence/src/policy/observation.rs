@@ -39,7 +39,7 @@ pub(super) enum Observation<'a> {
     /// It can account for at most this share of what an alert elsewhere shows.
     ContributionBound(f64),
     /// This share of what bad requests of an alerting entity show lies on it.
-    CriticalPath(f64),
+    CriticalPath(&'a EntityId, f64),
     /// It takes up what others have for all that rest on the peer.
     Contention,
     /// Somebody takes up what it has for all that rest on it.
@@ -230,8 +230,12 @@ impl<'a> Observation<'a> {
                     Self::Share(hop, share.unwrap_or(0.0))
                 }
             }
-            (_, Trend::Rising, Some((_, PeerRole::Mentioned))) => {
-                share.map_or(Self::Nothing, Self::CriticalPath)
+            (_, Trend::Rising, Some((alerting, PeerRole::Mentioned))) => {
+                share.map_or(Self::Nothing, |share| Self::CriticalPath(alerting, share))
+            }
+            // With nothing to compare with, somebody has to have the most.
+            (_, Trend::Steady, Some((alerting, PeerRole::Mentioned))) => {
+                share.map_or(Self::Nothing, |share| Self::CriticalPath(alerting, share / 2.0))
             }
             (_, Trend::Rising, None) if is_order && share.is_some() => Self::FirstToDeviate,
             (_, Trend::Rising, None) => share.map_or(Self::Nothing, Self::Remainder),
@@ -272,7 +276,7 @@ impl Observation<'_> {
                 | Self::SendsMore(_)
                 | Self::FirstToDeviate
                 | Self::Departure(_)
-                | Self::CriticalPath(_)
+                | Self::CriticalPath(..)
                 | Self::FirstErrors(_)
                 | Self::Remainder(_)
         )

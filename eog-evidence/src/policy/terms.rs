@@ -120,7 +120,7 @@ pub(super) const TERMS: [Term; 26] = {
             "critical path",
             |n| n.critical_path,
             |what| match what {
-                O::CriticalPath(share) => *share,
+                O::CriticalPath(_, share) => *share,
                 _ => 0.0,
             },
         ),
@@ -280,7 +280,7 @@ fn distance(n: &Numbers) -> f64 {
 
 /// Nothing of its golden signals shifted, and nothing else speaks of it.
 fn as_usual(n: &Numbers) -> f64 {
-    let is_blamed =
-        n.ends_requests >= 0.2 || n.remainder.unwrap_or(0.0) >= 0.3 || n.attributed >= 0.3;
+    let shares = [n.remainder.unwrap_or(0.0), n.attributed, n.critical_path];
+    let is_blamed = n.ends_requests >= 0.2 || shares.iter().any(|share| *share >= 0.3);
     is(n.as_usual > 0 && n.harm() < 0.1 && !is_blamed)
 }

@@ -6,7 +6,7 @@ use eog_core::incident::Onset;
 use eog_core::{EntityId, Timestamp, Window};
 
 use super::calls::{Call, Calls};
-use super::courses::{Course, course};
+use super::courses::{Course, course, whole_course};
 use super::endings::{Ending, began as requests_began_to_end, endings as endings_of};
 use super::ends::{Way, belongs_to};
 use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
@@ -166,6 +166,24 @@ impl Books {
         let courses =
             bad.filter_map(|name| Some(((*name).clone(), course(calls, counted, name, times)?)));
         Self { courses: courses.collect(), books, endings }
+    }
+
+    /// Adds the whole course of the requests of those entities with an alert that take no longer than before.
+    pub(crate) fn add_whole_courses(
+        &mut self,
+        calls: &Calls,
+        alerting: &BTreeSet<&EntityId>,
+        window: Window,
+    ) {
+        for name in alerting {
+            let is_as_before = self.books.get(*name).is_none_or(|book| !book.stands_out);
+            if let Some(course) = Some(name)
+                .filter(|_| is_as_before)
+                .and_then(|name| whole_course(calls, name, window))
+            {
+                self.courses.insert((*name).clone(), course);
+            }
+        }
     }
 
     /// The bad requests of entities with an alert whose traces are known.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{EntityId, Timestamp};
+use eog_core::{EntityId, Timestamp, Window};
 
 use super::book::Counted;
 use super::calls::{Call, Calls};
@@ -29,11 +29,12 @@ pub(crate) struct Part {
 /// The bad requests of an entity, and who has how much of what is bad about them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Course {
-    /// Requests that took longer than 95 of 100 did before, or that failed.
-    pub(crate) bad: usize,
+    /// Requests that took longer than 95 of 100 did before, or that failed; nothing where there is nothing to compare with.
+    pub(crate) bad: Option<usize>,
     /// All requests since trouble began.
     pub(crate) all: usize,
-    /// How much longer each takes than usual, in milliseconds; or how many more fail.
+    /// How much longer each takes than usual, in milliseconds, or as a whole where there is nothing to compare with; or
+    /// how many more fail.
     pub(crate) whole: f64,
     /// Who has it, the most first: those that have more than usual.
     pub(crate) parts: Vec<Part>,
@@ -59,32 +60,50 @@ pub(super) fn course(
         Counted::Time => slow(calls, &before, &after)?,
         Counted::Failures => failed(calls, &before, &after)?,
     };
-    let mut parts: BTreeMap<(Option<&EntityId>, &EntityId), (f64, &str, f64)> = BTreeMap::new();
-    for (whose, amount) in &sums {
-        let (key, operation) = match whose {
-            Whose::Work(entity, operation) => ((None, *entity), *operation),
-            Whose::Way(caller, callee) => ((Some(*caller), *callee), ""),
-        };
-        let known = parts.entry(key).or_insert((0.0, operation, f64::NEG_INFINITY));
-        known.0 += amount;
-        if *amount > known.2 {
-            (known.1, known.2) = (operation, *amount);
-        }
-    }
-    let whole: f64 = sums.values().sum();
-    let mut parts: Vec<Part> = parts
-        .into_iter()
-        .filter(|(_, (amount, ..))| *amount > 0.0)
-        .map(|((caller, entity), (amount, operation, _))| Part {
-            entity: entity.clone(),
-            way_from: caller.cloned(),
-            operation: operation.to_owned(),
-            amount,
-        })
-        .collect();
-    parts.sort_by(|a, b| b.amount.total_cmp(&a.amount));
     let time = (bad.first()?.time, bad.last()?.time);
-    (whole > 0.0).then_some(Course { bad: bad.len(), all: after.len(), whole, parts, time })
+    Course::of((Some(bad.len()), after.len()), &sums, time)
+}
+
+/// The same of all requests of an entity, with whole times: for alerts about what was slow from the beginning.
+pub(super) fn whole_course(calls: &Calls, entity: &EntityId, window: Window) -> Option<Course> {
+    let served = calls.served(entity).iter().filter(|call| window.contains(call.time));
+    let all: Vec<&Call> = served.filter(|call| calls.trees().own_ms(call.span).is_some()).collect();
+    let parts = Usual::of(calls, &all)?.parts;
+    Course::of((None, all.len()), &parts, (all.first()?.time, all.last()?.time))
+}
+
+impl Course {
+    fn of(
+        (bad, all): (Option<usize>, usize),
+        sums: &Sums<'_>,
+        time: (Timestamp, Timestamp),
+    ) -> Option<Self> {
+        let mut parts: BTreeMap<(Option<&EntityId>, &EntityId), (f64, &str, f64)> = BTreeMap::new();
+        for (whose, amount) in sums {
+            let (key, operation) = match whose {
+                Whose::Work(entity, operation) => ((None, *entity), *operation),
+                Whose::Way(caller, callee) => ((Some(*caller), *callee), ""),
+            };
+            let known = parts.entry(key).or_insert((0.0, operation, f64::NEG_INFINITY));
+            known.0 += amount;
+            if *amount > known.2 {
+                (known.1, known.2) = (operation, *amount);
+            }
+        }
+        let whole: f64 = sums.values().sum();
+        let mut parts: Vec<Part> = parts
+            .into_iter()
+            .filter(|(_, (amount, ..))| *amount > 0.0)
+            .map(|((caller, entity), (amount, operation, _))| Part {
+                entity: entity.clone(),
+                way_from: caller.cloned(),
+                operation: operation.to_owned(),
+                amount,
+            })
+            .collect();
+        parts.sort_by(|a, b| b.amount.total_cmp(&a.amount));
+        (whole > 0.0).then_some(Self { bad, all, whole, parts, time })
+    }
 }
 
 /// The slow requests, and who has how much of what each takes longer.

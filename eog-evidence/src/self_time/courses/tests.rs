@@ -90,7 +90,7 @@ fn the_critical_path_of_bad_requests_leads_past_those_who_only_wait() {
     let books = traces.books(Counted::Time);
     assert_eq!(parts(&books), ["db 300"]);
     let (_, course) = books.courses().next().unwrap();
-    assert_eq!(course.bad, 25);
+    assert_eq!(course.bad, Some(25));
     assert_eq!(course.parts[0].operation, "select");
     let told: Vec<_> = books.get(&id("web")).unwrap().operations.clone();
     assert!(told.is_empty(), "its own work is as ever: {told:?}");
