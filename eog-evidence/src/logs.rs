@@ -5,7 +5,7 @@ mod book;
 mod findings;
 mod level;
 
-use eog_core::evidence::{Peer, Signal};
+use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::{EntityId, Finding, Timestamp, Window};
 
 use crate::log_joins::request_id;
@@ -147,6 +147,11 @@ impl LogPatterns {
     /// What its lines say: errors and warnings first, each kind by level and text.
     pub fn patterns(&self) -> Vec<LogPattern> {
         [self.severe_patterns(), self.ordinary.patterns()].concat()
+    }
+
+    /// Whom its errors and warnings name.
+    pub(crate) fn severe_peers(&self) -> impl Iterator<Item = (&EntityId, PeerRole)> {
+        self.severe.peers()
     }
 
     /// What its errors and warnings say.

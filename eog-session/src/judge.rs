@@ -43,7 +43,7 @@ pub use settings::{By, Options, PolicyChoice, Settings, parse_policy};
 /// let policies: &dyn Policies = &Evidence;
 /// let run = ForRun::new(&recorder, Usage::default());
 /// let judge: Box<dyn Judge> = policies.judge(run)?;
-/// assert!(policies.name().starts_with("evidence "));
+/// assert!(policies.name().starts_with("evidence (weights "));
 /// # let _ = judge;
 /// # Ok::<(), eog_session::judge::JudgeError>(())
 /// ```
@@ -181,7 +181,7 @@ impl Evidence {
     /// Its name in ledgers: with the digest of its weights, since other weights judge otherwise.
     pub fn recorded_name() -> String {
         let digest = EvidencePolicy::weights_digest().to_string();
-        format!("{} {}", Self::NAME, digest.get(..12).unwrap_or(&digest))
+        format!("{} (weights {})", Self::NAME, digest.get(..12).unwrap_or(&digest))
     }
 }
 

@@ -71,7 +71,8 @@ fn rules_and_models_share_the_work_as_one_says() {
     let counts = counts(&server.take());
     assert!(played(&counts) == ["search_evaluate", "search_plan"], "{counts:?}");
     assert!(!counts.contains_key("explore"), "{counts:?}");
-    assert!(ledger.contains("evidence, roles by llm:openai/test"));
+    let name = "\"evidence (weights ";
+    assert!(ledger.contains(name) && ledger.contains("), roles by llm:openai/test"), "{ledger}");
 
     let idle = lab.investigate(&["--roles", "model"]);
     assert_eq!(idle.code, Some(2), "{}", idle.said);

@@ -19,12 +19,14 @@ fn nobody_else_judges_without_being_asked_to() {
     let bundle = incident.path("bundle");
     let other = Incident::judged_by(HEALTHY);
     let others = format!("command:{}", other.path("policy.sh").display());
-    for (options, now) in [(&[][..], "evidence"), (&["--policy", &others], others.as_str())] {
+    for (options, now) in
+        [(&[][..], "evidence (weights "), (&["--policy", &others], others.as_str())]
+    {
         let resumed = eog().arg("resume").arg(&journal).arg(&bundle).args(options).output();
         let explained = eog().arg("explain").arg(&journal).arg("service-1").args(options).output();
         for output in [resumed.unwrap(), explained.unwrap()] {
             assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-            let expected = format!("the policy of this ledger is {name}, not {now}; ");
+            let expected = format!("the policy of this ledger is {name}, not {now}");
             assert!(said(&output).contains(&expected), "{}", said(&output));
             assert!(said(&output).contains("`eog fork`"), "{}", said(&output));
         }

@@ -170,6 +170,7 @@ impl BundleContext {
             let joined = self.joined(&periods).get(&request.entity);
             findings.extend(joined.into_iter().flatten().cloned());
         }
+        findings.extend(self.bundle.states(&request.entity).finding(request.window, "states.csv"));
         findings.extend(self.told_by_others(request, &mut omitted));
         findings.sort_by(strongest_first);
         // Notes keep their own order: it is the same for every entity on a path.
@@ -242,14 +243,15 @@ impl BundleContext {
         useful.into_iter().cloned().collect()
     }
 
-    /// What those who call a silent entity, or are called by it, measured of these calls.
+    /// What those who call a silent entity, or are called by it, measured and wrote of these calls.
     fn told_by_others(&self, request: &ContextRequest, omitted: &mut Vec<String>) -> Vec<Finding> {
         let series =
             self.told.series(&request.entity, &self.bundle.telemetry, self.at_work(request.window));
-        if series.is_empty() {
+        let periods = self.periods(request.window);
+        let lines = self.lines_about(&request.entity, &periods);
+        if series.is_empty() && lines.is_empty() {
             return Vec::new();
         }
-        let periods = self.periods(request.window);
         let shift = |series: &Series| {
             let shift = shift_of(series, &periods)?;
             let onset = level_onset(&series.points, &shift);
@@ -258,7 +260,19 @@ impl BundleContext {
         let all: Vec<JudgedSeries> =
             series.into_iter().map(|series| judged(series, shift)).collect();
         let findings = series_findings(&all, &periods, MAX_STEADY, omitted);
-        findings.iter().filter_map(told::as_own).collect()
+        findings.iter().chain(&lines).filter_map(told::as_own).collect()
+    }
+
+    /// Lines of others that name a silent entity.
+    fn lines_about(&self, entity: &EntityId, periods: &Periods) -> Vec<Finding> {
+        let recorded = LinesRecorded { ordinary: self.lines, holes: &self.holes };
+        let logs = self.told.tellers(entity).filter_map(|teller| self.bundle.telemetry.get(teller));
+        let findings = logs.flat_map(|own| {
+            own.logs.findings_within(recorded, periods, "logs.csv", &mut Vec::new())
+        });
+        let is_named =
+            |finding: &Finding| finding.peer.as_ref().is_some_and(|peer| peer.entity == *entity);
+        findings.filter(is_named).collect()
     }
 
     fn alerts(&self, request: &ContextRequest) -> Vec<Finding> {

@@ -23,10 +23,13 @@ impl Told {
         for (teller, own) in telemetry {
             let series = own.series.values().filter_map(|series| series.peer.as_ref());
             let spans = own.spans.iter().filter_map(|span| span.peer.as_ref());
+            let lines = own.logs.severe_peers();
             let mut silent: Vec<&EntityId> = series
                 .chain(spans)
-                .filter(|peer| turned(peer.role).is_some())
-                .map(|peer| &peer.entity)
+                .map(|peer| (&peer.entity, peer.role))
+                .chain(lines)
+                .filter(|(_, role)| turned(*role).is_some())
+                .map(|(entity, _)| entity)
                 .filter(|entity| !telemetry.contains_key(*entity))
                 .collect();
             silent.sort_unstable();
@@ -36,6 +39,11 @@ impl Told {
             }
         }
         Self { tellers }
+    }
+
+    /// Those whose telemetry names a silent entity.
+    pub(super) fn tellers(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {
+        self.tellers.get(entity).into_iter().flatten()
     }
 
     /// The series of others about the calls of a silent entity.

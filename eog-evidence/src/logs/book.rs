@@ -185,6 +185,12 @@ impl Book {
         self.mined().iter().map(pattern).collect()
     }
 
+    /// Whom the lines name.
+    pub(super) fn peers(&self) -> impl Iterator<Item = (&EntityId, PeerRole)> {
+        let peers = self.kept.iter().filter_map(|(key, _)| key.peer.as_ref());
+        peers.map(|(entity, role)| (entity, *role))
+    }
+
     /// The times of all lines, in no order.
     pub(super) fn times(&self) -> impl Iterator<Item = Timestamp> {
         self.kept.iter().flat_map(|(_, pattern)| pattern.times.iter().copied())

@@ -95,7 +95,8 @@ impl<'a> Weighed<'a> {
             None => {}
         }
         let is_well = !self.is_worse() && self.is_as_usual_for_its_alerts() && causes.is_empty();
-        let is_passed_on = !self.is_measured() && !causes.is_empty();
+        let do_calls_worse = self.observed.iter().any(|one| one.what.is_of_calls());
+        let is_passed_on = (do_calls_worse || !self.is_measured()) && !causes.is_empty();
         if self.is_worse() || (self.numbers.has_alert && !is_well) || is_passed_on {
             Label::Symptom
         } else if self.is_measured() && !self.has(&Observation::Change) {

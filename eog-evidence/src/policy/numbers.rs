@@ -63,10 +63,16 @@ impl Numbers {
     ) -> Self {
         let mut numbers = Self { reach: packet.reach, ..Self::default() };
         let mut last_failure: Option<Timestamp> = None;
+        let recovered = observed.iter().find(|one| one.what == Observation::Recovered);
+        let recovered = recovered.map(|one| one.finding.time.start());
         for Observed { finding, what } in observed {
             numbers.add(finding, what);
             if let Observation::Failure { exhausted } = what {
                 let end = finding.time.end();
+                if recovered.is_some_and(|at| end <= at) {
+                    numbers.failed = 1.0;
+                    continue;
+                }
                 let stands = if *exhausted { EXHAUSTION_STANDS_S } else { 0 };
                 let until = end.as_second().saturating_add(stands);
                 let until = Timestamp::from_second(until).unwrap_or(end);
@@ -76,7 +82,7 @@ impl Numbers {
         if let Some(last) = last_failure {
             let age = packet.window.end().duration_since(last).as_secs_f64().max(0.0);
             numbers.failing = (1.0 - age / FAILURE_FADES_S).max(0.0);
-            numbers.failed = 1.0 - numbers.failing;
+            numbers.failed = numbers.failed.max(1.0 - numbers.failing);
         }
         numbers.has_alert |= !packet.anomalies.is_empty();
         numbers.change = change_before(observed, since);

@@ -26,6 +26,8 @@ pub(super) enum Observation<'a> {
     CallWorse(&'a EntityId),
     /// It failed, or a resource of it ran out.
     Failure { exhausted: bool },
+    /// It is well at the end, since the time of the finding.
+    Recovered,
     /// More error lines than usual, about calls to somebody where one is named.
     ErrorLines { callee: Option<&'a EntityId>, size: f64 },
     /// So many requests have their first error line here.
@@ -125,6 +127,7 @@ impl<'a> Observation<'a> {
         match finding.signal {
             Signal::Exhaustion if is_bad => Self::Failure { exhausted: true },
             Signal::Availability if is_bad => Self::Failure { exhausted: false },
+            Signal::Availability if finding.trend == Trend::Falling => Self::Recovered,
             _ => Self::Nothing,
         }
     }
@@ -179,7 +182,9 @@ impl<'a> Observation<'a> {
         if finding.signal != Signal::Errors {
             return Self::Nothing;
         }
-        let peer = finding.peer.as_ref().map(|peer| &peer.entity);
+        // What a caller writes of an entity that writes nothing itself speaks of that entity.
+        let of_another = finding.peer.as_ref().filter(|peer| peer.role != PeerRole::Caller);
+        let peer = of_another.map(|peer| &peer.entity);
         // Lines that were joined by request count requests.
         if quantity.unit == "requests" {
             return match peer {
@@ -271,6 +276,11 @@ impl Observation<'_> {
                 | Self::FirstErrors(_)
                 | Self::Remainder(_)
         )
+    }
+
+    /// Whether it says that its calls to another do worse.
+    pub(super) fn is_of_calls(&self) -> bool {
+        matches!(self, Self::CallWorse(_) | Self::ErrorLines { callee: Some(_), .. })
     }
 
     /// Whether it says that the entity does worse, alerts included.

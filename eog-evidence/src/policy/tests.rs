@@ -195,6 +195,49 @@ fn what_claims_an_entity_as_its_cause_does_not_explain_it() {
 }
 
 #[test]
+fn errors_about_a_callee_make_a_symptom_of_it_and_speak_of_the_callee() {
+    let lines = |entity: &str, peer: &str, role: PeerRole| {
+        let content = FindingContent::new(
+            id(entity),
+            EvidenceKind::Log,
+            Signal::Errors,
+            EvidenceTime::At(at(1_800)),
+        );
+        Finding::new(FindingContent {
+            trend: Trend::Rising,
+            onset: Some(Onset::at(at(1_800))),
+            peer: Some(Peer { entity: id(peer), role }),
+            ..content.with_quantity(29.0, Some(0.0), "lines")
+        })
+    };
+    let caller = judge(&packet(vec![steady(), lines("cart", "db", PeerRole::Callee)]));
+    assert_eq!((caller.label, claimed(&caller)), (Label::Symptom, vec!["db"]));
+    // What its caller wrote is all there is about the callee, and counts as its own.
+    let mut silent = packet(vec![lines("cart", "web", PeerRole::Caller)]);
+    assert_eq!(claimed(&judge(&silent)), [""; 0]);
+    silent.reach = Some(Reach { reached: 1, alerting: 1, hops: Some(2) });
+    assert_eq!(judge(&silent).label, Label::Origin);
+}
+
+#[test]
+fn who_is_well_at_the_end_has_failed_before() {
+    let event = |second: i64, trend: Trend| {
+        let content = content(EvidenceKind::Event, Signal::Availability, second);
+        Finding::new(FindingContent { trend, ..content })
+    };
+    let terms = |findings: Vec<Finding>| {
+        let values = EvidencePolicy::values(&packet(findings));
+        let of = |name: &str| values[TERMS.iter().position(|term| term.name == name).unwrap()];
+        (of("failing at the end"), of("failed before"))
+    };
+    let (failed, well) = (event(3_590, Trend::Rising), event(3_595, Trend::Falling));
+    assert!(terms(vec![failed.clone()]).0 > 0.8);
+    assert_eq!(terms(vec![failed.clone(), well]), (0.0, 1.0));
+    let early = event(3_000, Trend::Falling);
+    assert!(terms(vec![failed, early]).0 > 0.8, "it failed again");
+}
+
+#[test]
 fn a_verdict_decides() {
     let strong = || vec![slower(400.0, 1_800), change(1_790)];
     let ruled_out = strong().into_iter().chain([word(Verdict::NotCause)]).collect();
@@ -232,7 +275,7 @@ fn a_change_upstream_is_handed_the_evidence_of_the_place_of_the_harm() {
     let slow = || vec![slower(400.0, 1_800)];
     let decision = judge(&changed_upstream(slow(), 1_790));
     assert_eq!(decision.label, Label::Symptom, "{decision:?}");
-    assert_eq!(claimed(&decision), ["flags", "db"]);
+    assert_eq!(claimed(&decision), ["db", "flags"], "the next hop, and the way to it");
     let measures = decision.measures.clone().unwrap();
     assert!(measures.handed[&id("flags")] > measures.log_odds);
     // It is worth what a change of its own would be at the same time.
