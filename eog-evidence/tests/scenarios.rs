@@ -311,7 +311,9 @@ fn what_was_slow_from_the_beginning_is_read_from_the_critical_path() {
         span("cart", Some("db"), ("q", Some("s")), (40, 910.0));
         span("db", None, ("d", Some("q")), (45, 900.0));
     }
-    let ended = ends_with(&writer, &["db"], Confidence::Likely);
+    let ended = investigate(&writer, Config::default());
+    assert_eq!(ended.frontier(), [id("db")]);
+    assert_eq!(ended.controller.conclusion().unexplained, [0; 0]);
     let said = &ended.controller.belief(&id("db")).unwrap().claims[0].condition;
     assert!(
         said.starts_with("90 % (900 ms) of the time of 60 requests to web is work of db"),

@@ -50,8 +50,8 @@ impl<'a> Weighed<'a> {
         few(findings.into_iter().flatten().map(Finding::id))
     }
 
-    /// Own changes that can have been made before the harm began, by what their words say of the trouble, then the latest
-    /// first.
+    /// Own changes that can have been made before the harm began, the latest first: where words of some are in alerts or new
+    /// errors, those alone that say most.
     pub(super) fn timely_changes(&self) -> Vec<&'a Finding> {
         let changes = self.observed.iter().filter(|one| one.what == Observation::Change);
         let in_time = |change: &&Finding| {
@@ -65,7 +65,9 @@ impl<'a> Weighed<'a> {
             });
             (sizes.fold(0.0, f64::max) * 1e3).round() as i64
         };
-        changes.sort_by_key(|change| std::cmp::Reverse((said(change), made(change).latest())));
+        let most = changes.iter().map(|change| said(change)).max().unwrap_or(0);
+        changes.retain(|change| said(change) == most);
+        changes.sort_by_key(|change| std::cmp::Reverse(made(change).latest()));
         changes
     }
 
