@@ -188,6 +188,11 @@ impl<'a> Weighed<'a> {
 
     pub(super) fn claim_of(&self, cause: &Cause<'_>) -> Option<Claim> {
         let condition = match cause.said {
+            // What it is affected by is told where that is judged.
+            Some(said) if said.label == Label::Symptom && has_cause(Some(said)) => {
+                let first = said.claims.first().map(|claim| claim.cause.as_str());
+                format!("affected by {}", first.unwrap_or_default())
+            }
             Some(said) => shorten(&said.summary, MAX_QUOTE),
             None => cause
                 .seen
@@ -196,7 +201,7 @@ impl<'a> Weighed<'a> {
         };
         let own = self.own_harms();
         let observed =
-            cause.seen.first().or(own.first()).map_or_else(String::new, |finding| quote(finding));
+            own.first().or(cause.seen.first()).map_or_else(String::new, |finding| quote(finding));
         let said = cause.said.into_iter().flat_map(|said| said.evidence.iter());
         let ids = cause.seen.iter().chain(&own).map(|finding| finding.id()).take(4);
         let evidence = few(ids.chain(said));
