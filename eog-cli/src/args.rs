@@ -14,9 +14,10 @@ mod sources;
 mod stress;
 mod tool;
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -65,6 +66,21 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
+    /// `eog PATH` is `eog investigate PATH`, unless a command has that name.
+    pub(crate) fn with_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+        let is_option = |argument: &OsString| argument.to_string_lossy().starts_with('-');
+        let first = arguments.iter().skip(1).position(|argument| !is_option(argument));
+        let Some(place) = first.map(|place| place + 1) else { return arguments };
+        let is_path = arguments.get(place).is_some_and(|first| {
+            Self::whole().find_subcommand(first).is_none() && Path::new(first).exists()
+        });
+        if is_path {
+            arguments.insert(place, "investigate".into());
+        }
+        arguments
+    }
+
     /// The command line with all options. A negative number is the value of the option before it, so that
     /// the parser of that option reports what is wrong with it.
     pub(crate) fn whole() -> clap::Command {
@@ -124,7 +140,7 @@ pub(crate) enum Command {
     ///
     /// Every entry is derived again and compared with the recorded one.
     Replay(Replay),
-    /// Write the report of a ledger as one HTML page.
+    /// Print the report of a ledger, or write it as one HTML page.
     ///
     /// The page needs no network. The ledger is verified as by `eog replay`. With PATH, the page has charts of the measured series that
     /// findings cite.
@@ -518,6 +534,10 @@ pub(crate) struct Running {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
+    /// File for the report as one HTML page. A file with this name is replaced.
+    #[arg(long, value_name = "FILE", hide_short_help = true, value_parser = parse_file)]
+    pub(crate) html: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) live: LiveArgs,
 
@@ -823,12 +843,13 @@ use {printing_codes, writing_codes};
 
 const REPORT_HELP: &str = "\
 Exit codes:
-  0    written
+  0    printed or written
   1    the file could not be written
   2    wrong command line
   4    the ledger or PATH cannot be used; the message names the file, the place and the reason
 
 Examples:
+  eog report result
   eog report result --html report.html
   eog report result examples/flash-sale --html report.html";
 
@@ -847,9 +868,17 @@ pub(crate) struct HtmlReport {
     /// page has no charts. An unfinished capture of live sources beside the journal is refused.
     pub(crate) path: Option<PathBuf>,
 
-    /// The file to write. A file with this name is replaced.
-    #[arg(long, value_name = "FILE", required = true)]
-    pub(crate) html: PathBuf,
+    /// Write the page to this file and print nothing. A file with this name is replaced.
+    #[arg(long, value_name = "FILE", value_parser = parse_file, conflicts_with_all = ["format", "verbose"])]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Output format of what is printed.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+
+    /// Print the whole text report, with every piece of evidence and its query.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
 
     /// Application architecture (JSON) that belongs to a snapshot.
     #[arg(long, value_name = "FILE", requires = "path")]
@@ -919,6 +948,15 @@ pub(crate) enum SchemaName {
     Decision,
     /// What `eog serve --on-call` sends to webhooks: one message about an incident.
     OnCallMessage,
+}
+
+/// A file to be written.
+fn parse_file(text: &str) -> Result<PathBuf, String> {
+    let file = PathBuf::from(text);
+    match file.file_name().is_none() || file.is_dir() {
+        true => Err("it is a folder; give a file".to_owned()),
+        false => Ok(file),
+    }
 }
 
 fn parse_window(text: &str) -> Result<Window, String> {

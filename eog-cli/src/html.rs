@@ -1,4 +1,4 @@
-//! `eog report`: the report of a ledger as one HTML page.
+//! `eog report`: the report of a ledger, printed or as one HTML page.
 
 use std::path::Path;
 
@@ -8,17 +8,13 @@ use eog_session::source::Opened;
 
 use crate::args::HtmlReport;
 use crate::error::{CliError, Exit};
+use crate::investigate::render;
 use crate::progress::Progress;
 use crate::source::Input;
 use crate::{files, travel};
 
 /// `eog report`.
 pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
-    let file = arguments.html.as_path();
-    let Some(name) = file.file_name().filter(|_| !file.is_dir()) else {
-        let folder = format!("--html: {} is a folder; give a file", file.display());
-        return Err(CliError::Usage(folder));
-    };
     let read = travel::read(&arguments.ledger)?;
     let finished = travel::restore(&read)?;
     let progress = Progress::start(false);
@@ -34,10 +30,18 @@ pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
     let mut report = Report::new(called, finished.diagnosis());
     report.lookup =
         opened.as_ref().and_then(|it| travel::lookup_of(it, &report.diagnosis, architecture));
-    let page = page(&report, &finished.steps(), opened.as_ref());
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    files::write(folder.unwrap_or(Path::new(".")), &name.to_string_lossy(), &page)?;
+    match &arguments.html {
+        Some(file) => write(file, &page(&report, &finished.steps(), opened.as_ref()))?,
+        None => files::print(&render(&report, arguments.format, arguments.verbose, None))?,
+    }
     Ok(Exit::Diagnosed)
+}
+
+/// Writes a page to a file.
+pub(crate) fn write(file: &Path, page: &str) -> Result<(), CliError> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = file.file_name().unwrap_or_default();
+    files::write(folder.unwrap_or(Path::new(".")), &name.to_string_lossy(), page)
 }
 
 /// The page of a report, with charts where the source is at hand.

@@ -301,14 +301,17 @@ fn tell(
     let is_stored = journal.is_ok();
     let said = render(report, running.format, running.verbose, running.out.as_deref());
     let mut outputs = vec![journal, files::print(&said)];
+    let page = || html::page(report, &finished.steps(), Some(source));
+    if let Some(file) = &running.html {
+        outputs.push(html::write(file, &page()));
+    }
     if let Some(folder) = &running.out {
         let ledger = finished.to_json_lines();
         outputs.push(files::write(folder, "ledger.jsonl", &ledger));
         outputs.push(files::write(folder, "agent_output.json", &eog_report::agent_output(report)));
         outputs.push(files::write(folder, "graph.dot", &eog_report::dot(report)));
         outputs.push(files::write(folder, "report.md", &eog_report::markdown(report)));
-        let page = html::page(report, &finished.steps(), Some(source));
-        outputs.push(files::write(folder, "report.html", &page));
+        outputs.push(files::write(folder, "report.html", &page()));
     }
     let outputs = files::all(outputs);
     if let Some(error) = finished.side_error() {

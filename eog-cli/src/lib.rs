@@ -62,7 +62,7 @@ use error::Exit;
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     // Clap prints help and usage errors itself, and ends with code 2 for the latter.
-    let matches = Cli::whole().get_matches();
+    let matches = Cli::whole().get_matches_from(Cli::with_command(std::env::args_os()));
     let cli = Cli::from_arg_matches(&matches)
         .unwrap_or_else(|error| error.format(&mut Cli::whole()).exit());
     #[cfg(feature = "nats")]

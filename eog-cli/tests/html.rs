@@ -8,9 +8,15 @@ fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name)
 }
 
+fn eog(arguments: &[&Path]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
+    command.args(arguments);
+    command
+}
+
 /// Exit code and standard error.
 fn run(arguments: &[&Path]) -> (i32, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_eog")).args(arguments).output().unwrap();
+    let output = eog(arguments).output().unwrap();
     (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
@@ -55,6 +61,36 @@ fn journals_and_other_controllers_have_pages() {
     let (code, errors) = run(&[Path::new("report"), &journal, Path::new("--html"), &page]);
     assert_eq!(code, 0, "{errors}");
     assert!(std::fs::read_to_string(page).unwrap().starts_with("<!doctype html>"));
+}
+
+#[test]
+fn a_path_alone_is_investigated_and_the_report_of_a_ledger_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let page = folder.path().join("page.html");
+    let printed = |arguments: &[&Path]| {
+        let output = eog(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let bundle = example("flash-sale");
+    let html = [Path::new("--html"), &page];
+    let found = printed(&[&[&bundle, Path::new("--out"), &out], &html[..]].concat());
+    assert!(found.contains("ROOT CAUSE (confirmed)"), "{found}");
+    let whole = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), whole);
+    let again = printed(&[Path::new("report"), &out]);
+    let cause = |text: &str| {
+        text.split("HOW IT SPREAD").next().unwrap().lines().skip(1).collect::<String>()
+    };
+    assert_eq!(cause(&again), cause(&found));
+    assert!(
+        printed(&[Path::new("report"), &out, Path::new("--format=markdown")]).starts_with("# ")
+    );
+    // What has the name of a command is one, whatever lies here.
+    std::fs::create_dir(folder.path().join("doctor")).unwrap();
+    let output = eog(&[Path::new("doctor")]).current_dir(folder.path()).output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("bundle.json"));
 }
 
 #[test]
