@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use eog_core::contract::Failure;
 use eog_core::machine::drive;
 use eog_core::{
-    BoxFuture, Case, Config, ContextContract, ContextRequest, Controller, EntityId, EvidenceId,
-    Linear, LinearConfig, LocalContext, Machine,
+    BoxFuture, Budget, Case, Config, ContextContract, ContextRequest, Controller, EntityId,
+    EvidenceId, Linear, LinearConfig, LocalContext, Machine,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 use eog_search::{SearchConfig, SearchController};
@@ -44,6 +44,26 @@ fn given<M: Machine>(settings: M::Settings, case: &Case, bundle: &BundleContext)
     drive(&mut machine, &world).expect("a bundle answers at once");
     let given = contract.given.lock().expect("nobody panics here").clone();
     given
+}
+
+/// A search that ends before it has a score has looked all the same: its best guess is one of those.
+#[test]
+fn what_was_evaluated_is_ranked_although_no_way_was_chosen() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    let bundle = Bundle::read(&folder).expect("it is shipped");
+    let case = open_case(&bundle.incident(), None).expect("it has alerts");
+    for config in [SearchConfig::lats(), SearchConfig::treeseeker(), SearchConfig::hypotheses()] {
+        let profile = config.profile();
+        let mut search = SearchController::open(config.with_budget(Budget::hops(1)), case.clone());
+        let world = SearchController::by_policy(
+            BundleContext::new(bundle.clone()),
+            EvidencePolicy::default(),
+        );
+        drive(&mut search, &world).expect("a bundle answers at once");
+        let diagnosis = search.diagnosis();
+        assert_eq!(diagnosis.spent.hops, 1, "{profile:?}");
+        assert!(!diagnosis.choice().is_empty(), "{profile:?}: {:?}", diagnosis.ranking);
+    }
 }
 
 #[test]
