@@ -42,8 +42,7 @@ fn given<M: Machine>(settings: M::Settings, case: &Case, bundle: &BundleContext)
     let mut machine = M::open(settings, case.clone());
     let world = M::by_policy(contract.clone(), EvidencePolicy::default());
     drive(&mut machine, &world).expect("a bundle answers at once");
-    let given = contract.given.lock().expect("nobody panics here").clone();
-    given
+    contract.given.lock().expect("nobody panics here").clone()
 }
 
 /// A search that ends before it has a score has looked all the same: its best guess is one of those.
