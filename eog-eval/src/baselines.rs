@@ -79,13 +79,8 @@ fn parents(topology: &Topology, alerting: &BTreeSet<EntityId>) -> Vec<EntityId> 
 }
 
 fn look_at(entity: &EntityId, case: &Case, contract: &impl ContextContract) -> Vec<Finding> {
-    let request = ContextRequest {
-        entity: entity.clone(),
-        window: case.window,
-        page: 1,
-        visit: 1,
-        changed_neighbours: BTreeSet::new(),
-    };
+    let around = case.topology.neighbours(entity).into_iter().map(|row| row.entity);
+    let request = ContextRequest::whole(entity.clone(), case.window, around);
     let mut answer = contract.get_context(&request);
     let findings = match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(Ok(context)) => context.findings,

@@ -105,6 +105,11 @@ impl Investigation {
         self.diagnosis.causes().flat_map(|group| group.origins.iter().cloned()).collect()
     }
 
+    /// Whom it names, however sure it is: those causes, else its best guess.
+    pub fn choice(&self) -> BTreeSet<EntityId> {
+        self.diagnosis.choice().into_iter().cloned().collect()
+    }
+
     /// The claims that hold at the end, each once.
     pub fn claims(&self) -> Vec<ClaimEdge> {
         let mut edges: Vec<ClaimEdge> =

@@ -80,7 +80,8 @@ impl Ranking {
             let places = k.saturating_sub(before).min(tier.len());
             count(tier, truth) as f64 * places as f64 / tier.len() as f64
         };
-        self.placed().map(expected).sum::<f64>() / k as f64
+        // A sum of nothing is -0.
+        (self.placed().map(expected).sum::<f64>() + 0.0) / k as f64
     }
 
     /// Average precision: the mean over the causes of the precision at the place of each; causes

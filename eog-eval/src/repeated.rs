@@ -114,7 +114,8 @@ pub(crate) fn write_rows(
 /// number of successes among them.
 fn expected(n: usize, successes: usize, k: usize, of: &dyn Fn(usize) -> bool) -> f64 {
     let ways = |drawn: usize| choose(successes, drawn) * choose(n - successes, k - drawn);
-    (0..=k).filter(|drawn| of(*drawn)).map(ways).sum::<f64>() / choose(n, k)
+    // A sum of nothing is -0.
+    ((0..=k).filter(|drawn| of(*drawn)).map(ways).sum::<f64>() + 0.0) / choose(n, k)
 }
 
 fn choose(n: usize, k: usize) -> f64 {
@@ -127,6 +128,9 @@ fn choose(n: usize, k: usize) -> f64 {
 /// A share of scenarios with Wilson's score interval.
 pub(crate) fn wilson(values: impl Iterator<Item = f64>) -> Share {
     let values: Vec<f64> = values.collect();
+    if values.is_empty() {
+        return Share { value: 0.0, interval: Interval { low: 0.0, high: 1.0 } };
+    }
     let n = values.len() as f64;
     let value = values.iter().sum::<f64>() / n;
     let centre = (value + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);

@@ -71,3 +71,44 @@ fn every_table_has_its_rows_and_equal_settings_give_equal_bytes() {
         assert_eq!(right.len() + wrong.len(), 4, "{controller}");
     }
 }
+
+/// A folder with copies of the shipped example, each with this truth.
+fn set_of(dir: &std::path::Path, cases: &[(&str, &str)]) {
+    let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    for (name, truth) in cases {
+        let folder = dir.join(name);
+        std::fs::create_dir_all(&folder).expect("it is a fresh folder");
+        for entry in example.read_dir().expect("it is shipped") {
+            let entry = entry.expect("it can be listed");
+            std::fs::copy(entry.path(), folder.join(entry.file_name())).expect("it can be copied");
+        }
+        std::fs::write(dir.join(format!("{name}.truth.json")), truth).expect("it can be written");
+    }
+}
+
+#[test]
+fn a_folder_of_sets_has_tables_for_each_and_names_apart_from_confirmed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    set_of(&dir.path().join("shop"), &[("sale", r#"{"causes": ["frontend"]}"#)]);
+    let other = [("sale", r#"{"causes": ["mailer"]}"#), ("calm", r#"{"causes": []}"#)];
+    set_of(&dir.path().join("other"), &other);
+    let settings = Settings { wrong: 0.0, runs: 1, seed: 1, tables: Tables::default() };
+    let incidents = Incidents::Suite(dir.path().to_owned());
+    let report = side_by_side(&incidents, &settings, &mut |_, _, _| ()).expect("it has bundles");
+    assert_eq!(report.results.len(), 3 * CONTROLLERS.len());
+    let text = report.to_string();
+    let sets: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
+    assert_eq!(sets, ["## other", "## shop"], "{text}");
+    assert_eq!(text.matches("\nJudged by").count(), 2, "{text}");
+    assert!(text.contains("Incidents: 2. Normal times: 1."), "{text}");
+    for it in &report.results {
+        // Whoever finds causes names these, and nobody is silent who was given something.
+        assert!(it.named.is_empty() || it.named == it.chosen, "{it:?}");
+        assert!(!it.chosen.is_empty(), "{it:?}");
+    }
+    let eog = report.judged(&Condition::usual(CONTROLLERS[0], 0.0)).expect("it was compared");
+    // Of two incidents it names the cause of one; all three results are confirmed, two of them wrong.
+    assert_eq!((eog.named.value, eog.found.value, eog.confirmed.value), (0.5, 0.5, 0.5));
+    assert!((eog.wrongly - 2.0 / 3.0).abs() < 1e-9, "{eog:?}");
+    assert_eq!(report.to_csv().lines().next().expect("a header").split(',').next(), Some("set"));
+}

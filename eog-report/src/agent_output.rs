@@ -3,13 +3,28 @@
 use serde::{Deserialize, Serialize};
 
 use crate::json::pretty;
-use crate::narrative::{Citation, Narrative};
+use crate::narrative::{Citation, NarratedEntity, Narrative};
 use crate::report::Report;
 use crate::words;
 
-/// The narrative of a report in the schema of A.3, as indented JSON.
+/// The narrative of a report in the schema of A.3, as indented JSON. Where an inconclusive investigation has no
+/// contributing factor, its best guess is marked as one, and the reasoning says that it is a guess.
 pub fn agent_output(report: &Report) -> String {
-    pretty(&report.narrative.agent_output())
+    let mut output = report.narrative.agent_output();
+    let diagnosis = &report.diagnosis;
+    if !diagnosis.is_diagnosed()
+        && output.entities.iter().all(|entity| !entity.contributing_factor)
+        && let Some(guess) = diagnosis.choice().first()
+    {
+        output.entities.retain(|entity| entity.name != guess.as_str());
+        let guessed = AgentEntity::of(&NarratedEntity {
+            contributing_factor: true,
+            ..crate::rules::entity(diagnosis, guess)
+        });
+        let reasoning = format!("best guess, not a finding: {}", guessed.reasoning);
+        output.entities.insert(0, AgentEntity { reasoning, ..guessed });
+    }
+    pretty(&output)
 }
 
 /// What scoring reads: `agent_output.json`.
@@ -36,6 +51,17 @@ pub struct AgentEntity {
     pub reasoning: String,
     /// What that rests on, in one text.
     pub evidence: String,
+}
+
+impl AgentEntity {
+    fn of(entity: &NarratedEntity) -> Self {
+        Self {
+            name: entity.name.to_string(),
+            contributing_factor: entity.contributing_factor,
+            reasoning: entity.reasoning.clone(),
+            evidence: entity.evidence.iter().map(in_words).collect::<Vec<_>>().join("; "),
+        }
+    }
 }
 
 /// A step of an [`AgentOutput`].
@@ -67,12 +93,7 @@ pub struct AgentAlert {
 impl Narrative {
     /// The part of it that the schema of A.3 has a place for.
     pub fn agent_output(&self) -> AgentOutput {
-        let entities = self.entities.iter().map(|entity| AgentEntity {
-            name: entity.name.to_string(),
-            contributing_factor: entity.contributing_factor,
-            reasoning: entity.reasoning.clone(),
-            evidence: entity.evidence.iter().map(in_words).collect::<Vec<_>>().join("; "),
-        });
+        let entities = self.entities.iter().map(AgentEntity::of);
         let propagations = self.propagations.iter().map(|step| AgentPropagation {
             source: step.source.to_string(),
             target: step.target.to_string(),

@@ -3,6 +3,7 @@
 mod bandit;
 mod common;
 mod dead_source;
+mod evidence;
 mod hypotheses;
 mod lanes;
 mod lats;

@@ -346,6 +346,7 @@ pub(crate) struct Controllers {
 pub(crate) struct OnData {
     /// Compare all controllers on a folder of bundles instead, each with its ground truth beside it: once with the
     /// built-in evidence policy as the judge, and --runs times with a judge that errs at the rate of --error.
+    /// A folder of such folders has a table for each.
     #[arg(long, value_name = "DIR", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
     pub(crate) suite: Option<PathBuf>,
     /// The same on the PetShop data set, with its normal period.

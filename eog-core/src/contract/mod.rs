@@ -47,6 +47,24 @@ pub struct ContextRequest {
     pub changed_neighbours: BTreeSet<EntityId>,
 }
 
+impl ContextRequest {
+    /// A look at all there is: what a first visit shows, and what later ones add on the relations with
+    /// these neighbours. For whoever looks at an entity once, and so would never see the rest.
+    pub fn whole(
+        entity: EntityId,
+        window: Window,
+        neighbours: impl IntoIterator<Item = EntityId>,
+    ) -> Self {
+        Self {
+            entity,
+            window,
+            page: 1,
+            visit: 2,
+            changed_neighbours: neighbours.into_iter().collect(),
+        }
+    }
+}
+
 /// The only way evidence reaches a policy (paper §4.1: the Context Contract).
 ///
 /// ```

@@ -266,6 +266,25 @@ impl Controller {
         if self.config.anomalies_in_packets { self.state.anomalies.len() } else { 0 }
     }
 
+    /// What a visit asks for: more on the neighbours whose messages are new. Where there are no messages, it
+    /// asks for all of that at once.
+    pub(super) fn request(
+        &self,
+        entity: &EntityId,
+        page: Page,
+        visit: u32,
+        changed_neighbours: BTreeSet<EntityId>,
+    ) -> ContextRequest {
+        let (entity, window) = (entity.clone(), self.state.window);
+        let page = page.before.saturating_add(1);
+        if self.config.broadcast {
+            return ContextRequest { entity, window, page, visit, changed_neighbours };
+        }
+        let around = self.state.neighbours(&entity).into_iter().map(|it| it.entity);
+        let visit = visit.saturating_add(1);
+        ContextRequest { page, visit, ..ContextRequest::whole(entity, window, around) }
+    }
+
     /// Asks for the context of what was dispatched.
     pub(super) fn launch(&mut self, dispatched: Dispatched) {
         let Dispatched {
@@ -282,13 +301,8 @@ impl Controller {
         self.dispatched += 1;
         let ticket = Ticket::new(self.next_ticket);
         self.next_ticket += 1;
-        let request = ContextRequest {
-            entity: activation.entity.clone(),
-            window: self.state.window,
-            page: page.before.saturating_add(1),
-            visit,
-            changed_neighbours: cleared.keys().cloned().collect::<BTreeSet<_>>(),
-        };
+        let new = cleared.keys().cloned().collect();
+        let request = self.request(&activation.entity, page, visit, new);
         self.requests.push_back((after, ticket, Inquiry::Context(request)));
         self.in_flight.push_back(Slot {
             ticket,

@@ -125,12 +125,8 @@ impl Controller {
         let node = self.state.get(entity);
         let inbox = node.into_iter().flat_map(|node| &node.inbox);
         let new = inbox.filter(|(_, received)| received.new);
-        ContextRequest {
-            entity: entity.clone(),
-            window: self.state.window,
-            page: self.next_page(entity).before.saturating_add(1),
-            visit: node.map_or(0, |node| node.visits) + 1,
-            changed_neighbours: new.map(|(sender, _)| sender.clone()).collect(),
-        }
+        let new = new.map(|(sender, _)| sender.clone()).collect();
+        let visit = node.map_or(0, |node| node.visits) + 1;
+        self.request(entity, self.next_page(entity), visit, new)
     }
 }

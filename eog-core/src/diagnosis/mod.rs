@@ -227,14 +227,26 @@ impl Diagnosis {
             && self.cause_of(entity).is_none()
     }
 
-    /// The candidates where no origin was found, best first: the ranking without those that are judged healthy, unless
-    /// the evidence for them as the origin outweighs that against them. Empty where an origin was found. The first is
-    /// the best guess.
+    /// The candidates where no origin was found that explains an alert, best first: origins that reach none, then the
+    /// rest of the ranking without those that are judged healthy, unless the evidence for them as the origin outweighs
+    /// that against them. Empty where an origin was found. The first is the best guess.
     pub fn candidates(&self) -> impl Iterator<Item = &Ranked> {
-        self.conclusion
-            .ranking
-            .iter()
-            .filter(|ranked| ranked.label != Label::Healthy || ranked.score.log_odds > Some(0))
+        let ranking = &self.conclusion.ranking;
+        let others = ranking.iter().filter(|ranked| match ranked.label {
+            Label::Origin => false,
+            Label::Healthy => ranked.score.log_odds > Some(0),
+            Label::Symptom | Label::Defer => true,
+        });
+        ranking.iter().filter(|ranked| ranked.label == Label::Origin).chain(others)
+    }
+
+    /// Whom the investigation names, however sure it is: the origins that explain an alert, else its best guess.
+    pub fn choice(&self) -> BTreeSet<&EntityId> {
+        let causes: BTreeSet<&EntityId> = self.causes().flat_map(|group| &group.origins).collect();
+        if causes.is_empty() {
+            return self.candidates().take(1).map(|guess| &guess.entity).collect();
+        }
+        causes
     }
 
     /// Whether there are alerts, and every entity with one is judged healthy: nothing is wrong by what was measured.

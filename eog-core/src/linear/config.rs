@@ -43,6 +43,9 @@ pub struct LinearConfig {
     /// without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reach: bool,
+    /// Whether packets show the anomalies of the entity. Ledgers from before there was this do without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alerts: bool,
 }
 
 /// Which of the places that a linear loop could look at is next.
@@ -72,6 +75,7 @@ impl Default for LinearConfig {
             checks: Checks::Full,
             budget: Budget::default(),
             reach: true,
+            alerts: true,
         }
     }
 }

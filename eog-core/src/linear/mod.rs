@@ -4,7 +4,6 @@ mod body;
 mod config;
 mod notes;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use body::{LinearBody, LinearStep};
@@ -38,8 +37,9 @@ use notes::{Note, Notes};
 ///
 /// - It follows the newest lead (a claimed cause or a proposal), then older leads, then the starts. When
 ///   nothing is left it ends.
-/// - What it remembers of others is the inbox of the next question, as if they had sent messages. So
-///   it lacks no information that other controllers have; what it noted before is never revised.
+/// - What it remembers of others is the inbox of the next question, as if they had sent messages, and
+///   one look shows it what others see in several ([`ContextRequest::whole`]). So it lacks no
+///   information that other controllers have; what it noted before is never revised.
 /// - It answers with the first origin it sees ([`LinearConfig::commits`]), or, at the end, with all
 ///   that it remembers.
 ///
@@ -136,13 +136,8 @@ impl Linear {
             return self.repeat_latest();
         }
         let Some(entity) = self.candidates().into_iter().next() else { return };
-        self.ask(Inquiry::Context(ContextRequest {
-            entity,
-            window: self.window,
-            page: 1,
-            visit: 1,
-            changed_neighbours: BTreeSet::new(),
-        }));
+        let around = self.judgements.neighbours(&entity).into_iter().map(|it| it.entity);
+        self.ask(Inquiry::Context(ContextRequest::whole(entity, self.window, around)));
     }
 
     fn ask(&mut self, question: Inquiry) {
@@ -176,13 +171,14 @@ impl Linear {
                 let neighbours = self.judgements.neighbours(&entity);
                 let (window, inbox) = (self.window, self.notes.inbox(&entity));
                 let reach = self.config.reach.then(|| self.judgements.reach(&entity));
+                let own = self.config.alerts.then(|| self.judgements.anomalies(&entity));
                 let packet = ContextPacket {
                     entity,
                     window,
                     context,
                     neighbours,
                     inbox,
-                    anomalies: Vec::new(),
+                    anomalies: own.unwrap_or_default(),
                     notice: None,
                     former: None,
                     hints: Vec::new(),

@@ -12,7 +12,7 @@ use crate::controller::config::{Checks, Config};
 use crate::diagnosis::conclude::{Conclusion, conclude, rank};
 use crate::diagnosis::{Diagnosis, Standing};
 use crate::ids::{EntityId, EvidenceId};
-use crate::incident::case::Case;
+use crate::incident::case::{Anomaly, Case};
 use crate::incident::topology::Neighbour;
 use crate::ledger::Ledger;
 use crate::ledger::body::Body;
@@ -149,6 +149,12 @@ impl Judgements {
     /// claim joined it with.
     pub fn neighbours(&self, entity: &EntityId) -> Vec<Neighbour> {
         self.state.neighbours(entity)
+    }
+
+    /// The anomalies of an entity, as a packet shows them.
+    pub fn anomalies(&self, entity: &EntityId) -> Vec<Anomaly> {
+        let own = self.state.anomalies.iter().filter(|anomaly| anomaly.entity == *entity);
+        own.cloned().collect()
     }
 
     /// How an entity stands to the anomalies, as a packet shows it.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use eog::linear::LeadOrder;
-use eog::{Budget, Label, LinearConfig};
+use eog::{Budget, LinearConfig};
 use serde::Serialize;
 
 use super::order::Exploration;
@@ -82,10 +82,8 @@ impl LinearLoop {
     pub(super) fn investigate(&self, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
         let ended = try_run(self.config(scene), scene.case(), scene.truth, scene.oracle)
             .map_err(|error| EvalError::Setting { reason: error.to_string() })?;
-        let origins = ended.machine.beliefs().filter(|(_, held)| held.label == Label::Origin);
-        let named = origins.map(|(entity, _)| entity.clone()).collect();
         let spent = ended.spent();
-        Ok(Outcome { named, calls: spent.hops + spent.remembered })
+        Ok(Outcome::of(&ended, spent.hops + spent.remembered))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use eog::{Anomaly, Case, ContextPacket, Decision, EntityId, Message};
+use eog::{Anomaly, Case, ContextPacket, Decision, EntityId, Finished, Machine, Message};
 use eog_simulate::oracle::NoisyOracle;
 use eog_simulate::truth::TruthGraph;
 use eog_simulate::{RandomSeed, Stream};
@@ -27,6 +27,13 @@ pub(super) struct Outcome {
     pub(super) named: BTreeSet<EntityId>,
     /// How often it asked.
     pub(super) calls: u64,
+}
+
+impl Outcome {
+    /// What a machine came to: its causes, else its best guess, by the same rule for all.
+    pub(super) fn of<M: Machine>(ended: &Finished<M>, calls: u64) -> Self {
+        Self { named: ended.diagnosis().choice().into_iter().cloned().collect(), calls }
+    }
 }
 
 impl<'a> Scene<'a> {

@@ -77,12 +77,7 @@ pub(super) fn searched(config: SearchConfig, scene: &Scene<'_>) -> Result<Outcom
     let config = config.with_budget(budget);
     let ended = try_run(config, scene.case(), scene.truth, scene.oracle)
         .map_err(|error| EvalError::Setting { reason: error.to_string() })?;
-    let frontier = ended.conclusion().frontier.into_iter();
-    let explaining = frontier.filter(|group| !group.covers.is_empty());
-    Ok(Outcome {
-        named: explaining.flat_map(|group| group.origins).collect(),
-        calls: ended.spent().hops,
-    })
+    Ok(Outcome::of(&ended, ended.spent().hops))
 }
 
 impl fmt::Display for TreeSearch {

@@ -8,6 +8,7 @@ use eog::EntityId;
 use eog_evidence::Bundle;
 use eog_session::source::{OfBundle, OfSnapshot, Opened, ReadOptions};
 use eog_simulate::Scenario;
+use eog_simulate::files::list_folder;
 use eog_simulate::snapshot::{Harmless, simulate};
 
 use crate::error::EvalError;
@@ -20,7 +21,8 @@ use crate::suite::{SetScore, SuiteCase, cases_of};
 /// A set of incidents.
 #[derive(Clone, Debug)]
 pub enum Incidents {
-    /// A folder of bundles, each with a truth beside it.
+    /// A folder of bundles, each with a truth beside it; or a folder of such folders, whose names come first in the
+    /// names of their incidents.
     Suite(PathBuf),
     /// The PetShop data set, with slices of its normal period.
     Petshop(PathBuf),
@@ -55,6 +57,8 @@ pub enum Incidents {
 
 /// One incident in memory.
 pub(super) struct Incident {
+    /// The data set of several that it belongs to.
+    pub(super) set: Option<String>,
     pub(super) name: String,
     pub(super) source: Opened,
     truth: Truth,
@@ -89,10 +93,13 @@ impl Incidents {
     ) -> Result<(usize, Box<dyn Iterator<Item = Opening> + '_>), EvalError> {
         Ok(match self {
             Self::Suite(dir) => {
-                let names = cases_of(dir)?;
-                let all = names.len();
-                let open = |name: String| SuiteCase::read(dir, &name, false).map(Incident::of_case);
-                (all, Box::new(names.into_iter().map(open)))
+                let cases = cases_below(dir)?;
+                let open = |(set, name): (Option<String>, String)| {
+                    let folder = set.as_ref().map_or(dir.clone(), |set| dir.join(set));
+                    let incident = Incident::of_case(SuiteCase::read(&folder, &name, false)?);
+                    Ok(Incident { set, ..incident })
+                };
+                (cases.len(), Box::new(cases.into_iter().map(open)))
             }
             Self::Petshop(dir) => {
                 let cases = petshop::all(dir)?;
@@ -133,6 +140,21 @@ impl Incidents {
 /// An incident, or why there is none.
 pub(super) type Opening = Result<Incident, EvalError>;
 
+/// The incidents of a folder of bundles, or of each such folder in it, which names their set.
+fn cases_below(dir: &Path) -> Result<Vec<(Option<String>, String)>, EvalError> {
+    let own = match cases_of(dir) {
+        Ok(names) => return Ok(names.into_iter().map(|name| (None, name)).collect()),
+        Err(error) => error,
+    };
+    let mut all = Vec::new();
+    for folder in list_folder(dir)?.into_iter().filter(|path| path.is_dir()) {
+        let Ok(names) = cases_of(&folder) else { continue };
+        let set = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        all.extend(names.into_iter().map(|name| (set.clone(), name)));
+    }
+    if all.is_empty() { Err(own) } else { Ok(all) }
+}
+
 fn folder() -> Result<tempfile::TempDir, EvalError> {
     tempfile::tempdir().map_err(|error| EvalError::file(&std::env::temp_dir(), error))
 }
@@ -140,7 +162,7 @@ fn folder() -> Result<tempfile::TempDir, EvalError> {
 impl Incident {
     fn of_case(case: SuiteCase) -> Self {
         let SuiteCase { name, bundle, truth, .. } = case;
-        Self { name, source: of_bundle(bundle), truth: Truth::Entities(truth.causes) }
+        Self { set: None, name, source: of_bundle(bundle), truth: Truth::Entities(truth.causes) }
     }
 
     /// Read whole, so that the folder is not needed any more.
@@ -154,7 +176,7 @@ impl Incident {
         let options = ReadOptions { architecture, ..ReadOptions::default() };
         let read = OfSnapshot::open(dir, &options).map_err(|error| EvalError::file(dir, error))?;
         let truth = Truth::Groups(Box::new(truth));
-        Ok(Self { name, source: Opened::new(dir, read), truth })
+        Ok(Self { set: None, name, source: Opened::new(dir, read), truth })
     }
 
     /// Whether nothing was wrong.
@@ -178,15 +200,15 @@ impl Incident {
         }
     }
 
-    /// What a result is worth.
-    pub(super) fn worth(&self, ended: &Investigation) -> Worth {
+    /// What it is worth to have named these, with the claims of the investigation.
+    pub(super) fn worth(&self, named: &BTreeSet<EntityId>, ended: &Investigation) -> Worth {
         match &self.truth {
             Truth::Entities(causes) => {
-                let SetScore { precision, recall, f1 } = SetScore::of(&ended.named(), causes);
+                let SetScore { precision, recall, f1 } = SetScore::of(named, causes);
                 Worth { precision, recall, f1 }
             }
             Truth::Groups(truth) => {
-                let named: Vec<EntityId> = ended.named().into_iter().collect();
+                let named: Vec<EntityId> = named.iter().cloned().collect();
                 let score = score(&Output::of_investigation(&named, &ended.claims()), truth);
                 Worth { precision: score.precision, recall: score.recall, f1: score.f1 }
             }

@@ -110,14 +110,19 @@ fn investigate(
                 RandomSeed::from(settings.seed).child(&format!("{} run {run}", incident.name));
             let rules = ErringRules::new(condition.wrong, seed);
             let ended = investigate_judged(&incident.source, condition.settings()?, &rules)?;
-            let worth = incident.worth(&ended);
+            let (named, chosen) = (ended.named(), ended.choice());
+            let worth = incident.worth(&named, &ended);
             let counts = settings.tables.failures && condition.most.is_none();
             results.push(SideBySideResult {
+                set: incident.set.clone(),
                 incident: incident.name.clone(),
                 is_normal: incident.is_normal(),
                 condition: *condition,
                 run,
-                named: ended.named(),
+                is_chosen: incident.worth(&chosen, &ended).recall >= 1.0,
+                chosen,
+                confidence: ended.diagnosis.conclusion.confidence,
+                named,
                 precision: worth.precision,
                 recall: worth.recall,
                 f1: worth.f1,

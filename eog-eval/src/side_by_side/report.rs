@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use eog::EntityId;
+use eog::{Confidence, EntityId};
 use serde::Serialize;
 
 use super::tables::judge;
@@ -15,6 +15,9 @@ use crate::trajectory::{Counts, Mode};
 /// One investigation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideBySideResult {
+    /// The data set of several that the incident belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set: Option<String>,
     /// The incident.
     pub incident: String,
     /// Whether nothing was wrong.
@@ -23,7 +26,11 @@ pub struct SideBySideResult {
     pub condition: Condition,
     /// Which run: 0 with rules that do not err, others with other errors each.
     pub run: u64,
-    /// The causes that it named.
+    /// Whom it named, however sure: the causes that it found, else its best guess.
+    pub chosen: BTreeSet<EntityId>,
+    /// Whether every cause is among them.
+    pub is_chosen: bool,
+    /// The causes that it found: origins that explain an alert. The next three are about these.
     pub named: BTreeSet<EntityId>,
     /// Correct of the named.
     pub precision: f64,
@@ -31,6 +38,8 @@ pub struct SideBySideResult {
     pub recall: f64,
     /// Their harmonic mean.
     pub f1: f64,
+    /// How sure it was.
+    pub confidence: Confidence,
     /// How often the judge was asked.
     pub questions: u64,
     /// How many characters of packets the judge was shown, as JSON.
@@ -43,8 +52,15 @@ pub struct SideBySideResult {
 /// Means over all runs under a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Judged {
-    /// Share of the runs in which every cause is named, with its interval over incidents.
-    pub right: Share,
+    /// Share of the runs in which every cause is named, as a finding or as the best guess, with its interval over
+    /// incidents.
+    pub named: Share,
+    /// The same, as findings alone.
+    pub found: Share,
+    /// The same, as confirmed findings.
+    pub confirmed: Share,
+    /// Share of the runs on incidents and normal times that are confirmed and find something that is no cause.
+    pub wrongly: f64,
     /// Share of the incidents in which something is named that is no cause.
     pub besides: f64,
     /// F1 of the named causes.
@@ -74,6 +90,12 @@ pub struct SideBySide {
     pub left_out: Vec<String>,
 }
 
+impl SideBySideResult {
+    fn is_confirmed(&self) -> bool {
+        self.confidence == Confidence::Confirmed
+    }
+}
+
 impl SideBySide {
     pub(super) fn new(
         settings: &Settings,
@@ -92,21 +114,27 @@ impl SideBySide {
         let (normal, incidents): (Vec<&SideBySideResult>, Vec<_>) =
             all.iter().copied().partition(|it| it.is_normal);
         let mean = |of: &[&SideBySideResult], value: fn(&SideBySideResult) -> f64| {
-            of.iter().map(|it| value(it)).sum::<f64>() / of.len().max(1) as f64
+            // A sum of nothing is -0.
+            (of.iter().map(|it| value(it)).sum::<f64>() + 0.0) / of.len().max(1) as f64
         };
         let share = |value: bool| f64::from(u8::from(value));
-        let mut right: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for it in &incidents {
-            right.entry(&it.incident).or_default().push(share(it.recall >= 1.0));
-        }
-        let of_incident = |runs: &Vec<f64>| runs.iter().sum::<f64>() / runs.len() as f64;
+        // A share of the runs of each incident, then over incidents.
+        let over_incidents = |is_met: fn(&SideBySideResult) -> bool| {
+            let mut met: BTreeMap<(Option<&str>, &str), Vec<f64>> = BTreeMap::new();
+            for it in &incidents {
+                let incident = (it.set.as_deref(), it.incident.as_str());
+                met.entry(incident).or_default().push(share(is_met(it)));
+            }
+            wilson(met.values().map(|runs| runs.iter().sum::<f64>() / runs.len() as f64))
+        };
         (!all.is_empty()).then(|| Judged {
-            right: wilson(right.values().map(of_incident)),
-            besides: incidents
-                .iter()
-                .map(|it| share(!it.named.is_empty() && it.precision < 1.0))
-                .sum::<f64>()
-                / incidents.len().max(1) as f64,
+            named: over_incidents(|it| it.is_chosen),
+            found: over_incidents(|it| it.recall >= 1.0),
+            confirmed: over_incidents(|it| it.recall >= 1.0 && it.is_confirmed()),
+            wrongly: mean(&all, |it| f64::from(u8::from(it.is_confirmed() && it.precision < 1.0))),
+            besides: mean(&incidents, |it| {
+                f64::from(u8::from(!it.named.is_empty() && it.precision < 1.0))
+            }),
             f1: mean(&incidents, |it| it.f1),
             quiet: (!normal.is_empty())
                 .then(|| mean(&normal, |it| f64::from(u8::from(it.named.is_empty())))),
@@ -118,6 +146,7 @@ impl SideBySide {
     /// A line for each investigation.
     pub fn to_csv(&self) -> String {
         let mut header = vec![
+            "set",
             "incident",
             "normal",
             "controller",
@@ -125,6 +154,9 @@ impl SideBySide {
             "most",
             "run",
             "named",
+            "is_named",
+            "found",
+            "confidence",
             "precision",
             "recall",
             "f1",
@@ -141,13 +173,17 @@ impl SideBySide {
         };
         let rows = self.results.iter().map(|it| {
             let mut row = vec![
+                it.set.clone().unwrap_or_default(),
                 it.incident.clone(),
                 it.is_normal.to_string(),
                 it.condition.contender.to_string(),
                 score(it.condition.wrong),
                 it.condition.most.map_or(String::new(), |most| most.to_string()),
                 it.run.to_string(),
+                joined(&it.chosen),
+                it.is_chosen.to_string(),
                 joined(&it.named),
+                it.confidence.to_string(),
                 score(it.precision),
                 score(it.recall),
                 score(it.f1),
@@ -165,21 +201,47 @@ impl SideBySide {
 
 impl fmt::Display for SideBySide {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: BTreeSet<(&str, bool)> =
-            self.results.iter().map(|it| (it.incident.as_str(), it.is_normal)).collect();
-        let normal = names.iter().filter(|(_, is_normal)| *is_normal).count();
-        let incidents = names.len() - normal;
+        writeln!(f, "{} No language model is involved.", self.counts())?;
+        writeln!(f, "In brackets: 95 % intervals over incidents (Wilson 1927).")?;
+        writeln!(f, "named: every cause is named, as a finding or else as the best guess;")?;
+        writeln!(f, "found: every cause is named as an origin that explains an alert;")?;
         writeln!(
             f,
-            "Incidents: {incidents}. Normal times: {normal}. No language model is involved."
+            "confirmed: the same, and the result is confirmed; wrongly: a confirmed result"
         )?;
-        writeln!(f, "In brackets: 95 % intervals over incidents (Wilson 1927).")?;
-        writeln!(f, "right: every cause is named; besides: something is named that is no cause;")?;
-        writeln!(f, "quiet: nothing is named in a normal time; questions: to the judge, mean;")?;
+        writeln!(
+            f,
+            "with something that is no cause; besides: something is found that is no cause;"
+        )?;
+        writeln!(f, "F1: of what is found; quiet: nothing is found in a normal time;")?;
+        writeln!(f, "questions: to the judge, mean;")?;
         writeln!(f, "tokens: packets shown to the judge, characters of their JSON / 4, mean.")?;
         for reason in &self.left_out {
             writeln!(f, "left out: {reason}")?;
         }
+        let sets: BTreeSet<&str> = self.results.iter().filter_map(|it| it.set.as_deref()).collect();
+        if sets.is_empty() {
+            return self.tables(f);
+        }
+        for set in sets {
+            let results = self.results.iter().filter(|it| it.set.as_deref() == Some(set));
+            let part = Self { results: results.cloned().collect(), ..self.clone() };
+            writeln!(f, "\n## {set}\n\n{}", part.counts())?;
+            part.tables(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl SideBySide {
+    fn counts(&self) -> String {
+        let of = |it: &SideBySideResult| (it.set.clone(), it.incident.clone(), it.is_normal);
+        let names: BTreeSet<_> = self.results.iter().map(of).collect();
+        let normal = names.iter().filter(|(.., is_normal)| *is_normal).count();
+        format!("Incidents: {}. Normal times: {normal}.", names.len() - normal)
+    }
+
+    fn tables(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rates = [Some(0.0), (self.wrong > 0.0).then_some(self.wrong)];
         for wrong in rates.into_iter().flatten() {
             let Some(table) = self.table(wrong) else { continue };

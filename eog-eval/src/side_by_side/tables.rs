@@ -21,16 +21,21 @@ impl SideBySide {
         let mut text = String::new();
         for name in CONTROLLERS {
             let Some(it) = self.judged(&Condition::usual(name, wrong)) else { continue };
-            let Judged { right, besides, f1, quiet, questions, tokens } = it;
+            let Judged { named, found, confirmed, wrongly, besides, f1, quiet, questions, tokens } =
+                it;
             let quiet = quiet.map_or_else(|| "–".to_owned(), |quiet| format!("{quiet:.2}"));
             let _ = writeln!(
                 text,
-                "| {} | {} | {besides:.2} | {f1:.2} | {quiet} | {questions:.1} | {tokens:.0} |",
+                "| {} | {} | {} | {} | {wrongly:.2} | {besides:.2} | {f1:.2} | {quiet} | \
+                 {questions:.1} | {tokens:.0} |",
                 name.name(),
-                right.short()
+                named.short(),
+                found.short(),
+                confirmed.short(),
             );
         }
-        let head = "| | right | besides | F1 | quiet | questions | tokens |\n|---|---:|---:|---:|---:|---:|---:|\n";
+        let head = "| | named | found | confirmed | wrongly | besides | F1 | quiet | questions | tokens |\n\
+                    |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
         (!text.is_empty()).then(|| format!("{head}{text}"))
     }
 
@@ -47,7 +52,7 @@ impl SideBySide {
     }
 
     pub(super) fn by_errors(&self) -> Option<String> {
-        let told = |it: &Judged| format!("{} / {:.0}", it.right.short(), it.questions);
+        let told = |it: &Judged| format!("{} / {:.0}", it.named.short(), it.questions);
         let row = |name: &eog_session::controllers::ControllerName| {
             self.row(name.name(), RATES.map(|rate| Condition::usual(*name, rate)), told)
         };
@@ -60,7 +65,7 @@ impl SideBySide {
     }
 
     pub(super) fn by_calls(&self, wrong: f64) -> Option<String> {
-        let told = |it: &Judged| it.right.short();
+        let told = |it: &Judged| it.named.short();
         let row = |name: &eog_session::controllers::ControllerName| {
             let within = |most| Condition { most: Some(most), ..Condition::usual(*name, wrong) };
             self.row(name.name(), BUDGETS.map(within), told)
@@ -76,15 +81,16 @@ impl SideBySide {
         let is_changed = |contender| !matches!(contender, Contender::Chosen(_));
         self.results.iter().find(|it| is_changed(it.condition.contender))?;
         let told = |it: &Judged| {
-            let Judged { right, besides, f1, questions, .. } = it;
-            format!("{} | {besides:.2} | {f1:.2} | {questions:.1}", right.short())
+            let Judged { named, found, besides, f1, questions, .. } = it;
+            let (named, found) = (named.short(), found.short());
+            format!("{named} | {found} | {besides:.2} | {f1:.2} | {questions:.1}")
         };
         let row = |contender: Contender| {
             let condition = Condition { contender, wrong, most: None };
             self.row(&contender.to_string(), [condition], told)
         };
         let title = format!("One choice changed, judged by {}", judge(wrong));
-        let head = ["right", "besides", "F1", "questions"].map(str::to_owned);
+        let head = ["named", "found", "besides", "F1", "questions"].map(str::to_owned);
         titled(&title, &head, Contender::ablations().into_iter().filter_map(row))
     }
 
@@ -97,7 +103,7 @@ impl SideBySide {
             |at: &[f64],
              of: &dyn Fn(eog_session::controllers::ControllerName, f64) -> Condition| {
                 let points = |name| {
-                    let point = |at: &f64| Some((*at, self.judged(&of(name, *at))?.right.value));
+                    let point = |at: &f64| Some((*at, self.judged(&of(name, *at))?.named.value));
                     let points: Option<Vec<(f64, f64)>> = at.iter().map(point).collect();
                     Some((name.name().to_owned(), points?))
                 };

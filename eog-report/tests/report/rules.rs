@@ -3,7 +3,7 @@
 use eog_core::{
     BoxFuture, Config, ContextContract, ContextRequest, EvidenceKind, Failure, LocalContext,
 };
-use eog_report::{Author, NarratedEntity, Narrative, narrate};
+use eog_report::{AgentOutput, Author, NarratedEntity, Narrative, Report, agent_output, narrate};
 use eog_testkit::{
     FindingBuilder, MemoryContext, alert, case, claim, finding, origin, policy_fn, run, symptom_of,
     topology,
@@ -62,6 +62,23 @@ fn without_a_frontier_rules_do_not_guess() {
         narrative.summary
     );
     assert!(narrative.summary.contains("Best guess, not a finding: db"));
+}
+
+#[test]
+fn the_best_guess_is_what_the_output_for_scoring_names() {
+    let report = Report::new("an incident", undiagnosed());
+    let output: AgentOutput = serde_json::from_str(&agent_output(&report)).unwrap();
+    let named: Vec<&str> = output
+        .entities
+        .iter()
+        .filter(|entity| entity.contributing_factor)
+        .map(|entity| entity.name.as_str())
+        .collect();
+    assert_eq!(named, ["db"]);
+    let db = &output.entities[0];
+    assert!(db.reasoning.starts_with("best guess, not a finding: "), "{db:?}");
+    assert_eq!(output.entities.iter().filter(|entity| entity.name == "db").count(), 1);
+    assert!(output.alerts_explained.iter().all(|alert| !alert.explained));
 }
 
 #[test]

@@ -113,6 +113,12 @@ impl SearchController {
         self.way_to(ix).iter().filter_map(|done| done.entry).collect()
     }
 
+    /// Every look, oldest first.
+    fn all_looks(&self) -> Vec<u64> {
+        let entries = self.ledger.entries().iter().map(|entry| entry.seq);
+        entries.filter(|seq| self.looked(*seq).is_some()).collect()
+    }
+
     /// The looks that found symptoms, by path.
     fn symptoms(&self) -> Vec<u64> {
         let is_symptom = |look: &Looked| look.belief.label == Label::Symptom;
@@ -126,13 +132,15 @@ impl SearchController {
         looks.filter(is_symptom).collect()
     }
 
-    /// What is believed by the result: the looks on the best way; of hypotheses and goals also those that found
+    /// What is believed by the result: the looks on the best way, or all where there is none; of hypotheses and goals also those that found
     /// symptoms, wherever they stand, if they explain alerts that nothing explained before; then, best score first, those on the way
     /// to each further node whose score is accepted, if they explain alerts that nothing explained before.
     pub(super) fn judged(&self) -> Judgements {
         let mut judged = self.blank.clone();
         let mut held = BTreeSet::new();
-        for look in self.best_so_far().into_iter().flat_map(|best| best.looks) {
+        // Whoever came to no best way has looked all the same: what was found is not lost.
+        let looks = self.best_so_far().map_or_else(|| self.all_looks(), |best| best.looks);
+        for look in looks {
             self.adopt(&mut judged, look, &mut held, true);
         }
         let accept = self.config.stop().accept;

@@ -352,13 +352,8 @@ impl SearchController {
     }
 
     fn request(&self, entity: EntityId) -> ContextRequest {
-        ContextRequest {
-            entity,
-            window: self.scene.window,
-            page: 1,
-            visit: 1,
-            changed_neighbours: std::collections::BTreeSet::new(),
-        }
+        let around = self.known.neighbours(&entity).into_iter().map(|it| it.entity);
+        ContextRequest::whole(entity, self.scene.window, around)
     }
 
     fn propose(&self, way: &[Done]) -> Arc<ProposeAsk> {

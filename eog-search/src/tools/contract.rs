@@ -93,13 +93,9 @@ impl<C: ContextContract> ContractTools<C> {
         arguments: &Arguments,
     ) -> Result<ToolAnswer, ToolFailure> {
         let entity = entity(arguments, "entity")?;
-        let request = ContextRequest {
-            entity: entity.clone(),
-            window: ask.scene.window,
-            page: arguments.whole("page").unwrap_or(1),
-            visit: 1,
-            changed_neighbours: std::collections::BTreeSet::new(),
-        };
+        let around = ask.scene.topology.neighbours(&entity).into_iter().map(|it| it.entity);
+        let whole = ContextRequest::whole(entity.clone(), ask.scene.window, around);
+        let request = ContextRequest { page: arguments.whole("page").unwrap_or(1), ..whole };
         let context = self.contract.get_context(&request).await.map_err(Failure::of_contract)?;
         let context = ask.agent.sees(context);
         Ok(ToolAnswer { text: String::new(), evidence: Some(Evidence { entity, context }) })

@@ -130,10 +130,15 @@ impl Model<'_> {
         let turning = self.turning.remove(&entity);
         let paged = self.pages.get(&entity).cloned();
         let mut given = paged.as_ref().map_or(0, |(_, given)| *given);
-        let request = self.history.request(&entity, if turning { given + 2 } else { 1 });
+        let mut request = self.history.request(&entity, if turning { given + 2 } else { 1 });
         let visit = request.visit;
         let heard: Vec<EntityId> = request.changed_neighbours.iter().cloned().collect();
         let (inbox, neighbours) = (self.history.inbox(&entity), self.history.neighbours(&entity));
+        if !self.config.broadcast {
+            // No message will ask for more, so it is shown at once.
+            request.visit += 1;
+            request.changed_neighbours = neighbours.iter().map(|it| it.entity.clone()).collect();
+        }
         let notice = self.notices.remove(&entity);
         let Ok(page) = answers.context(&request) else {
             return self.failed(entity, visit, None);
