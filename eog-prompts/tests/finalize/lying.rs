@@ -1,11 +1,13 @@
 //! A model that lies: one statement of an honest answer changed at a time.
 
 use eog::EvidenceKind;
-use eog_prompts::phases::{FinalizeAnswer, ToldEntity, ToldMoment, ToldPropagation};
-use eog_report::{Narrative, Refused};
+use eog_prompts::phases::{
+    FinalizeAnswer, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation, ToldTime,
+};
+use eog_report::{Narrative, Refused, rules};
 use eog_testkit::finding;
 
-use crate::incidents::unexplained_origin;
+use crate::incidents::{flash_sale, unexplained_origin};
 use crate::making::{entity, factors, number, reason, sale_told, shown, told};
 
 /// What the honest answer becomes.
@@ -131,7 +133,6 @@ fn what_an_origin_does_not_answer_the_ledger_answers() {
 }
 
 #[test]
-#[ignore = "written for the evidence that the rules cited; to be rewritten for the sum of weights"]
 fn a_wrong_time_gives_way_to_that_of_the_evidence() {
     for wrong in ["2026-03-20T12:07:00Z", "noon", ""] {
         let narrative = sale_told(|_, answer| {
@@ -147,16 +148,23 @@ fn a_wrong_time_gives_way_to_that_of_the_evidence() {
         });
         assert_eq!(narrative.refused, [], "{right}");
     }
-    let narrative = sale_told(|input, answer| {
-        answer.entities[1].when.evidence.push(number(input, "requests from 200 to 236"));
-        answer.entities[1].when.time = "2026-03-20 12:02:00Z".to_owned();
-    });
-    let when = entity(&narrative, "frontend").when.unwrap();
-    assert_eq!(when.start().to_string(), "2026-03-20T12:02:00Z", "of several, the one it says");
+    for said in ["2026-03-20T12:04:00Z", "2026-03-20T12:06:00Z"] {
+        let narrative = sale_told(|input, answer| {
+            let both = ["memory_used from", "OutOfMemory"].map(|words| number(input, words));
+            let frontend = answer.entities[1].clone();
+            let database = &mut answer.entities[0];
+            database.contributing_factor = true;
+            database.differs_because = "its memory limit is far too low for any sale".to_owned();
+            database.what_changed = ToldAnswer { evidence: both.to_vec(), ..frontend.what_changed };
+            database.how_it_explains = frontend.how_it_explains;
+            database.when = ToldTime { time: said.to_owned(), evidence: both.to_vec() };
+        });
+        let when = entity(&narrative, "database").when.unwrap();
+        assert_eq!(when.start().to_string(), said, "of several, the one it says");
+    }
 }
 
 #[test]
-#[ignore = "written for the evidence that the rules cited; to be rewritten for the sum of weights"]
 fn a_text_with_a_time_of_its_own_is_not_taken() {
     let narrative = sale_told(|_, answer| {
         answer.summary = "At 11:47 somebody rebooted the gateway.".to_owned();
@@ -168,7 +176,8 @@ fn a_text_with_a_time_of_its_own_is_not_taken() {
     });
     let honest = honest();
     assert!(narrative.summary.starts_with("Root cause (confirmed): frontend"));
-    assert!(entity(&narrative, "database").reasoning.starts_with("traffic amplification"));
+    let database = rules::entity(&flash_sale(), &"database".parse().unwrap());
+    assert_eq!(entity(&narrative, "database").reasoning, database.reasoning);
     assert_eq!(
         narrative.timeline[0].what,
         "campaigns.spring-sale.active changed from false to true"
@@ -183,7 +192,6 @@ fn a_text_with_a_time_of_its_own_is_not_taken() {
 }
 
 #[test]
-#[ignore = "written for the evidence that the rules cited; to be rewritten for the sum of weights"]
 fn steps_that_no_claim_makes_are_refused() {
     let step = |source: &str, target: &str| ToldPropagation {
         source: source.to_owned(),
@@ -203,10 +211,7 @@ fn steps_that_no_claim_makes_are_refused() {
         .iter()
         .map(|step| (step.source.as_str(), step.target.as_str()))
         .collect();
-    assert_eq!(
-        ends,
-        [("frontend", "gateway"), ("gateway", "processor"), ("processor", "database")]
-    );
+    assert_eq!(ends, [("frontend", "gateway")]);
 }
 
 #[test]

@@ -23,7 +23,7 @@ const MAX_CLAIMS: usize = 6;
 /// The source of the scripted answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Judge {
-    /// The rules for evidence.
+    /// The evidence policy.
     Evidence,
     /// The table of the shipped bottling line, whose rules are another matter: they take a decoy for
     /// the cause.
@@ -37,8 +37,8 @@ impl Judge {
     ///
     /// An origin whose change comes after every alert is deferred: our prompt allows no such origin,
     /// and it explains nothing. The evidence rules never name one; the truth table does. Neither prompt
-    /// asks since when, or which of several observations: what rules know of it is left out, as the
-    /// controller goes by it.
+    /// asks since when, which of several observations, or for log-odds: what the policy knows of it is left out,
+    /// as the controller goes by it.
     pub(crate) fn decide(
         self,
         packet: &ContextPacket,
@@ -58,6 +58,7 @@ impl Judge {
         decision.claims.truncate(MAX_CLAIMS);
         (decision.since, decision.explains) = (None, None);
         (decision.rule, decision.alternatives) = (None, Vec::new());
+        (decision.measures, decision.terms) = (None, Vec::new());
         decision.summary = shorten(&decision.summary, MAX_SUMMARY);
         for claim in &mut decision.claims {
             (claim.cause_since, claim.effect_since, claim.explains) = (None, None, None);

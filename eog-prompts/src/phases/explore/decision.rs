@@ -3,6 +3,8 @@
 use eog_core::incident::Direction;
 use eog_core::{Claim, Decision, EntityId, EvidenceId, Proposal};
 
+use super::grounding::Grounding;
+use super::refused::with_doubts;
 use super::subject::Subject;
 use super::unasked::PASSES_ON;
 use super::{ExploreAnswer, ExploreInput, Step};
@@ -19,10 +21,18 @@ impl ExploreInput {
         let subject = self.subject();
         let because = without_numbers(&answer.because);
         let summary = whole_sentences(&because, MAX_BECAUSE_CHARS);
-        let mut decision = Decision::new(answer.label, summary);
-        decision.evidence = ids(subject, &answer.evidence);
+        let Grounding { doubts, discounted, .. } = Grounding::of(subject, answer);
+        let mut decision = Decision::new(answer.label, with_doubts(&summary, &doubts));
         decision.next_page = answer.next_page;
-        decision.claims = claims(subject, answer);
+        let counted = |numbers: &[u32]| -> Vec<EvidenceId> {
+            let counted = numbers.iter().copied().filter(|number| !discounted.contains(number));
+            ids(subject, &counted.collect::<Vec<u32>>())
+        };
+        decision.evidence = counted(&answer.evidence);
+        decision.claims = claims(subject, answer, |numbers| match counted(numbers) {
+            counted if counted.is_empty() => decision.evidence.clone(),
+            counted => counted,
+        });
         for proposal in &answer.proposals {
             let Ok(entity) = subject.resolve(&proposal.entity) else { continue };
             decision.proposals.push(Proposal {
@@ -62,7 +72,11 @@ fn without_numbers(text: &str) -> String {
 
 /// The claims of an answer. One that joins the entity with the far end of a route is made hop by hop,
 /// except where another one speaks of the same two.
-fn claims(subject: &Subject, answer: &ExploreAnswer) -> Vec<Claim> {
+fn claims(
+    subject: &Subject,
+    answer: &ExploreAnswer,
+    counted: impl Fn(&[u32]) -> Vec<EvidenceId>,
+) -> Vec<Claim> {
     let (mut claims, mut far): (Vec<Claim>, Vec<Claim>) = (Vec::new(), Vec::new());
     for claim in &answer.claims {
         let (Ok(cause), Ok(effect)) =
@@ -73,7 +87,7 @@ fn claims(subject: &Subject, answer: &ExploreAnswer) -> Vec<Claim> {
         let [condition, observed] = [&claim.condition, &claim.observed]
             .map(|text| whole_sentences(&without_numbers(text), MAX_PART_CHARS));
         let (condition, observed) = (condition.as_str(), observed.as_str());
-        let evidence = ids(subject, &claim.evidence);
+        let evidence = counted(&claim.evidence);
         let Some((route, hops)) = subject.way(&claim.evidence, cause, effect) else {
             claims.push(Claim::new(cause, effect, condition, observed).citing_ids(&evidence));
             continue;

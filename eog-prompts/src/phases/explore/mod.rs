@@ -2,9 +2,9 @@
 
 mod answer;
 mod decision;
+mod grounding;
 mod input;
 mod messages;
-mod problems;
 mod refused;
 mod subject;
 mod unasked;
@@ -24,7 +24,7 @@ impl Phase for Explore {
     type Answer = ExploreAnswer;
 
     fn problems(input: &ExploreInput, answer: &ExploreAnswer) -> Vec<String> {
-        problems::problems(input.subject(), answer)
+        grounding::Grounding::of(input.subject(), answer).refusals
     }
 
     /// Where to look next is a suggestion: a bad one is left out.

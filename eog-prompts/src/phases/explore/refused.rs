@@ -2,7 +2,7 @@
 
 use eog_evidence::shorten;
 
-use super::problems::problems;
+use super::grounding::Grounding;
 use super::subject::Subject;
 use super::{ExploreAnswer, Step};
 
@@ -15,7 +15,7 @@ const MAX_REASON_CHARS: usize = 80;
 /// The answer without the claims and proposals that have problems of their own; `because` says
 /// which, and why. Nothing if none has.
 pub(super) fn without_refused(subject: &Subject, answer: &ExploreAnswer) -> Option<ExploreAnswer> {
-    let all = problems(subject, answer);
+    let all = Grounding::of(subject, answer).refusals;
     let refused: Vec<String> = all
         .iter()
         .filter(|problem| is_of_part(problem))
@@ -38,7 +38,7 @@ pub(super) fn without_refused(subject: &Subject, answer: &ExploreAnswer) -> Opti
     if kept.proposals.is_empty() {
         kept.direction = Step::None;
     }
-    if !problems(subject, &kept).is_empty() {
+    if !Grounding::of(subject, &kept).refusals.is_empty() {
         return None;
     }
     let account = shorten(&refused.join("; "), MAX_ACCOUNT_CHARS);
@@ -49,9 +49,21 @@ pub(super) fn without_refused(subject: &Subject, answer: &ExploreAnswer) -> Opti
 /// What stands between a judgement and the account of what was refused of it.
 const REFUSED: &str = " [refused: ";
 
-/// A judgement without the account of what was refused of it, which is for readers of the result.
+/// What stands between a judgement and why it is less certain.
+const DOUBTS: &str = " [doubts: ";
+
+/// A judgement and why it is less certain.
+pub(super) fn with_doubts(because: &str, doubts: &[String]) -> String {
+    match doubts {
+        [] => because.to_owned(),
+        _ => format!("{because}{DOUBTS}{}]", shorten(&doubts.join("; "), MAX_ACCOUNT_CHARS)),
+    }
+}
+
+/// A judgement without the account of what was refused or doubted of it, which is for readers of the result.
 pub(super) fn without_account(because: &str) -> &str {
-    because.rsplit_once(REFUSED).map_or(because, |(because, _)| because)
+    let ends = [REFUSED, DOUBTS].into_iter().filter_map(|account| because.find(account));
+    ends.min().and_then(|end| because.get(..end)).unwrap_or(because)
 }
 
 fn is_of_part(problem: &str) -> bool {

@@ -1,14 +1,15 @@
-//! What an answer must not say: the rules of the prompt that can be checked. They follow the checks
-//! of the controller, which would refuse or demote what a correction can still mend.
+//! What becomes of an answer: what is not grounded (an unknown number or name, nothing cited, an impossible time) is
+//! refused, and a correction can mend it; all else is accepted. What weakens an accepted answer is a doubt: the decision
+//! states it, and a change that is in doubt does not count, so that the controller cannot call its origin confirmed.
 
 use std::collections::BTreeSet;
 
 use eog_core::evidence::Signal;
 use eog_core::incident::to_the_second;
-use eog_core::{EntityId, Label, Timestamp};
+use eog_core::{EntityId, EvidenceKind, Label, Timestamp};
 
 use super::subject::{Facts, Subject};
-use super::{ExploreAnswer, ExploreClaim, Step};
+use super::{ExploreAnswer, ExploreClaim};
 use crate::phases::lines::label_word;
 
 /// Most proposals of one judgement.
@@ -21,23 +22,50 @@ const MAX_CLAIMS: usize = 6;
 /// many seconds before a change may still follow from it.
 const SLACK_SECONDS: i64 = 60;
 
-pub(super) fn problems(subject: &Subject, answer: &ExploreAnswer) -> Vec<String> {
-    let mut problems = Vec::new();
-    text("because", &answer.because, &mut problems);
-    if answer.next_page {
-        if subject.pages_left == 0 {
-            problems.push("there is no further page; judge by what is shown".to_owned());
+/// What the checks say of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Grounding {
+    /// What is not grounded, each with what to do about it. An answer without any is accepted.
+    pub(super) refusals: Vec<String>,
+    /// Why an accepted answer is less certain.
+    pub(super) doubts: Vec<String>,
+    /// Cited changes that are no causes: restarts, and experiments that nothing cited shows to have run.
+    pub(super) discounted: BTreeSet<u32>,
+}
+
+impl Grounding {
+    pub(super) fn of(subject: &Subject, answer: &ExploreAnswer) -> Self {
+        let mut grounding = Self::default();
+        let refusals = &mut grounding.refusals;
+        text("because", &answer.because, refusals);
+        if answer.next_page {
+            if subject.pages_left == 0 {
+                refusals.push("there is no further page; judge by what is shown".to_owned());
+            }
+            return grounding;
         }
-        return problems;
+        numbers("evidence", &answer.evidence, subject, refusals);
+        label(subject, answer, refusals);
+        claims(subject, answer, refusals);
+        proposals(subject, answer, refusals);
+        let entity = subject.entity.as_str();
+        let is_explained = answer.claims.iter().any(|claim| claim.effect == entity);
+        match answer.label {
+            Label::Origin => {
+                origin(subject, answer, &mut grounding);
+                if is_explained {
+                    grounding.doubts.push("it also claims a cause of its own harm".to_owned());
+                }
+            }
+            Label::Symptom
+                if !is_explained && !subject.is_explained && answer.proposals.is_empty() =>
+            {
+                grounding.doubts.push("it names no cause, and nowhere to look for one".to_owned());
+            }
+            Label::Symptom | Label::Healthy | Label::Defer => {}
+        }
+        grounding
     }
-    numbers("evidence", &answer.evidence, subject, &mut problems);
-    label(subject, answer, &mut problems);
-    claims(subject, answer, &mut problems);
-    if answer.label == Label::Origin {
-        origin(subject, answer, &mut problems);
-    }
-    proposals(subject, answer, &mut problems);
-    problems
 }
 
 /// A text that is too long is cut, and costs no request.
@@ -66,7 +94,7 @@ fn label(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>) 
     if answer.label == Label::Defer || answer.label == Label::Healthy && subject.is_watched {
         // What is not there, and that nothing stands out, have no numbers.
     } else if subject.cited.is_empty() {
-        problems.push(format!("no evidence is listed, so {word} cannot be told; say defer"));
+        problems.push(format!("no evidence is listed, so {word} has no ground; say defer"));
     } else if !cites && answer.label == Label::Healthy {
         problems.push(
             "healthy cites nothing, and no metrics, logs or spans were recorded of it, so its silence \
@@ -76,25 +104,6 @@ fn label(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>) 
     } else if !cites {
         problems.push(format!("{word} cites nothing; give the numbers it rests on"));
     }
-    if answer.label == Label::Healthy && !answer.claims.is_empty() {
-        problems.push(
-            "healthy makes no claims: what works as usual neither harms nor is harmed".to_owned(),
-        );
-    }
-    let entity = subject.entity.as_str();
-    let explained = answer.claims.iter().any(|claim| claim.effect == entity);
-    let searched = subject.is_explained || !answer.proposals.is_empty();
-    if answer.label == Label::Symptom && !explained && !searched {
-        problems.push(format!(
-            "symptom needs a claim whose effect is {entity}, or a proposal where its cause may be"
-        ));
-    }
-    if answer.label == Label::Origin && explained {
-        problems.push(format!(
-            "an origin is explained by nothing else: either it is no origin, or the claim whose \
-             effect is {entity} is wrong"
-        ));
-    }
 }
 
 fn claims(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>) {
@@ -102,9 +111,12 @@ fn claims(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>)
         let (many, most) = (answer.claims.len(), MAX_CLAIMS);
         problems.push(format!("{many} claims; at most {most} are allowed, give the strongest"));
     }
-    let mut edges = BTreeSet::new();
     for (index, claim) in answer.claims.iter().enumerate().take(MAX_CLAIMS) {
         let place = format!("claim {}", index + 1);
+        if answer.label == Label::Healthy {
+            problems.push(format!("{place}: what works as usual neither harms nor is harmed"));
+            continue;
+        }
         for (field, value) in [("condition", &claim.condition), ("observed", &claim.observed)] {
             text(&format!("{place}, {field}"), value, problems);
         }
@@ -122,9 +134,6 @@ fn claims(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>)
         let [Some(cause), Some(effect)] = ends else { continue };
         if !subject.leads(&claim.evidence, cause, effect) {
             between(subject, &place, cause, effect, problems);
-        }
-        if !edges.insert((cause, effect)) {
-            problems.push(format!("{place} repeats an earlier claim of {cause} and {effect}"));
         }
         if *cause == subject.entity {
             in_time(subject, &place, claim, problems);
@@ -154,77 +163,8 @@ fn between(
 fn in_time(subject: &Subject, place: &str, claim: &ExploreClaim, problems: &mut Vec<String>) {
     let own = subject.own(claim.evidence.iter().copied());
     let change = own.iter().filter(|(_, facts)| facts.is_change());
-    if let Some((number, change)) = change.min_by_key(|(_, facts)| facts.start()) {
-        too_late(place, *number, *change, &own, problems);
-    }
-}
-
-/// An origin needs a change of its own, or at least a failure, that comes before what it explains.
-fn origin(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>) {
-    let claimed = answer.claims.iter().flat_map(|claim| &claim.evidence);
-    let numbers: BTreeSet<u32> = answer.evidence.iter().chain(claimed).copied().collect();
-    let runs = numbers.iter().any(|number| subject.get(*number).is_some_and(|cited| cited.is_run));
-    let own = subject.own(numbers);
-    let changes: Vec<(u32, Facts)> =
-        own.iter().filter(|(_, facts)| facts.is_change()).copied().collect();
-    let Some((number, first)) = changes.iter().min_by_key(|(_, facts)| facts.start()).copied()
-    else {
-        if !own.iter().any(|(_, facts)| facts.is_failure()) {
-            problems.push(origin_without_cause(subject));
-        }
-        return;
-    };
-    let is_defined = |(_, facts): &(u32, Facts)| facts.signal == Signal::Experiment;
-    if changes.iter().all(is_defined) && !runs {
-        problems.push(format!(
-            "[{number}] says that an experiment was defined, not that it ran; cite an event that \
-             says it ran, or say defer"
-        ));
-    }
-    too_late("origin", number, first, &own, problems);
-    if subject.last_onset.is_some_and(|last| seconds(last, first.start()) > SLACK_SECONDS) {
-        problems.push(format!(
-            "the change [{number}] at {} came after every alert and explains none",
-            to_the_second(first.start()),
-        ));
-    }
-}
-
-fn origin_without_cause(subject: &Subject) -> String {
-    let entity = &subject.entity;
-    let last = u32::try_from(subject.cited.len()).unwrap_or(u32::MAX);
-    let own = subject.own(1..=last);
-    let of = |is: fn(&Facts) -> bool| {
-        let found = own.iter().filter(|(_, facts)| is(facts)).map(|(number, _)| *number);
-        list(&found.collect::<Vec<u32>>())
-    };
-    match (of(Facts::is_change), of(Facts::is_failure)) {
-        (changes, _) if !changes.is_empty() => {
-            format!("origin must cite a change of {entity}: {changes}, if it explains the harm")
-        }
-        (_, failures) if !failures.is_empty() => format!(
-            "origin must cite a change of {entity}, but none is listed; cite its own failure \
-             {failures}, if nothing else explains that, or say symptom or defer"
-        ),
-        _ => format!(
-            "nothing that changed or failed in {entity} is listed, so it is no origin; say \
-             symptom or defer"
-        ),
-    }
-}
-
-/// Harm that was there before a change is not its effect.
-fn too_late(
-    place: &str,
-    number: u32,
-    change: Facts,
-    cited: &[(u32, Facts)],
-    problems: &mut Vec<String>,
-) {
-    let before = |(_, facts): &&(u32, Facts)| {
-        facts.is_harm() && seconds(facts.start(), change.start()) > SLACK_SECONDS
-    };
-    let earlier: Vec<u32> = cited.iter().filter(before).map(|(number, _)| *number).collect();
+    let Some((number, change)) = change.min_by_key(|(_, facts)| facts.start()) else { return };
+    let earlier = harm_before(*change, &own);
     if !earlier.is_empty() {
         problems.push(format!(
             "{place}: the change [{number}] at {} came after {} began, so it cannot explain it",
@@ -232,6 +172,77 @@ fn too_late(
             list(&earlier),
         ));
     }
+}
+
+/// An origin rests on evidence of its own, and its change, if it cites one, comes before some alert.
+fn origin(subject: &Subject, answer: &ExploreAnswer, grounding: &mut Grounding) {
+    let claimed = answer.claims.iter().flat_map(|claim| &claim.evidence);
+    let numbers: BTreeSet<u32> = answer.evidence.iter().chain(claimed).copied().collect();
+    let ran = numbers.iter().any(|number| subject.get(*number).is_some_and(|cited| cited.is_run));
+    let is_discounted = |facts: &Facts| match facts.signal {
+        Signal::Restart => facts.kind == EvidenceKind::Change,
+        Signal::Experiment => facts.is_change() && !ran,
+        _ => false,
+    };
+    let (discounted, own): (Vec<_>, Vec<_>) =
+        subject.own(numbers).into_iter().partition(|(_, facts)| is_discounted(facts));
+    let Grounding { refusals, doubts, .. } = grounding;
+    if own.is_empty() {
+        refusals.push(origin_without_evidence(subject, is_discounted));
+    }
+    for (_, facts) in &discounted {
+        let at = to_the_second(facts.start());
+        doubts.push(match facts.signal {
+            Signal::Restart => {
+                format!("the restart at {at} is an effect and does not count as a cause")
+            }
+            _ => format!(
+                "the experiment defined at {at} does not count: nothing cited shows that it ran"
+            ),
+        });
+    }
+    let changes = own.iter().filter(|(_, facts)| facts.is_change());
+    if let Some((number, first)) = changes.min_by_key(|(_, facts)| facts.start()) {
+        let at = to_the_second(first.start());
+        if !harm_before(*first, &own).is_empty() {
+            doubts.push(format!("harm that it cites began before its change at {at}"));
+        }
+        if subject.last_onset.is_some_and(|last| seconds(last, first.start()) > SLACK_SECONDS) {
+            refusals.push(format!(
+                "the change [{number}] at {at} came after every alert and explains none"
+            ));
+        }
+    } else if !own.iter().any(|(_, facts)| facts.is_failure()) {
+        doubts.push(
+            "it cites neither a change nor a hard failure: no record shows its cause".to_owned(),
+        );
+    }
+    grounding.discounted = discounted.into_iter().map(|(number, _)| number).collect();
+}
+
+fn origin_without_evidence(subject: &Subject, is_discounted: impl Fn(&Facts) -> bool) -> String {
+    let entity = &subject.entity;
+    let last = u32::try_from(subject.cited.len()).unwrap_or(u32::MAX);
+    let own = subject.own(1..=last).into_iter().filter(|(_, facts)| !is_discounted(facts));
+    let own: Vec<u32> = own.map(|(number, _)| number).collect();
+    match own.is_empty() {
+        true => format!(
+            "no evidence of {entity} itself is listed that an origin could rest on; say symptom or defer"
+        ),
+        false => format!(
+            "origin must cite evidence of {entity} itself, and a restart or an experiment that is only defined is not \
+             enough; listed are {}",
+            list(&own)
+        ),
+    }
+}
+
+/// The harm among evidence that was there before a change.
+fn harm_before(change: Facts, own: &[(u32, Facts)]) -> Vec<u32> {
+    let before = |(_, facts): &&(u32, Facts)| {
+        facts.is_harm() && seconds(facts.start(), change.start()) > SLACK_SECONDS
+    };
+    own.iter().filter(before).map(|(number, _)| *number).collect()
 }
 
 fn seconds(from: Timestamp, to: Timestamp) -> i64 {
@@ -242,9 +253,6 @@ fn proposals(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<Strin
     let many = answer.proposals.len();
     if many > MAX_PROPOSALS {
         problems.push(format!("{many} proposals; at most {MAX_PROPOSALS} are allowed"));
-    }
-    if many > 0 && answer.direction == Step::None {
-        problems.push("proposals need their direction; all stand in one".to_owned());
     }
     let mut seen = BTreeSet::new();
     for (index, proposal) in answer.proposals.iter().enumerate().take(MAX_PROPOSALS) {
