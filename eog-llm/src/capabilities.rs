@@ -35,10 +35,25 @@ pub struct Capabilities {
 pub enum StructuredOutput {
     /// The provider enforces the schema.
     Strict,
+    /// The provider enforces a schema that is sent beside the request for a JSON object, as the server of
+    /// `llama-cpp-python` does.
+    JsonObjectWithSchema,
     /// The provider ensures that the answer is JSON; the prompt contains the schema.
     JsonObject,
     /// The prompt contains the schema.
     None,
+}
+
+impl StructuredOutput {
+    /// The next form to try where a provider rejects this one.
+    pub(crate) fn weaker(self) -> Option<Self> {
+        match self {
+            Self::Strict => Some(Self::JsonObjectWithSchema),
+            Self::JsonObjectWithSchema => Some(Self::JsonObject),
+            Self::JsonObject => Some(Self::None),
+            Self::None => None,
+        }
+    }
 }
 
 /// How much a model should reason.

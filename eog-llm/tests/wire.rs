@@ -168,3 +168,46 @@ async fn a_schema_is_told_in_a_message_of_its_own_after_an_answer() {
     assert_eq!(sent[2], json!({"role": "assistant", "content": "no JSON"}));
     assert_eq!(sent[3]["role"], "user");
 }
+
+#[tokio::test]
+async fn a_form_of_answer_that_is_rejected_is_replaced_by_a_weaker_one_for_good() {
+    let rejected = |status: u16, body: &str| {
+        Reply::Status(
+            status,
+            vec![("content-type", "application/json".to_owned())],
+            json!({"error": {"message": body}}).to_string(),
+        )
+    };
+    let answer = || Reply::Events(support::openai("{\"label\":\"x\"}", "stop"));
+    let server = Server::start(vec![
+        rejected(500, "body.response_format.type: Input should be 'text' or 'json_object'"),
+        answer(),
+        answer(),
+        // A failure that says nothing of the form is one.
+        rejected(500, "out of memory"),
+        rejected(400, "'response_format' does not support schema"),
+        rejected(400, "response_format is not supported"),
+        answer(),
+    ])
+    .await;
+    let model = model("llama-cpp/some", settings(&format!("{}/v1", server.url)));
+    let schema = request().answer.expect("a form").schema;
+    for _ in 0..2 {
+        model.chat(&request()).await.expect("an answer");
+    }
+    let forms = |server: &Server| -> Vec<Value> {
+        let form = |seen: Seen| seen.body.get("response_format").cloned().unwrap_or(Value::Null);
+        server.seen().into_iter().map(form).collect()
+    };
+    let beside = json!({"type": "json_object", "schema": schema});
+    let seen = forms(&server);
+    assert_eq!(seen[0]["type"], "json_schema");
+    assert_eq!(seen[1..], [beside.clone(), beside.clone()]);
+
+    assert!(model.chat(&request()).await.expect_err("it failed").message.contains("out of memory"));
+    model.chat(&request()).await.expect("an answer");
+    let seen = forms(&server);
+    assert_eq!(seen[4..], [beside, json!({"type": "json_object"}), Value::Null]);
+    let told = server.body()["messages"].to_string();
+    assert!(told.contains("JSON Schema"), "without a form the conversation has the schema: {told}");
+}

@@ -110,7 +110,8 @@ fn kind(status: StatusCode, body: &str) -> (ChatErrorKind, &'static str) {
         300..=399 => (ChatErrorKind::NotAccepted, "redirects are not followed: check base_url"),
         _ => (
             ChatErrorKind::NotAccepted,
-            "the request was rejected: check the capabilities of the model",
+            "the request was rejected: set what the model does not accept in its capabilities, such as \
+             capabilities = { temperature = false, structured_output = \"none\" }",
         ),
     }
 }

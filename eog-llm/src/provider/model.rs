@@ -1,5 +1,6 @@
 //! One model of one provider.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use eog_core::BoxFuture;
@@ -77,6 +78,8 @@ pub struct GenaiModel {
     client: genai::Client,
     model: ModelIden,
     settings: Settings,
+    /// The form of structured output that is asked for: a weaker one from the first rejection on.
+    output: Mutex<StructuredOutput>,
     errors: Errors,
     timeout: Duration,
     max_response_bytes: usize,
@@ -119,6 +122,7 @@ impl GenaiModel {
             info,
             client,
             model: ModelIden::new(kind.adapter, model),
+            output: Mutex::new(settings.capabilities.structured_output),
             settings,
             errors: Errors {
                 model: name.to_owned(),
@@ -145,9 +149,28 @@ impl GenaiModel {
     }
 
     async fn ask_in_time(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
+        loop {
+            let output = *self.output.lock().unwrap_or_else(PoisonError::into_inner);
+            let answer = self.ask_once(request, output).await;
+            let weaker = output.weaker().filter(|_| request.answer.is_some());
+            match (answer, weaker) {
+                // It is not asked for again for as long as the model is used.
+                (Err(error), Some(weaker)) if rejects_form(&error.message) => {
+                    *self.output.lock().unwrap_or_else(PoisonError::into_inner) = weaker;
+                }
+                (answer, _) => return answer,
+            }
+        }
+    }
+
+    async fn ask_once(
+        &self,
+        request: &ChatRequest,
+        output: StructuredOutput,
+    ) -> Result<ChatResponse, ChatError> {
         let collector = Collector::new(&self.errors, self.max_response_bytes);
-        let options = self.settings.options(&self.info, request, collector.frames());
-        let conversation = self.settings.conversation(request);
+        let options = self.settings.options(&self.info, request, output, collector.frames());
+        let conversation = self.settings.conversation(request, output);
         let stream =
             self.client.exec_chat_stream(self.model.clone(), conversation, Some(&options)).await;
         let stream = stream.map_err(|error| self.errors.from(&error))?.stream;
@@ -172,6 +195,17 @@ impl ChatModel for GenaiModel {
     ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         Box::pin(self.ask(request))
     }
+}
+
+/// Whether an error speaks of the form of structured output: servers name the parameter, or what they made of it.
+fn rejects_form(error: &str) -> bool {
+    let error = error.to_lowercase();
+    ["400", "415", "422", "500", "501"]
+        .iter()
+        .any(|status| error.starts_with(&format!("http status {status}:")))
+        && ["response_format", "json_schema", "json_object", "structured output", "grammar"]
+            .iter()
+            .any(|word| error.contains(word))
 }
 
 /// Splits `provider/model`.
@@ -212,10 +246,12 @@ fn effort_in_name(name: &str, model: &str, kind: &Kind) -> Result<bool, ConfigEr
 fn check_sendable(name: &str, settings: &Settings) -> Result<(), ConfigError> {
     let (has, carries) = (&settings.capabilities, settings.shape.carries());
     let strict = has.structured_output == StructuredOutput::Strict;
+    let beside = has.structured_output == StructuredOutput::JsonObjectWithSchema;
     let wrong = [
         ("temperature", has.temperature && !carries.temperature),
         ("seed", has.seed && !carries.seed),
         ("structured_output = \"strict\"", strict && !carries.strict),
+        ("structured_output = \"json_object_with_schema\"", beside && !carries.json_object),
         ("reasoning_effort", has.reasoning_effort && !carries.reasoning_effort),
     ];
     if let Some((what, _)) = wrong.into_iter().find(|(_, wrong)| *wrong) {

@@ -9,6 +9,8 @@ use genai::chat::{
 };
 
 use super::Shape;
+use serde_json::json;
+
 use crate::{Capabilities, ReasoningEffort, StructuredOutput, tokens};
 
 /// The settings of a model.
@@ -24,9 +26,9 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// The conversation. The schema is part of it, where the provider does not hold to it.
-    pub(crate) fn conversation(&self, request: &ChatRequest) -> Request {
+    pub(crate) fn conversation(&self, request: &ChatRequest, output: StructuredOutput) -> Request {
         let mut messages: Vec<ChatMessage> = request.messages.clone();
-        let strict = self.capabilities.structured_output == StructuredOutput::Strict;
+        let strict = output == StructuredOutput::Strict;
         if let Some(form) = request.answer.as_ref().filter(|_| !strict) {
             tell_schema(&mut messages, form);
         }
@@ -37,6 +39,7 @@ impl Settings {
         &self,
         info: &ModelInfo,
         request: &ChatRequest,
+        output: StructuredOutput,
         frames: Arc<dyn ChatFrameSink>,
     ) -> ChatOptions {
         let mut options = ChatOptions::default()
@@ -49,8 +52,8 @@ impl Settings {
         if self.capabilities.seed {
             options = options.with_seed(self.seed);
         }
-        if let Some(format) = request.answer.as_ref().and_then(|form| self.format(form)) {
-            options = options.with_response_format(format);
+        if let Some(form) = &request.answer {
+            options = self.asking_for(options, form, output);
         }
         match self.effort.filter(|_| self.capabilities.reasoning_effort) {
             Some(effort) => options.with_reasoning_effort(effort_of(effort)),
@@ -60,15 +63,25 @@ impl Settings {
         }
     }
 
-    fn format(&self, form: &AnswerForm) -> Option<ChatResponseFormat> {
-        match self.capabilities.structured_output {
+    fn asking_for(
+        &self,
+        options: ChatOptions,
+        form: &AnswerForm,
+        output: StructuredOutput,
+    ) -> ChatOptions {
+        let carries_object = self.shape.carries().json_object;
+        match output {
             StructuredOutput::Strict => {
-                Some(JsonSpec::new(form.name.clone(), form.schema.clone()).into())
+                options.with_response_format(JsonSpec::new(form.name.clone(), form.schema.clone()))
             }
-            StructuredOutput::JsonObject if self.shape.carries().json_object => {
-                Some(ChatResponseFormat::JsonMode)
+            StructuredOutput::JsonObjectWithSchema if carries_object => {
+                let format = json!({"type": "json_object", "schema": form.schema});
+                options.with_extra_body(json!({"response_format": format}))
             }
-            StructuredOutput::JsonObject | StructuredOutput::None => None,
+            StructuredOutput::JsonObject if carries_object => {
+                options.with_response_format(ChatResponseFormat::JsonMode)
+            }
+            _ => options,
         }
     }
 }
