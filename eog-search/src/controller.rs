@@ -366,13 +366,18 @@ impl Machine for SearchController {
     }
 
     fn conclusion(&self) -> Conclusion {
-        Conclusion { unreachable: Unreachable::of(&self.ledger), ..self.judged().conclusion() }
+        let mut conclusion = self.judged().conclusion();
+        // A search that chose nothing names no cause, but what it evaluated can be ranked.
+        if self.best_so_far().is_none() {
+            conclusion.ranking = self.evaluated().conclusion().ranking;
+        }
+        Conclusion { unreachable: Unreachable::of(&self.ledger), ..conclusion }
     }
 
     fn diagnosis(&self) -> Diagnosis {
         let waiting = if self.end.is_some() { 0 } else { self.slots.len() + self.follow_ups.len() };
         let mut diagnosis = self.judged().diagnosis(&self.ledger, waiting, self.spent, self.stop());
-        diagnosis.conclusion.unreachable = Unreachable::of(&self.ledger);
+        diagnosis.conclusion = self.conclusion();
         diagnosis
     }
 

@@ -132,15 +132,23 @@ impl SearchController {
         looks.filter(is_symptom).collect()
     }
 
-    /// What is believed by the result: the looks on the best way, or all where there is none; of hypotheses and goals also those that found
+    /// What was found in every look, for a ranking where no way is the best.
+    pub(super) fn evaluated(&self) -> Judgements {
+        let mut judged = self.blank.clone();
+        let mut held = BTreeSet::new();
+        for look in self.all_looks() {
+            self.adopt(&mut judged, look, &mut held, true);
+        }
+        judged
+    }
+
+    /// What is believed by the result: the looks on the best way; of hypotheses and goals also those that found
     /// symptoms, wherever they stand, if they explain alerts that nothing explained before; then, best score first, those on the way
     /// to each further node whose score is accepted, if they explain alerts that nothing explained before.
     pub(super) fn judged(&self) -> Judgements {
         let mut judged = self.blank.clone();
         let mut held = BTreeSet::new();
-        // Whoever came to no best way has looked all the same: what was found is not lost.
-        let looks = self.best_so_far().map_or_else(|| self.all_looks(), |best| best.looks);
-        for look in looks {
+        for look in self.best_so_far().into_iter().flat_map(|best| best.looks) {
             self.adopt(&mut judged, look, &mut held, true);
         }
         let accept = self.config.stop().accept;
