@@ -316,7 +316,8 @@ fn what_was_slow_from_the_beginning_is_read_from_the_critical_path() {
     assert_eq!(ended.controller.conclusion().unexplained, [0; 0]);
     let said = &ended.controller.belief(&id("db")).unwrap().claims[0].condition;
     assert!(
-        said.starts_with("90 % (900 ms) of the time of 60 requests to web is work of db"),
+        said.starts_with("90 % (900 ms) of the time of ")
+            && said.contains(" requests to web is work of db"),
         "{said}"
     );
 }

@@ -156,12 +156,15 @@ impl Attribution<'_> {
         let alert = onsets.filter(|onset| window.contains(*onset)).min()?;
         let alerting: BTreeSet<&EntityId> =
             self.anomalies.iter().map(|alert| &alert.entity).collect();
+        let is_slow = |alert: &&Anomaly| alert.signal == Signal::Latency;
+        let slow: BTreeSet<&EntityId> =
+            self.anomalies.iter().filter(is_slow).map(|alert| &alert.entity).collect();
         let has_no_baseline = self.periods.baseline.is_empty();
         let books = |kind: Kind| {
             let mut books = Books::of(calls, kind.counted(), (&upstream, &alerting), alert, window);
             // With a baseline, an alert about what is as usual is a false one.
             if kind == Kind::Time && has_no_baseline {
-                books.add_whole_courses(calls, &alerting, window);
+                books.add_whole_courses(calls, &slow, window);
             }
             let is_judged = alerting.iter().any(|entity| books.get(entity).is_some())
                 || books.courses().next().is_some();

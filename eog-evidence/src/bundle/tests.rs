@@ -541,7 +541,7 @@ fn a_context_is_ordered_and_brings_relations_from_the_second_visit_on() {
     assert_eq!(
         kinds(&first),
         "Change:Configuration Note:Impact/web Event:Exhaustion/web Span:Errors/web \
-         Metric:Traffic Span:Latency/web Log:Errors"
+         Metric:Traffic Event:Availability Span:Latency/web Log:Errors"
     );
     assert_eq!(
         first.omitted,

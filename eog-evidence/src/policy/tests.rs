@@ -278,8 +278,8 @@ fn a_change_upstream_is_handed_the_evidence_of_the_place_of_the_harm() {
     assert_eq!(claimed(&decision), ["db", "flags"], "the next hop, and the way to it");
     let measures = decision.measures.clone().unwrap();
     assert!(measures.handed[&id("flags")] > measures.log_odds);
-    // It is worth what a change of its own would be at the same time.
-    let own = judge(&packet(vec![slower(400.0, 1_800), change(1_790)])).measures.unwrap();
+    // It is worth what a change of its own would be a step of measuring before.
+    let own = judge(&packet(vec![slower(400.0, 1_800), change(1_730)])).measures.unwrap();
     assert_eq!(measures.handed[&id("flags")], own.log_odds);
     // A change after the harm, or further from it than a change of its own, is handed nothing.
     let handed = |decision: Decision| decision.measures.unwrap().handed;

@@ -168,14 +168,14 @@ impl Books {
         Self { courses: courses.collect(), books, endings }
     }
 
-    /// Adds the whole course of the requests of those entities with an alert that take no longer than before.
+    /// Adds the whole course of the requests of those entities with an alert on latency that take no longer than before.
     pub(crate) fn add_whole_courses(
         &mut self,
         calls: &Calls,
-        alerting: &BTreeSet<&EntityId>,
+        slow: &BTreeSet<&EntityId>,
         window: Window,
     ) {
-        for name in alerting {
+        for name in slow {
             let is_as_before = self.books.get(*name).is_none_or(|book| !book.stands_out);
             if let Some(course) = Some(name)
                 .filter(|_| is_as_before)

@@ -64,10 +64,14 @@ pub(super) fn course(
     Course::of((Some(bad.len()), after.len()), &sums, time)
 }
 
-/// The same of all requests of an entity, with whole times: for alerts about what was slow from the beginning.
+/// The same of all requests of an entity, with whole times: for alerts about what was slow from the beginning. Nothing where
+/// some of them failed: then it is not their time that is wrong.
 pub(super) fn whole_course(calls: &Calls, entity: &EntityId, window: Window) -> Option<Course> {
     let served = calls.served(entity).iter().filter(|call| window.contains(call.time));
     let all: Vec<&Call> = served.filter(|call| calls.trees().own_ms(call.span).is_some()).collect();
+    if all.iter().any(|call| call.failed == Some(true)) {
+        return None;
+    }
     let parts = Usual::of(calls, &all)?.parts;
     Course::of((None, all.len()), &parts, (all.first()?.time, all.last()?.time))
 }
