@@ -102,7 +102,7 @@ for (const name of ["thousand", "many"].filter((one) => pages.includes(one))) {
   // Evidence: search, link, copy.
   check(await reach("#evidence-search"), "Tab reaches the search");
   await page.keyboard.type("torque");
-  check((await page.textContent("#evidence-count")).startsWith("2 of"), "the search filters");
+  check((await page.textContent("#evidence-count")).startsWith("1 of"), "the search filters");
   await page.fill("#evidence-search", "");
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => {});
   await page.locator("#evidence-list button.copy").first().focus();
@@ -168,7 +168,7 @@ for (const name of ["beam", "lats"]) {
   const page = await context.newPage();
   await page.goto(url("flash-sale"));
   const text = await page.innerText("body");
-  for (const words of ["Confirmed root cause: frontend", "requests from 200 to 236 1/s", "eog tool evidence", "Not evaluated", "9 evaluations", "prints the same graph"]) {
+  for (const words of ["Confirmed root cause: frontend", "requests from 200 to 236 1/s", "eog tool evidence", "Not evaluated", "16 evaluations", "prints the same graph"]) {
     check(text.includes(words), `without scripts: ${words}`);
   }
   await context.close();
@@ -201,7 +201,7 @@ for (const name of ["beam", "lats"]) {
 // Drawn with and without a source.
 {
   const page = await open(url("flash-sale"));
-  await page.waitForFunction(() => document.querySelectorAll("#charts-view canvas").length === 6);
+  await page.waitForFunction(() => document.querySelectorAll("#charts-view canvas").length === 8);
   await close(page, "charts");
   const bare = await open(url("no-source"));
   check((await bare.textContent("#charts")).includes("written without the bundle or snapshot"), "the page says that charts are missing");
@@ -211,7 +211,7 @@ for (const name of ["beam", "lats"]) {
 // The picture for README.
 {
   const page = await open(url("flash-sale"));
-  await page.waitForFunction(() => document.querySelectorAll("#charts-view canvas").length === 6);
+  await page.waitForFunction(() => document.querySelectorAll("#charts-view canvas").length === 8);
   const bottom = await page.evaluate(() => document.getElementById("hypotheses").getBoundingClientRect().top + scrollY);
   await page.screenshot({ path: `${out}/report.png`, fullPage: true, clip: { x: 0, y: 0, width: 1280, height: bottom } });
   await close(page, "picture");
