@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use eog_core::contract::{NoticeReason, Route};
+use eog_core::evidence::Trend;
 use eog_core::incident::{Direction, Onset};
 use eog_core::{Belief, Claim, EntityId, Finding, Label};
 
@@ -221,14 +222,19 @@ impl<'a> Weighed<'a> {
         })
     }
 
-    /// An origin claims the next hop on the way of its change to an alert, and the alerting entities on whose critical paths
-    /// it lies.
+    /// An origin claims the next hop on the way of its change to an alert, and the alerting entities whose time it has had from
+    /// the beginning.
     pub(super) fn claims_on_others(&self, since: Option<Onset>) -> Vec<Claim> {
         let mut claims: Vec<Claim> = Vec::new();
         for one in &self.observed {
             let (next, by_change) = match one.what {
                 Observation::Impact(Some(next)) => (next, true),
-                Observation::CriticalPath(alerting, share) if share >= MINOR => (alerting, false),
+                // What was always so shows nowhere on the way: no neighbour there does worse than usual.
+                Observation::CriticalPath(alerting, share)
+                    if share >= MINOR && one.finding.trend == Trend::Steady =>
+                {
+                    (alerting, false)
+                }
                 _ => continue,
             };
             if claims.iter().any(|claim| claim.effect == *next) || claims.len() >= MAX_CLAIMS {
