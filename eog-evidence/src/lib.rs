@@ -37,7 +37,6 @@ mod patterns;
 mod policy;
 mod record;
 mod recorded;
-mod responses;
 mod seeds;
 mod self_time;
 mod series;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use eog_core::Timestamp;
 use eog_core::evidence::Signal;
-use eog_core::{EvidenceKind, Timestamp};
 use jiff::SignedDuration;
 
 use super::Measured;
@@ -34,9 +34,6 @@ pub(super) struct Deviation {
     /// intervals, and what hangs is noticed only when it should have moved.
     pub(super) between: (Timestamp, Timestamp),
     pub(super) how: How,
-    /// How surprising it is: the negative logarithm of how many such are expected by chance, where that is known.
-    pub(super) surprise: Option<f64>,
-    pub(super) kind: EvidenceKind,
     pub(super) query: String,
     pub(super) text: String,
 }
@@ -50,18 +47,6 @@ pub(super) enum How {
     Shifted,
     /// A state that lasts longer, or events that come more often, than they ever did.
     Unusual,
-}
-
-impl Deviation {
-    /// Whether this one can have led to another: it can have begun before the other must have.
-    pub(super) fn can_precede(&self, latest: Timestamp) -> bool {
-        self.between.0 <= latest
-    }
-
-    /// Lower is more telling.
-    pub(super) fn rank(&self) -> How {
-        self.how
-    }
 }
 
 /// The most telling deviation up to an instant; of several the earliest.
@@ -87,15 +72,8 @@ pub(super) fn is_unspecific(signal: Signal) -> bool {
 
 fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
     let query = format!("metric={}", shorten(&series.metric, 120));
-    let found = |onset, between, how, text| Deviation {
-        onset,
-        between,
-        how,
-        surprise: None,
-        kind: EvidenceKind::Metric,
-        query: query.clone(),
-        text,
-    };
+    let found =
+        |onset, between, how, text| Deviation { onset, between, how, query: query.clone(), text };
     let name = shorten(&series.metric, 120);
     if let Some(states) = States::of(series, periods) {
         let (onset, latest, how, value) = states.unusual()?;
@@ -282,8 +260,6 @@ fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
             onset,
             between: (onset, onset),
             how,
-            surprise: None,
-            kind: EvidenceKind::Event,
             query: format!("reason={reason}"),
             text,
         })

@@ -8,8 +8,8 @@
 //! - *Accounts* ([`burden`]): for alerts about latency, errors or availability, where such series
 //!   are measured. The burden of a step is calls × (latency − usual latency), or failed requests
 //!   beyond the usual number.
-//! - *Order* ([`deviation`]): where nothing adds up (states, switches, levels), what deviated first
-//!   and has an effect path here accounts for what deviated later.
+//! - *Early deviations* ([`deviation`]): where nothing adds up (states, switches, levels), what an entity first did
+//!   that it does not usually do, if that was before any alert on it.
 
 mod accounts;
 mod asked;
@@ -18,7 +18,6 @@ mod crowding;
 mod demand;
 mod deviation;
 mod endings;
-mod given;
 mod held_up;
 mod left_out;
 mod lost_spans;
@@ -35,16 +34,14 @@ mod traced;
 mod trouble;
 mod unanswered;
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use eog_core::evidence::Signal;
-use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Timestamp};
+use eog_core::{Anomaly, EntityId, Finding, Timestamp};
 
 use crate::events::EventRecord;
-use crate::paths::{MAX_PATH_HOPS, Travel};
-use crate::responses::{Judged, Track};
+use crate::paths::Travel;
 use crate::self_time::{self, Calls};
 use crate::series::{Periods, Series};
 use crate::ways::{Number, Ways};
@@ -53,7 +50,6 @@ use burden::{Account, Burden, Weight};
 use demand::Demand;
 use deviation::Deviation;
 use held_up::HeldUp;
-pub(crate) use notes::SURPRISE;
 use replicas::Spread;
 pub use standalone::{Accounts, FoundSoFar, Measurements};
 use trouble::Spot;
@@ -192,11 +188,6 @@ struct Kept {
     spreads: BTreeMap<(Number, Kind), Option<Spread>>,
     behind_the_well: BTreeMap<(Number, Kind), Arc<BTreeSet<Number>>>,
     spots: Option<Arc<BTreeMap<EntityId, Spot>>>,
-    tracks: BTreeMap<(Number, Timestamp), Arc<Vec<Track>>>,
-    goes_on: BTreeMap<Timestamp, bool>,
-    alarms_of: Option<Arc<BTreeMap<Number, usize>>>,
-    judged: BTreeMap<(Number, Timestamp), Arc<Judged>>,
-    has_laws: Option<bool>,
 }
 
 impl Books {
@@ -242,16 +233,6 @@ impl Sources<'static> {
         Self { metrics: "metrics.csv", events: "events.csv", traces: "spans.csv" };
 }
 
-impl<'a> Sources<'a> {
-    fn of(self, kind: EvidenceKind) -> &'a str {
-        match kind {
-            EvidenceKind::Event => self.events,
-            EvidenceKind::Span => self.traces,
-            _ => self.metrics,
-        }
-    }
-}
-
 /// Attribution within one incident.
 pub(crate) struct Attribution<'a> {
     pub(crate) ways: &'a Ways,
@@ -285,8 +266,7 @@ impl Attribution<'_> {
             return Vec::new();
         }
         if self.asked.kinds.is_empty() {
-            let given = if self.asked.by_change { self.by_departure(entity) } else { None };
-            return given.unwrap_or_else(|| self.by_order(entity));
+            return self.early_deviation(entity).into_iter().collect();
         }
         let kinds = self.asked.kinds.iter();
         let mut findings: Vec<Finding> =
@@ -304,48 +284,13 @@ impl Attribution<'_> {
         findings
     }
 
-    /// Whom effects on an entity can come from directly, by what was recorded of them.
-    fn watched(&self, entity: &EntityId) -> notes::Watched {
-        let neighbours = self.ways.number(entity).into_iter().flat_map(|at| self.upstream(at));
-        let names = neighbours.filter_map(|at| self.ways.name(at)).cloned();
-        let (recorded, unrecorded) = names.partition(|name| (self.measured)(name).is_some());
-        notes::Watched { recorded, unrecorded }
-    }
-
-    fn by_order(&self, entity: &EntityId) -> Vec<Finding> {
-        let own = self.deviation(entity);
-        let alarm = self.anomalies.iter().filter(|alert| alert.entity == *entity);
-        let alarm = alarm.map(|alert| alert.onset).min();
-        let Some(latest) = own.iter().map(|own| own.between.1).chain(alarm).min() else {
-            return Vec::new();
-        };
-        // What begins with the alarm itself is the alarm, not what led to it.
-        let before_alarm = own.filter(|own| alarm.is_none_or(|alarm| own.onset < alarm));
-        let (mut earlier, is_whole) = self.deviating_upstream(entity, latest, false);
-        if earlier.is_empty() && before_alarm.is_none() && !is_whole {
-            (earlier, _) = self.deviating_upstream(entity, latest, true);
-            let nearest = earlier.iter().map(|(_, path, _)| path.len()).min();
-            earlier.retain(|(_, path, _)| Some(path.len()) == nearest);
-        }
-        earlier.sort_by(|(a, path_a, one), (b, path_b, other)| {
-            (one.rank(), one.onset, path_a.len(), a).cmp(&(
-                other.rank(),
-                other.onset,
-                path_b.len(),
-                b,
-            ))
-        });
-        earlier.truncate(MAX_NAMED);
-        if earlier.is_empty() && before_alarm.is_none() {
-            return Vec::new();
-        }
-        notes::of_order(
-            entity,
-            before_alarm.as_ref(),
-            &earlier,
-            &self.watched(entity),
-            self.sources,
-        )
+    /// What an entity first did that it does not usually do, if that was before any alert on it. What begins with an alert
+    /// is the alert, not what led to it.
+    fn early_deviation(&self, entity: &EntityId) -> Option<Finding> {
+        let own = self.deviation(entity)?;
+        let alerts = self.anomalies.iter().filter(|alert| alert.entity == *entity);
+        let is_early = alerts.map(|alert| alert.onset).min().is_none_or(|alert| own.onset < alert);
+        is_early.then(|| notes::of_deviation(entity, &own))
     }
 
     fn deviation(&self, entity: &EntityId) -> Option<Deviation> {
@@ -358,47 +303,6 @@ impl Attribution<'_> {
         self.books.or_else(&self.periods, find, work_out, |kept, deviation| {
             kept.deviations.insert(entity.clone(), deviation);
         })
-    }
-
-    /// The nearest entities against the way of effects that can have deviated before an instant,
-    /// with the path to each from the entity. Entities without any record pass effects on unseen;
-    /// those that seem as usual do so with `through_usual` alone, for an alarm that nothing else
-    /// explains. Also whether nobody stopped the search by seeming as usual.
-    fn deviating_upstream(
-        &self,
-        entity: &EntityId,
-        latest: Timestamp,
-        through_usual: bool,
-    ) -> (Vec<(EntityId, Vec<EntityId>, Deviation)>, bool) {
-        let (mut found, mut is_whole) = (Vec::new(), true);
-        let Some(start) = self.ways.number(entity) else { return (found, is_whole) };
-        // Whom effects go to next, on the way back to the entity.
-        let mut next = BTreeMap::from([(start, start)]);
-        let mut queue = VecDeque::from([(start, 0)]);
-        while let Some((last, hops)) = queue.pop_front() {
-            for number in self.upstream(last) {
-                let Entry::Vacant(slot) = next.entry(number) else { continue };
-                slot.insert(last);
-                let Some(neighbour) = self.ways.name(number) else { continue };
-                let deviation = self.deviation(neighbour);
-                let earlier = deviation.filter(|deviation| deviation.can_precede(latest));
-                let passes = || through_usual || (self.measured)(neighbour).is_none();
-                if let Some(deviation) = earlier {
-                    let back = std::iter::successors(Some(number), |at| {
-                        next.get(at).copied().filter(|_| *at != start)
-                    });
-                    let mut path = self.ways.named(&back.collect::<Vec<Number>>());
-                    path.reverse();
-                    found.push((neighbour.clone(), path, deviation));
-                } else if hops + 1 < MAX_PATH_HOPS {
-                    match passes() {
-                        true => queue.push_back((number, hops + 1)),
-                        false => is_whole = false,
-                    }
-                }
-            }
-        }
-        (found, is_whole)
     }
 
     fn callees_of(&self, entity: Number) -> impl Iterator<Item = Number> {

@@ -5,6 +5,7 @@ use eog_core::incident::Onset;
 use eog_core::incident::to_the_second;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
+use super::Kind;
 use super::burden::{Burden, Weight};
 use super::crowding::Crowding;
 use super::demand::Demand;
@@ -12,11 +13,9 @@ use super::deviation::Deviation;
 use super::held_up::{Full, HeldUp};
 use super::replicas::Spread;
 use super::trouble::Spot;
-use super::{Kind, Sources};
-use crate::responses::MIN_CASES;
 use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;
-use crate::text::{arrows, counted, in_unit, rounded, shorten};
+use crate::text::{in_unit, rounded, shorten};
 
 /// The unit of a share, 1 being the whole.
 const SHARE: &str = "share";
@@ -676,105 +675,16 @@ pub(super) fn of_trouble(
     })
 }
 
-/// Who upstream of an entity was looked at, by what was recorded.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Watched {
-    /// Neighbours upstream of which something was recorded, by name.
-    pub(super) recorded: Vec<EntityId>,
-    /// Those of which nothing was.
-    pub(super) unrecorded: Vec<EntityId>,
-}
-
-impl std::fmt::Display for Watched {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let list = |names: &[EntityId]| {
-            let mut told: Vec<String> =
-                names.iter().take(WATCHED_NAMED).map(ToString::to_string).collect();
-            if names.len() > WATCHED_NAMED {
-                told.push(format!("{} more", names.len() - WATCHED_NAMED));
-            }
-            told.join(", ")
-        };
-        match (self.recorded.as_slice(), self.unrecorded.as_slice()) {
-            ([], []) => write!(f, "no entity is upstream"),
-            (recorded, []) => write!(f, "measured: {}", list(recorded)),
-            ([], unrecorded) => write!(f, "no data for {}", list(unrecorded)),
-            (recorded, unrecorded) => {
-                write!(f, "measured: {}; no data for {}", list(recorded), list(unrecorded))
-            }
-        }
-    }
-}
-
-/// At most so many of those who were watched are named.
-const WATCHED_NAMED: usize = 5;
-
-/// The unit of how surprising a departure is: a natural logarithm.
-pub(crate) const SURPRISE: &str = "nats";
-
-/// When an entity began to deviate, and who upstream did so before.
-pub(super) fn of_order(
-    entity: &EntityId,
-    own: Option<&Deviation>,
-    earlier: &[(EntityId, Vec<EntityId>, Deviation)],
-    watched: &Watched,
-    sources: Sources<'_>,
-) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
-    if let Some(own) = own {
-        findings.push(Finding::new(FindingContent {
-            entity: entity.clone(),
-            kind: own.kind,
-            signal: Signal::Other,
-            trend: Trend::Rising,
-            time: EvidenceTime::At(own.onset),
-            quantity: own.surprise.map(|surprise| Quantity {
-                observed: surprise,
-                baseline: None,
-                unit: SURPRISE.into(),
-            }),
-            change: None,
-            peer: None,
-            source: sources.of(own.kind).into(),
-            query: format!("entity={entity} {}", own.query),
-            excerpt: shorten(&own.text, 240),
-            onset: None,
-        }));
-    }
-    findings.extend(earlier.iter().map(|(neighbour, path, deviation)| {
-        let mut path = path.clone();
-        path.reverse();
-        let excerpt = format!(
-            "{neighbour} deviates since {}: {}; path: {}",
-            to_the_second(deviation.onset),
-            shorten(&deviation.text, 160),
-            arrows(&path)
-        );
-        let at = EvidenceTime::At(deviation.onset);
-        let query = format!("entity={neighbour} {}", deviation.query);
-        note(entity, Signal::Other, at, Some((neighbour, 1.0)), query, excerpt)
-    }));
-    if let Some(own) = own {
-        let else_ = if earlier.is_empty() { "" } else { " else" };
-        let since = to_the_second(own.onset);
-        let excerpt = format!("nothing{else_} upstream deviates at or before {since}; {watched}");
-        let query = format!("entity={entity} upstream");
-        let at = EvidenceTime::At(own.onset);
-        findings.push(note(entity, Signal::Other, at, None, query, excerpt));
-    }
-    findings
-}
-
-/// That an entity moved too seldom in normal times to be judged.
-pub(super) fn of_too_few(entity: &EntityId, changes: usize, at: Timestamp) -> Finding {
-    let excerpt = format!(
-        "cannot be judged: too few points, {} in normal times, at least {MIN_CASES} are needed",
-        counted(changes, "change")
-    );
-    let at = EvidenceTime::At(at);
-    let told = note(entity, Signal::Other, at, None, format!("entity={entity} changes"), excerpt);
-    let told = told.content().clone();
-    Finding::new(FindingContent { trend: Trend::Steady, quantity: None, ..told })
+/// That an entity deviated before any alert on it.
+pub(super) fn of_deviation(entity: &EntityId, own: &Deviation) -> Finding {
+    let since = to_the_second(own.onset);
+    let excerpt = format!("deviates since {since}: {}", shorten(&own.text, 240));
+    let at = EvidenceTime::At(own.onset);
+    let (earliest, latest) = own.between;
+    let note =
+        note(entity, Signal::Other, at, None, format!("entity={entity} {}", own.query), excerpt);
+    let onset = Some(Onset::between(earliest.min(latest), latest));
+    Finding::new(FindingContent { onset, ..note.content().clone() })
 }
 
 fn note(

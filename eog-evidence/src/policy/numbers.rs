@@ -42,7 +42,7 @@ pub(super) struct Numbers {
     pub(super) changed_demand: bool,
     /// Whether an alert that its own change can have led to followed the change, be it by load.
     pub(super) has_impact: bool,
-    pub(super) is_first_to_deviate: bool,
+    pub(super) deviates_early: bool,
     /// The share of a downstream neighbour's harm that its message puts down to the entity.
     pub(super) attributed: f64,
     /// How near an own change lies before what follows it: 1 at once, a half after five minutes.
@@ -89,8 +89,6 @@ impl Numbers {
         if numbers.change > 0.0 {
             numbers.change_words = words_of_changes(observed, since);
         }
-        let is_later = observed.iter().any(|one| matches!(one.what, Observation::DeviatesAfter(_)));
-        numbers.is_first_to_deviate &= !is_later;
         let by_load = |sender: &EntityId| {
             observed.iter().any(|one| one.what == Observation::Impact(Some(sender)))
         };
@@ -134,7 +132,7 @@ impl Numbers {
             Observation::MoreDemand(_) => self.is_demanded_more = true,
             Observation::Impact(_) => self.has_impact = true,
             Observation::Change => self.changed_demand |= finding.signal == Signal::Demand,
-            Observation::FirstToDeviate => self.is_first_to_deviate = true,
+            Observation::EarlyDeviation => self.deviates_early = true,
             Observation::Alert => {
                 self.has_alert |= !matches!(finding.signal, Signal::Traffic | Signal::Demand);
             }
@@ -194,7 +192,6 @@ pub(super) fn in_harm(what: &Observation<'_>) -> f64 {
             UNSHIFTED_IN_HARM * size.min(1.0)
         }
         Observation::ErrorLines { callee: None, size } => LINES_IN_HARM * size,
-        Observation::Departure(size) => DEPARTURE_IN_HARM * size,
         Observation::Failure { .. } => FAILING_IN_HARM,
         _ => 0.0,
     }
@@ -202,8 +199,6 @@ pub(super) fn in_harm(what: &Observation<'_>) -> f64 {
 
 /// What is worth less as harm than time and failures: users notice a full resource by what it leads to.
 const SATURATION_IN_HARM: f64 = 0.3;
-/// What is expected once in a thousand is worth no more than a series that is twice the usual.
-const DEPARTURE_IN_HARM: f64 = 0.12;
 /// One fault may write many lines.
 const LINES_IN_HARM: f64 = 0.25;
 /// A failure counts as if seven times as much were wrong.

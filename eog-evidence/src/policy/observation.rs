@@ -4,7 +4,6 @@ use eog_core::contract::ContextPacket;
 use eog_core::evidence::{PeerRole, Quantity, Signal, Trend, Verdict};
 use eog_core::{EntityId, EvidenceKind, Finding};
 
-use crate::attribution::SURPRISE;
 use crate::change_words::RARITY;
 use crate::signs::{is_executed_experiment, is_full_without_past, is_real_change, is_share, role};
 
@@ -56,12 +55,8 @@ pub(super) enum Observation<'a> {
     MoreLoad(f64),
     /// More requests than usual come from a caller.
     MoreDemand(&'a EntityId),
-    /// It does what it seldom does; the size is a logarithm of how few such are expected by chance.
-    Departure(f64),
-    /// It deviates, and nothing upstream did so before.
-    FirstToDeviate,
-    /// It deviates after this neighbour.
-    DeviatesAfter(&'a EntityId),
+    /// It does what it does not usually do since before any alert on it.
+    EarlyDeviation,
     /// It was changed.
     Change,
     /// Words of a change of its own are in alerts or new errors; the size is how rare they are among changes.
@@ -104,10 +99,6 @@ impl<'a> Observation<'a> {
     pub(super) fn of(finding: &'a Finding) -> Self {
         if let Some(verdict) = finding.verdict() {
             return Self::Verdict(verdict);
-        }
-        let surprise = finding.quantity.as_ref().filter(|quantity| quantity.unit == SURPRISE);
-        if let Some(quantity) = surprise.filter(|_| finding.trend == Trend::Rising) {
-            return Self::Departure(quantity.observed);
         }
         match finding.kind {
             EvidenceKind::Change if is_real_change(finding) => Self::Change,
@@ -202,7 +193,6 @@ impl<'a> Observation<'a> {
         let share = quantity.filter(|it| it.unit == "share").map(|it| it.observed.clamp(0.0, 1.0));
         let times =
             quantity.filter(|it| it.unit == "times").map(|it| libm::log(it.observed.max(1.0)));
-        let is_order = finding.signal == Signal::Other;
         match (finding.signal, finding.trend, peer) {
             (Signal::Route, _, Some((hop, _))) => Self::Route(hop),
             (Signal::Configuration, Trend::Rising, None) => quantity
@@ -223,12 +213,8 @@ impl<'a> Observation<'a> {
             (Signal::Traffic, Trend::Rising, Some((caller, PeerRole::Caller))) => {
                 Self::MoreDemand(caller)
             }
-            (_, Trend::Rising, Some((hop, PeerRole::NextUpstream))) if share.is_some() => {
-                if is_order {
-                    Self::DeviatesAfter(hop)
-                } else {
-                    Self::Share(hop, share.unwrap_or(0.0))
-                }
+            (_, Trend::Rising, Some((hop, PeerRole::NextUpstream))) => {
+                share.map_or(Self::Nothing, |share| Self::Share(hop, share))
             }
             (_, Trend::Rising, Some((alerting, PeerRole::Mentioned))) => {
                 share.map_or(Self::Nothing, |share| Self::CriticalPath(alerting, share))
@@ -237,7 +223,7 @@ impl<'a> Observation<'a> {
             (_, Trend::Steady, Some((alerting, PeerRole::Mentioned))) => {
                 share.map_or(Self::Nothing, |share| Self::CriticalPath(alerting, share / 2.0))
             }
-            (_, Trend::Rising, None) if is_order && share.is_some() => Self::FirstToDeviate,
+            (Signal::Other, Trend::Rising, None) if share.is_some() => Self::EarlyDeviation,
             (_, Trend::Rising, None) => share.map_or(Self::Nothing, Self::Remainder),
             // All replicas together may account for more than one of them.
             (_, Trend::Steady, None) => share.map_or(Self::Nothing, |own| {
@@ -256,7 +242,6 @@ impl<'a> Observation<'a> {
             | Self::Contended(other)
             | Self::EndedBy(other)
             | Self::MoreDemand(other)
-            | Self::DeviatesAfter(other)
             | Self::Route(other)
             | Self::ErrorLines { callee: Some(other), .. } => Some(other),
             _ => None,
@@ -274,8 +259,7 @@ impl Observation<'_> {
                 | Self::HoldsUpCallers
                 | Self::EndsRequests(_)
                 | Self::SendsMore(_)
-                | Self::FirstToDeviate
-                | Self::Departure(_)
+                | Self::EarlyDeviation
                 | Self::CriticalPath(..)
                 | Self::FirstErrors(_)
                 | Self::Remainder(_)

@@ -192,11 +192,7 @@ pub(super) const TERMS: [Term; 26] = {
             O::Share(_, share) => *share,
             _ => 0.0,
         }),
-        said(
-            "first to deviate",
-            |n| is(n.is_first_to_deviate),
-            |what| is(*what == O::FirstToDeviate),
-        ),
+        said("early deviation", |n| is(n.deviates_early), |what| is(*what == O::EarlyDeviation)),
         compared("reaches no alert", |n| is(!n.is_within_reach()), |_| None),
         compared("reach", reach, |n| {
             if n.has_impact && n.reach.is_none_or(|reach| reach.reached == 0) {
