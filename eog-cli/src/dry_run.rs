@@ -87,6 +87,7 @@ fn packets(source: &Opened, begin: &Begin) -> Result<Vec<ContextPacket>, CliErro
             hints: Vec::new(),
             quoted: Vec::new(),
             reach: None,
+            file: None,
         }
     };
     Ok(case.seeds.iter().map(packet).collect())

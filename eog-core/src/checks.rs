@@ -43,8 +43,12 @@ pub(crate) fn check(
         warnings: Vec::new(),
     };
     let full = config.checks == Checks::Full;
-    let own = |id: &EvidenceId| state.get(entity).is_some_and(|node| node.seen.contains_key(id));
-    let known = |id: &EvidenceId| own(id) || inbox.contains(id);
+    let filed = |id: &EvidenceId| state.file.as_ref().and_then(|file| file.get(id));
+    let own = |id: &EvidenceId| {
+        state.get(entity).is_some_and(|node| node.seen.contains_key(id))
+            || filed(id).is_some_and(|finding| finding.entity == *entity)
+    };
+    let known = |id: &EvidenceId| own(id) || inbox.contains(id) || filed(id).is_some();
     if full {
         cut(&mut checked.summary, &mut checked.refusals);
         keep_known(&mut checked.evidence, &known, &mut checked.refusals);

@@ -8,6 +8,7 @@ use crate::contract::packet::{CandidateScore, LocalContext, Reach};
 use crate::evidence::{EvidenceTime, Finding, Signal, Trend, Verdict};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::{Anomaly, Case, ChangeRecord, Unusable};
+use crate::incident::case_file::CaseFile;
 use crate::incident::onset::Onset;
 use crate::incident::topology::{CLAIM_RELATION, Direction, Neighbour, Topology};
 use crate::incident::window::Window;
@@ -53,6 +54,8 @@ pub(crate) struct Node {
     pub(crate) seen: BTreeMap<EvidenceId, Seen>,
     /// The entries whose contexts brought it.
     pub(crate) learnt: Vec<u64>,
+    /// Findings of others that its packets quoted when it was judged, if packets tell what is new.
+    pub(crate) quoted: BTreeSet<EvidenceId>,
     /// The candidate scores of the last decision.
     pub(crate) scores: Vec<CandidateScore>,
 }
@@ -201,6 +204,8 @@ pub(crate) struct State {
     /// How many of them there are of each entity before the end of the window.
     pub(crate) changes: Arc<BTreeMap<EntityId, u32>>,
     pub(crate) unusable: Vec<Unusable>,
+    /// What stands out as a whole, if packets show it.
+    pub(crate) file: Option<Arc<CaseFile>>,
 }
 
 /// In which roles an entity has stood to another in accepted claims.
@@ -214,7 +219,8 @@ impl State {
     pub(crate) fn new(case: &Case) -> Self {
         let seeds: Vec<EntityId> = case.seeds.iter().map(|seed| seed.entity.clone()).collect();
         let of_anomalies = case.anomalies.iter().map(|anomaly| anomaly.entity.clone());
-        let named = seeds.iter().cloned().chain(of_anomalies).collect();
+        let filed = case.file.iter().flat_map(|file| file.named().cloned());
+        let named = seeds.iter().cloned().chain(of_anomalies).chain(filed).collect();
         let mut changes: BTreeMap<EntityId, u32> = BTreeMap::new();
         let on_record = case.record.iter().flat_map(|record| &record.changes);
         for change in on_record.filter(|change| change.made.earliest() < case.window.end()) {
@@ -234,6 +240,7 @@ impl State {
             record: case.record.clone().map(Arc::new),
             changes: Arc::new(changes),
             unusable: case.bootstrap.unusable.clone(),
+            file: case.file.clone(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use eog_core::incident::Unusable;
-use eog_core::{Anomaly, EvidenceId, Finding, Topology, Window};
+use eog_core::{Anomaly, EntityId, EvidenceId, Finding, Topology, Window};
 
 /// One incident, whatever it was read from: what the start of an investigation needs.
 ///
@@ -33,6 +33,8 @@ pub struct Incident {
     pub changes_recorded: Option<Window>,
     /// Failure events (signals `availability` and `exhaustion`) over the whole recording.
     pub failures: Vec<Finding>,
+    /// Entities of which telemetry is on record, where the reader knows them; they need no edge.
+    pub recorded: Vec<EntityId>,
     /// The extent of the telemetry, if there is any.
     pub observed: Option<Window>,
     /// The window that the input itself asks for, if it does.

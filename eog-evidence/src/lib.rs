@@ -13,6 +13,7 @@ mod alarms;
 mod alerts;
 mod attribution;
 mod bundle;
+mod case_file;
 mod change_words;
 mod chart;
 mod effect_map;
@@ -62,6 +63,7 @@ pub use bundle::{
     MAX_FAILURES, MAX_FIELD_BYTES, MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS, Manifest, ManifestEdge,
     ManifestTopology, NO_PLACE_TO_START, SiblingName, bundle_schemas,
 };
+pub use case_file::{case_file, entities_of_case_file};
 pub use change_words::TroubleWords;
 pub use chart::{Band, Chart, MAX_CHART_POINTS};
 pub use effect_map::{EffectMap, Notes, harm_of_alert};

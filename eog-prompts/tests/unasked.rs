@@ -114,29 +114,12 @@ fn a_way_that_reached_the_hop_before() {
 }
 
 #[test]
-fn the_same_of_it_as_it_says_itself() {
-    let mut packet = packet("web").callee("db").finding(finding("web").build()).build();
-    let mut told = explained_by("db", "db", Label::Symptom);
-    let mut belief = Belief::new(Label::Symptom, "its errors follow the database");
-    belief.claims.clone_from(&told.belief.claims);
-    packet.former = Some(FormerBelief { belief, heard: vec![entity("db")] });
-    packet.inbox = vec![told.clone()];
-    assert_eq!(decided(&packet), by("as before", Label::Symptom));
-    packet.inbox[0].belief.label = Label::Defer;
-    assert_eq!(decided(&packet), ASKED, "what it rests on is in doubt");
-    told.belief.claims.push(Claim::new(&entity("web"), &entity("db"), "sends more", "load"));
-    packet.inbox = vec![told.clone()];
-    assert_eq!(decided(&packet), ASKED, "it is blamed for something new");
-    told.belief.claims.clear();
-    packet.inbox = vec![told];
-    assert_eq!(decided(&packet), ASKED, "what it rests on is said no more");
-}
-
-#[test]
-fn where_a_search_ends_for_the_second_time() {
-    let mut packet = packet("web").callee("db").finding(finding("web").build()).build();
+fn an_entity_of_which_nothing_is_new() {
+    let shown = finding("web").build();
+    let mut packet = packet("web").callee("db").finding(shown.clone()).build();
     let belief = Belief::new(Label::Symptom, "its errors follow the database");
-    packet.former = Some(FormerBelief { belief, heard: Vec::new() });
+    let former =
+        |news| Some(FormerBelief { belief: belief.clone(), heard: vec![entity("db")], news });
     let look = |reason, count| {
         Some(Notice {
             reason,
@@ -147,63 +130,20 @@ fn where_a_search_ends_for_the_second_time() {
             unlinked: Vec::new(),
         })
     };
-    packet.notice = look(NoticeReason::DeadEnd, 1);
-    assert_eq!(decided(&packet), ASKED, "it is put once");
-    packet.notice = look(NoticeReason::DeadEnd, 2);
-    assert_eq!(decided(&packet), by("as before", Label::Symptom));
-    packet.notice = look(NoticeReason::DeadEnd, 2);
-    packet.inbox = vec![explained_by("db", "db", Label::Symptom)];
-    packet.former.as_mut().unwrap().heard = vec![entity("db")];
-    assert_eq!(decided(&packet), ASKED, "there is news");
-}
-
-#[test]
-fn news_that_agrees() {
-    let change = finding("flags").change("cart", "off", "on").build();
-    let mut origin = explained_by("flags", "flags", Label::Origin);
-    let mut packet = packet("web").callee("flags").finding(finding("web").build()).build();
-    let mut belief = Belief::new(Label::Symptom, "its errors follow the flag");
-    belief.claims.clone_from(&origin.belief.claims);
-    packet.former = Some(FormerBelief { belief, heard: vec![entity("flags")] });
-    packet.inbox = vec![origin.clone()];
-    packet.quoted = vec![change.clone()];
-    assert_eq!(decided(&packet), ASKED, "the origin shows no change");
-    origin.belief.evidence = vec![change.id().clone()];
-    packet.inbox = vec![origin];
-    assert_eq!(decided(&packet), by("as before", Label::Symptom));
-    packet.notice = Some(Notice {
-        reason: NoticeReason::SecondOpinion,
-        count: 1,
-        unexplained: Vec::new(),
-        rivals: Vec::new(),
-        others: Vec::new(),
-        unlinked: Vec::new(),
-    });
-    assert_eq!(decided(&packet), ASKED, "a second opinion on what is new since then is one");
-}
-
-#[test]
-fn a_second_opinion_on_the_same_evidence() {
-    let change = finding("web").change("pool.size", "50", "5").build();
-    let mut packet = packet("web").callee("db").finding(change).build();
-    let belief = Belief::new(Label::Origin, "its pool became smaller");
-    packet.former = Some(FormerBelief { belief, heard: Vec::new() });
-    let notice = Notice {
-        reason: NoticeReason::SecondOpinion,
-        count: 1,
-        unexplained: Vec::new(),
-        rivals: Vec::new(),
-        others: Vec::new(),
-        unlinked: Vec::new(),
-    };
-    packet.notice = Some(notice.clone());
-    assert_eq!(decided(&packet), by("as before", Label::Origin));
-    packet.notice = Some(Notice { rivals: vec![entity("db")], ..notice.clone() });
-    assert_eq!(decided(&packet), ASKED, "there is somebody to compare with");
-    packet.notice = Some(notice);
-    packet.former.as_mut().unwrap().heard = vec![entity("db")];
+    let as_before = || by("as before", Label::Symptom);
     packet.inbox = vec![explained_by("db", "web", Label::Symptom)];
-    assert_eq!(decided(&packet), ASKED, "there is news");
+    packet.former = former(None);
+    assert_eq!(decided(&packet), ASKED, "the controller does not tell what is new");
+    packet.former = former(Some(vec![shown.id().clone()]));
+    assert_eq!(decided(&packet), ASKED, "there is evidence that it was not judged with");
+    packet.former = former(Some(Vec::new()));
+    assert_eq!(decided(&packet), as_before(), "a belief of another is no evidence");
+    packet.notice = look(NoticeReason::SecondOpinion, 1);
+    assert_eq!(decided(&packet), as_before());
+    packet.notice = look(NoticeReason::DeadEnd, 1);
+    assert_eq!(decided(&packet), ASKED, "something may have been overlooked");
+    packet.notice = look(NoticeReason::DeadEnd, 2);
+    assert_eq!(decided(&packet), as_before());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eog_core::belief::{Belief, Label};
 use eog_core::contract::{ContextPacket, ContextRequest, Decision, LocalContext};
 use eog_core::evidence::{EvidenceKind, Finding};
-use eog_core::incident::Anomaly;
+use eog_core::incident::{Anomaly, CaseFile};
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::{Question, QuestionKind};
 use eog_core::{Digest, EntityId, Entry, Seed, Topology, Window};
@@ -139,6 +139,8 @@ pub struct Scene {
     pub anomalies: Vec<Anomaly>,
     /// Where to start.
     pub seeds: Vec<Seed>,
+    /// What stands out as a whole, if packets show it.
+    pub file: Option<Arc<CaseFile>>,
 }
 
 /// One step on the way from the root: what was done, and what came of it.

@@ -126,6 +126,7 @@ impl SearchController {
                 window: case.window,
                 anomalies: case.anomalies.clone(),
                 seeds: case.seeds.clone(),
+                file: case.file.clone(),
             }),
             known: blank.clone(),
             blank,

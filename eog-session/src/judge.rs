@@ -110,6 +110,11 @@ pub trait Judge: Send + Sync {
         None
     }
 
+    /// Whether packets are to show what stands out in the incident as a whole ([`Case::file`]). Not unless implemented.
+    fn reads_case_file(&self) -> bool {
+        false
+    }
+
     /// The policy for a case.
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy>;
 

@@ -243,6 +243,14 @@ impl<'a> Course<'a> {
             }
             None => start.by_rule.clone(),
         };
+        let case = match judge.reads_case_file() {
+            true => {
+                let file = async { Ok::<_, RunError>(self.source.case_file(&case).await) };
+                let file = self.unless_ended(file).await?;
+                case.with_file(file)
+            }
+            false => case,
+        };
         judge.check()?;
         // A start that was chosen by rule for want of a budget is good enough for a report, but
         // whoever goes on with a larger one shall have it chosen by the model.

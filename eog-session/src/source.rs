@@ -22,10 +22,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use eog::incident::CaseFile;
 use eog::{
     BoxFuture, Case, ContextContract, ContextRequest, Failure, Finding, LocalContext, Window,
 };
-use eog_evidence::{Chart, Incident, StartError, open_case};
+use eog_evidence::{Chart, Incident, StartError, case_file, entities_of_case_file, open_case};
 use eog_search::Toolset;
 use eog_sre::tools::Toolbox;
 use serde_json::Value;
@@ -45,6 +46,9 @@ pub use live::{Capturing, OfLive};
 pub use notes::{Heard, Supplemented, Word, Words, keep_words};
 pub use servers::OfServers;
 pub use snapshot::OfSnapshot;
+
+/// Of at most so many entities contexts are read for a case file.
+pub const MAX_FILED: usize = 1_000;
 
 /// What makes a folder a bundle.
 const MANIFEST: &str = "bundle.json";
@@ -87,6 +91,20 @@ pub trait Source: Send + Sync {
         let of_snapshot =
             |toolbox: &Toolbox| -> Arc<dyn Toolset> { Arc::new(SreTools::new(toolbox.clone())) };
         self.toolbox().map(of_snapshot).into_iter().collect()
+    }
+
+    /// What stands out in the incident as a whole, from the contexts of up to [`MAX_FILED`] entities. A context that fails is
+    /// passed over: it is asked for again when its entity is looked at.
+    fn case_file<'a>(&'a self, case: &'a Case) -> BoxFuture<'a, CaseFile> {
+        Box::pin(async move {
+            let incident = self.incident();
+            let mut contexts = Vec::new();
+            for entity in entities_of_case_file(case, incident, MAX_FILED) {
+                let request = ContextRequest::whole(entity, case.window, []);
+                contexts.extend(self.context(&request).await);
+            }
+            case_file(case, incident, contexts)
+        })
     }
 
     /// Chooses window and seeds by rule.

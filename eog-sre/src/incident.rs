@@ -44,6 +44,7 @@ impl Snapshot {
             consequences: consequences(&facts.changes, &self.objects),
             changes_recorded: self.objects.recorded(),
             failures: facts.events.iter().filter(is_failure).cloned().collect(),
+            recorded: Vec::new(),
             observed: self.observed(),
             window: None,
             warnings: warnings.cloned().collect(),

@@ -1,6 +1,7 @@
 //! What a policy sees of one entity, and what it answers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use crate::belief::{Belief, Claim, Explained, Label, Measures, Message};
 use crate::evidence::{EvidenceKind, Finding};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::Anomaly;
+use crate::incident::case_file::CaseFile;
 use crate::incident::onset::Onset;
 use crate::incident::topology::{Direction, Neighbour, Topology};
 use crate::incident::window::Window;
@@ -139,6 +141,9 @@ pub struct ContextPacket {
     /// Which anomalies effects of the entity can reach, if packets tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Reach>,
+    /// What stands out in the incident as a whole, where the case tells it ([`Case::file`](crate::Case::file)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<Arc<CaseFile>>,
 }
 
 /// How an entity stands to the anomalies, over declared directions of effects and, in an investigation, over claims.
@@ -210,6 +215,9 @@ pub struct FormerBelief {
     pub belief: Belief,
     /// Whose messages are new since then, by name.
     pub heard: Vec<EntityId>,
+    /// Which findings of the packet, quoted ones included, no packet showed then; nothing where the controller does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub news: Option<Vec<EvidenceId>>,
 }
 
 /// What is known of a neighbour before anybody looks at it.

@@ -113,6 +113,10 @@ impl Controller {
         }
         let entity = slot.activation.entity.clone();
         let context = self.learn(&entity, seen);
+        if self.config.briefing.as_ref().is_some_and(|briefing| briefing.news) {
+            let quoted = seen.packet.quoted.iter().map(|finding| finding.id().clone());
+            self.state.node(&entity).quoted.extend(quoted);
+        }
         let inbox_ids: BTreeSet<EvidenceId> =
             seen.packet.inbox.iter().flat_map(|message| message.belief.cited()).collect();
         let routes = &seen.packet.context.routes;

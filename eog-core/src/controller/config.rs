@@ -229,11 +229,15 @@ pub struct Briefing {
     /// without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reach: bool,
+    /// Whether they tell which of their findings are new since the last judgement of the entity. Ledgers from before there
+    /// was this do without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub news: bool,
 }
 
 impl Default for Briefing {
     fn default() -> Self {
-        Self { former: true, hints: true, quotes: 12, pages: 4, reach: true }
+        Self { former: true, hints: true, quotes: 12, pages: 4, reach: true, news: true }
     }
 }
 

@@ -1,10 +1,13 @@
 //! The input of an investigation: what is abnormal, where to start, and in which window.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::{Finding, Signal};
 use crate::ids::{EntityId, EvidenceId};
+use crate::incident::case_file::CaseFile;
 use crate::incident::onset::Onset;
 use crate::incident::topology::Topology;
 use crate::incident::window::Window;
@@ -185,6 +188,9 @@ pub struct Case {
     /// The changes on record, if there is a record of changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<ChangeRecord>,
+    /// What stands out as a whole, if policies are to be shown it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<Arc<CaseFile>>,
 }
 
 impl Case {
@@ -197,7 +203,8 @@ impl Case {
                 reason: format!("alert {}", anomaly.name),
             })
             .collect();
-        Self { topology, window, anomalies, seeds, bootstrap: Bootstrap::default(), record: None }
+        let bootstrap = Bootstrap::default();
+        Self { topology, window, anomalies, seeds, bootstrap, record: None, file: None }
     }
 
     /// With one more entity to start from, and why.
@@ -220,5 +227,11 @@ impl Case {
     #[must_use]
     pub fn with_record(self, record: ChangeRecord) -> Self {
         Self { record: Some(record), ..self }
+    }
+
+    /// With what stands out as a whole, which every packet then shows.
+    #[must_use]
+    pub fn with_file(self, file: CaseFile) -> Self {
+        Self { file: Some(Arc::new(file)), ..self }
     }
 }

@@ -2,11 +2,13 @@
 //! to start.
 
 pub(crate) mod case;
+pub(crate) mod case_file;
 pub(crate) mod onset;
 pub(crate) mod topology;
 pub(crate) mod window;
 
 pub use case::{Anomaly, Bootstrap, Case, ChangeRecord, RecordedChange, Seed, Unusable};
+pub use case_file::CaseFile;
 pub use onset::{InvalidOnset, Onset};
 pub use topology::{
     CLAIM_RELATION, Direction, Edge, EffectDirection, Neighbour, OWNERSHIP_RELATION,

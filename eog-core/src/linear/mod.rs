@@ -184,6 +184,7 @@ impl Linear {
                     hints: Vec::new(),
                     quoted: Vec::new(),
                     reach,
+                    file: self.judgements.file(),
                 };
                 self.ask(Inquiry::Decision(Arc::new(packet)));
             }

@@ -2,6 +2,7 @@
 //! [`Controller`](crate::Controller). For machines that choose for themselves where to look.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::belief::{Belief, Claim, Label, Message};
 use crate::budget::Spent;
@@ -13,6 +14,7 @@ use crate::diagnosis::conclude::{Conclusion, conclude, rank};
 use crate::diagnosis::{Diagnosis, Standing};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::{Anomaly, Case};
+use crate::incident::case_file::CaseFile;
 use crate::incident::topology::Neighbour;
 use crate::ledger::Ledger;
 use crate::ledger::body::Body;
@@ -67,6 +69,11 @@ impl Judgements {
     pub fn new(case: &Case, checks: Checks) -> Self {
         let config = Config { checks, ..Config::default() };
         Self { state: State::new(case), config, routes: BTreeMap::new() }
+    }
+
+    /// What stands out in the incident as a whole, if packets show it.
+    pub fn file(&self) -> Option<Arc<CaseFile>> {
+        self.state.file.clone()
     }
 
     /// Takes note of what the context of an entity holds and names. `entry` is the number of the

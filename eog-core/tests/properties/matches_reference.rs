@@ -56,13 +56,14 @@ fn evaluations(controller: &Controller) -> Vec<&Evaluation> {
 }
 
 fn briefings() -> impl Strategy<Value = Briefing> {
-    let parts = (any::<bool>(), any::<bool>(), 0..6u32, 0..4u32, any::<bool>());
-    parts.prop_map(|(former, hints, quotes, pages, reach)| Briefing {
+    let parts = (any::<[bool; 4]>(), 0..6u32, 0..4u32);
+    parts.prop_map(|([former, hints, reach, news], quotes, pages)| Briefing {
         former,
         hints,
         quotes,
         pages,
         reach,
+        news,
     })
 }
 

@@ -159,6 +159,7 @@ impl Bundle {
             consequences: BTreeSet::new(),
             changes_recorded: self.changes_recorded,
             failures,
+            recorded: self.recorded().cloned().collect(),
             observed: self.observed,
             window: self.window,
             warnings,

@@ -9,6 +9,7 @@ mod decide;
 mod explain;
 mod numbers;
 mod observation;
+mod standout;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ mod times;
 use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Digest, Failure};
 
 pub use bound_by_verdicts::BoundByVerdicts;
+pub(crate) use standout::{Standout, standout};
 
 /// Judges packets by a sum of weights of evidence: deterministic, without a model, without state.
 ///
@@ -45,6 +47,7 @@ pub use bound_by_verdicts::BoundByVerdicts;
 ///     hints: Vec::new(),
 ///     quoted: Vec::new(),
 ///     reach: None,
+///     file: None,
 /// };
 /// let decision = EvidencePolicy::default().judge(&packet);
 /// assert_eq!(decision.label, Label::Defer);

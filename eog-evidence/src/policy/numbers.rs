@@ -25,8 +25,7 @@ pub(super) struct Numbers {
     /// 1 for a failure that is there at the end of the window, 0 for none or one seen long before.
     pub(super) failing: f64,
     /// The same for failures that were over by then.
-    pub(super) failed: f64,
-    pub(super) exhausted: bool,
+    failed: f64,
     pub(super) shares: BTreeMap<EntityId, f64>,
     pub(super) remainder: Option<f64>,
     pub(super) bound: Option<f64>,
@@ -113,7 +112,6 @@ impl Numbers {
             }
             Observation::ErrorLines { callee: None, size } => raise(&mut self.error_lines, size),
             Observation::FirstErrors(size) => raise(&mut self.first_errors, size),
-            Observation::Failure { exhausted } => self.exhausted |= exhausted,
             Observation::Share(of, share) => {
                 raise(self.shares.entry(of.clone()).or_default(), share);
             }

@@ -93,7 +93,7 @@ const FIFTYFOLD: f64 = 4.0;
 const CHANGE: &str = "change";
 
 /// All terms, in the order of `weights.toml`.
-pub(super) const TERMS: [Term; 26] = {
+pub(super) const TERMS: [Term; 23] = {
     use Observation as O;
     [
         compared("excess", |n| (n.harm() - n.upstream).clamp(-1.0, 2.0), |n| Some(excess(n))),
@@ -125,12 +125,6 @@ pub(super) const TERMS: [Term; 26] = {
             },
         ),
         said("failing at the end", |n| n.failing, |what| is(matches!(what, O::Failure { .. }))),
-        said("failed before", |n| n.failed, |what| is(matches!(what, O::Failure { .. }))),
-        said(
-            "exhaustion",
-            |n| is(n.exhausted),
-            |what| is(matches!(what, O::Failure { exhausted: true })),
-        ),
         said(
             "error lines",
             |n| unit(n.error_lines, TWENTYFOLD),
@@ -182,11 +176,6 @@ pub(super) const TERMS: [Term; 26] = {
                 O::SendsMore(size) | O::MoreLoad(size) => *size,
                 _ => 0.0,
             },
-        ),
-        compared(
-            "upstream harm",
-            |n| unit(n.upstream, TWENTYFOLD),
-            |n| Some(format!("the worst upstream neighbour: {} the usual", times(n.upstream))),
         ),
         said("explained share", Numbers::explained, |what| match what {
             O::Share(_, share) => *share,

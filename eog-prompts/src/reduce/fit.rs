@@ -26,6 +26,8 @@ pub struct PacketCut {
     pub messages: Vec<usize>,
     /// Positions of the other entities that the context mentions.
     pub mentions: Vec<usize>,
+    /// Whether the case file is shown, if there is one.
+    pub file: bool,
     /// At most this many characters of any single text are shown.
     pub text_limit: Option<usize>,
     /// What is not shown, in words: what the source of the context left out, then what this cut
@@ -36,24 +38,26 @@ pub struct PacketCut {
 impl PacketCut {
     /// All of a packet, with the first few remarks of the source on what it left out.
     pub fn whole(packet: &ContextPacket) -> Self {
-        Self::of(packet, &Units::of(packet).0, None)
+        Self::of(packet, &Units::of(packet).0, None, true)
     }
 
     /// Whether the whole packet is shown unchanged.
     pub fn is_whole(&self, packet: &ContextPacket) -> bool {
-        self.text_limit.is_none()
+        self.file
+            && self.text_limit.is_none()
             && self.findings.len() == packet.context.findings.len()
             && self.neighbours.len() == packet.neighbours.len()
             && self.messages.len() == packet.inbox.len()
             && self.mentions.len() == packet.context.mentions.len()
     }
 
-    fn of(packet: &ContextPacket, units: &[Unit], text_limit: Option<usize>) -> Self {
+    fn of(packet: &ContextPacket, units: &[Unit], text_limit: Option<usize>, file: bool) -> Self {
         let mut cut = Self {
             findings: Vec::new(),
             neighbours: Vec::new(),
             messages: Vec::new(),
             mentions: Vec::new(),
+            file,
             text_limit,
             omitted: Vec::new(),
         };
@@ -95,7 +99,7 @@ pub enum Unfit<E> {
 /// Finds how much of a packet can be shown if the request may have `budget` tokens.
 ///
 /// `size` returns the tokens of the whole request for a cut; the returned cut was measured with it.
-/// First long texts are shortened; then parts are left out, weakest first: the mentioned entities,
+/// First the case file is left out, then long texts are shortened; then parts are left out, weakest first: the mentioned entities,
 /// then, in turns, the last findings, the least informative messages (Healthy before Defer before
 /// Symptom before Origin, those without a claim about the entity first), and the downstream
 /// neighbours. What remains keeps its order.
@@ -124,6 +128,7 @@ pub enum Unfit<E> {
 ///     hints: Vec::new(),
 ///     quoted: Vec::new(),
 ///     reach: None,
+///     file: None,
 /// };
 /// let cut = fit_packet(&packet, 12, |cut| Ok::<_, std::fmt::Error>(10 + cut.mentions.len() as u64))?;
 /// assert_eq!(cut.mentions, [0, 1]);
@@ -137,22 +142,28 @@ pub fn fit_packet<E>(
 ) -> Result<PacketCut, Unfit<E>> {
     let Units(units) = Units::of(packet);
     let mut text_limit = None;
-    for limit in TEXT_LIMITS {
-        let cut = PacketCut::of(packet, &units, limit);
+    // The local evidence is what is asked about: the case file goes before any of it.
+    let with_file = TEXT_LIMITS.iter().take(1).filter(|_| packet.file.is_some());
+    let ways = with_file.map(|limit| (*limit, true)).chain(TEXT_LIMITS.map(|limit| (limit, false)));
+    for (limit, file) in ways {
+        let cut = PacketCut::of(packet, &units, limit, file || packet.file.is_none());
         if size(&cut)? <= budget {
             return Ok(cut);
         }
         text_limit = limit;
     }
-    let nothing = PacketCut::of(packet, &[], text_limit);
+    let has_no_file = packet.file.is_none();
+    let nothing = PacketCut::of(packet, &[], text_limit, has_no_file);
     let needs = size(&nothing)?;
     if needs > budget {
         return Err(Unfit::TooLong { needs, budget });
     }
     let kept = largest_fitting(units.len(), |count| {
-        Ok::<_, E>(size(&PacketCut::of(packet, &units[..count], text_limit))? <= budget)
+        Ok::<_, E>(
+            size(&PacketCut::of(packet, &units[..count], text_limit, has_no_file))? <= budget,
+        )
     })?;
-    Ok(PacketCut::of(packet, &units[..kept], text_limit))
+    Ok(PacketCut::of(packet, &units[..kept], text_limit, has_no_file))
 }
 
 /// The largest count up to `most` that fits, found by halving. Zero is taken to fit; the count
@@ -234,6 +245,9 @@ fn remarks(packet: &ContextPacket, cut: &PacketCut) -> Vec<String> {
         theirs.iter().take(MAX_REMARKS).map(|remark| shorten(remark, REMARK_CHARS)).collect();
     if theirs.len() > words.len() {
         words.push(format!("{} more remarks on what is missing", theirs.len() - words.len()));
+    }
+    if packet.file.is_some() && !cut.file {
+        words.push("what stands out in the incident as a whole".to_owned());
     }
     let findings = packet.context.findings.len();
     if cut.findings.len() < findings {

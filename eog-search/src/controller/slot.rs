@@ -777,5 +777,6 @@ fn packet(
         hints: Vec::new(),
         quoted: Vec::new(),
         reach,
+        file: scene.file.clone(),
     })
 }

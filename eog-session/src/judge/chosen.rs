@@ -182,6 +182,10 @@ impl Judge for OfRun {
         self.models.as_ref()?.open(incident, window)
     }
 
+    fn reads_case_file(&self) -> bool {
+        !matches!(self.chosen.settings.policy, PolicyChoice::Evidence)
+    }
+
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy> {
         match (&self.chosen.settings.policy, &self.models) {
             (PolicyChoice::Llm, Some(models)) => models.policy(case),

@@ -209,6 +209,10 @@ impl Judge for Models {
         })
     }
 
+    fn reads_case_file(&self) -> bool {
+        matches!(self.settings.policy, PolicyChoice::Llm)
+    }
+
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy> {
         match self.settings.policy {
             PolicyChoice::Llm => {

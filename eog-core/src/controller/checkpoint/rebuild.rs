@@ -115,6 +115,7 @@ impl Rebuilding {
             origin_in_row: stored.origin_in_row,
             scores: stored.scores.clone(),
             learnt: stored.learnt.clone(),
+            quoted: stored.quoted.clone(),
             ..Node::default()
         };
         if let Some(entry) = stored.evaluated {

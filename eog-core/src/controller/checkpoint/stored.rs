@@ -11,7 +11,7 @@ use crate::controller::Controller;
 use crate::controller::active::{Activation, Reason};
 use crate::controller::dispatch::Slot;
 use crate::controller::entry_body::HaltCause;
-use crate::ids::EntityId;
+use crate::ids::{EntityId, EvidenceId};
 use crate::incident::topology::Neighbour;
 use crate::state::Node;
 
@@ -87,6 +87,9 @@ pub(super) struct StoredNode {
     /// The entries whose contexts brought evidence.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) learnt: Vec<u64>,
+    /// Findings of others that its packets quoted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) quoted: BTreeSet<EvidenceId>,
     /// Which pieces of its evidence it has cited: their positions by id.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) cited: Vec<u32>,
@@ -188,6 +191,7 @@ impl StoredNode {
                 .collect(),
             broadcast: node.last_broadcast.as_ref().map(|sent| sent.entry),
             learnt: node.learnt.clone(),
+            quoted: node.quoted.clone(),
             cited: cited.map(|(position, _)| position).collect(),
             scores: node.scores.clone(),
         }

@@ -54,6 +54,7 @@ pub(crate) fn run(
         pages: BTreeMap::new(),
         asked: BTreeMap::new(),
         turning: BTreeSet::new(),
+        quoted: BTreeMap::new(),
     };
     for seed in &case.seeds {
         if !model.active.contains(&seed.entity) {
@@ -105,6 +106,8 @@ struct Node {
     opinions: u32,
     /// How many of its last decisions found it an origin.
     origin_in_row: u32,
+    /// Whether its last evaluation failed.
+    failed: bool,
 }
 
 struct Model<'m> {
@@ -122,6 +125,8 @@ struct Model<'m> {
     asked: BTreeMap<EntityId, u32>,
     /// Whose next look is at a further page.
     turning: BTreeSet<EntityId>,
+    /// Findings of others that the packets of each quoted when it was judged.
+    quoted: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
 }
 
 impl Model<'_> {
@@ -168,6 +173,13 @@ impl Model<'_> {
         };
         let most = told.as_ref().map_or(0, |told| told.quotes as usize);
         let quoted = self.history.quoted(&entity, &context, most);
+        let tells_news = told.as_ref().is_some_and(|told| told.news) && !turning;
+        let has_failed = self.nodes.get(&entity).is_some_and(|node| node.failed);
+        let quotes = self.quoted.get(&entity);
+        let was_quoted = |id: &EvidenceId| quotes.is_some_and(|quotes| quotes.contains(id));
+        let is_new = |id: &EvidenceId| !self.history.is_local(&entity, id) && !was_quoted(id);
+        let shown = context.findings.iter().chain(&quoted).map(|finding| finding.id().clone());
+        let news = (tells_news && !has_failed).then(|| shown.filter(is_new).collect());
         let packet = ContextPacket {
             entity: entity.clone(),
             window,
@@ -181,10 +193,11 @@ impl Model<'_> {
                 .cloned()
                 .collect(),
             notice,
-            former: former.map(|belief| FormerBelief { belief, heard }),
+            former: former.map(|belief| FormerBelief { belief, heard, news }),
             hints,
             quoted,
             reach: told.as_ref().filter(|told| told.reach).map(|_| self.reach(case, &entity)),
+            file: case.file.clone(),
         };
         self.history.learn(&entity, &packet.context);
         let remembered = self.memory.iter().find(|(question, _)| *question == packet);
@@ -206,6 +219,8 @@ impl Model<'_> {
             *asked += 1;
             return self.turned(entity, visit, how, &packet);
         }
+        let quoted = packet.quoted.iter().map(|finding| finding.id().clone());
+        self.quoted.entry(entity.clone()).or_default().extend(quoted);
         self.commit(entity, visit, how, &packet, &decision)
     }
 
@@ -289,6 +304,7 @@ impl Model<'_> {
             }
         });
         let belief = belief.clone();
+        node.failed = true;
         self.history.finish(&entity, Ended::Failed);
         let (how, packet) = (How::Failed, packet.map(Digest::of));
         Step { entity, visit, how, packet, belief, told: Vec::new(), activations: Vec::new() }
@@ -333,6 +349,7 @@ impl Model<'_> {
         let changed = before.is_none() || differs(&belief) || news || recounted;
         node.belief = Some(belief.clone());
         node.settled = true;
+        node.failed = false;
         node.origin_in_row = if belief.label == Label::Origin { node.origin_in_row + 1 } else { 0 };
 
         // Consequences, in order.

@@ -2,6 +2,7 @@
 
 use eog_core::contract::{Coverage, FormerBelief, Notice, NoticeReason};
 use eog_core::evidence::{Peer, PeerRole, Signal, Trend};
+use eog_core::incident::CaseFile;
 use eog_core::{ContextPacket, EntityId, EvidenceKind, Finding};
 use eog_evidence::mask_text;
 use serde::Serialize;
@@ -24,7 +25,14 @@ use crate::phases::lines::{
 pub struct ExploreInput {
     #[serde(flatten)]
     incident: IncidentLines,
+    /// What stands out in the incident as a whole: the same lines, with the same numbers, in every question about it.
+    file: Vec<EvidenceLine>,
+    /// Kinds of evidence that no entity has, and what the file leaves out.
+    file_unrecorded: Vec<&'static str>,
+    file_omitted: Vec<String>,
     entity: String,
+    /// Which numbers of the file are evidence of the entity itself.
+    filed: Vec<u32>,
     /// Alerts on the entity that the frame does not list.
     own_alerts: Vec<AlertLine>,
     findings: Vec<EvidenceLine>,
@@ -148,7 +156,7 @@ struct FormerLine {
 
 impl FormerLine {
     fn of(former: &FormerBelief, clock: &Clock, limit: Option<usize>) -> Self {
-        let FormerBelief { belief, heard } = former;
+        let FormerBelief { belief, heard, news: _ } = former;
         Self {
             label: label_word(belief.label),
             since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
@@ -166,6 +174,9 @@ impl FormerLine {
 
 /// Most claims, and most senders of new messages, that the former judgement is shown with.
 const MAX_FORMER: usize = 8;
+
+/// Longest text of a line of the case file, in characters.
+const MAX_FILED: usize = 400;
 
 /// Longest text of a finding of somebody else, in characters.
 const MAX_QUOTE: usize = 300;
@@ -226,6 +237,17 @@ fn is_retold(quoted: &Finding, listed: &[&Finding], frame: &Frame) -> bool {
     }
 }
 
+/// The lines of a case file. Their numbers are the first ones, and what they name may be named.
+fn lines_of_file(file: &CaseFile, subject: &mut Subject, clock: &Clock) -> Vec<EvidenceLine> {
+    file.named().for_each(|entity| subject.name(entity));
+    let lines = file.findings.iter().map(|finding| {
+        let number = subject.number_finding(finding);
+        let finding_line = finding_line(finding, number, clock, Some(MAX_FILED));
+        EvidenceLine { of: finding.entity.to_string(), finding: finding_line }
+    });
+    joined_lines(lines, |it| &mut it.finding, |a, b| a.of == b.of)
+}
+
 impl ExploreInput {
     /// The input for the parts of a packet that a cut shows.
     pub fn new(frame: &Frame, packet: &ContextPacket, cut: &PacketCut) -> Self {
@@ -236,9 +258,17 @@ impl ExploreInput {
         frame.alerting().for_each(|entity| subject.name(entity));
         let limit = cut.text_limit;
         let shown = |at: &usize| packet.context.findings.get(*at);
-        let listed: Vec<&Finding> = cut.findings.iter().filter_map(shown).collect();
+        let file = packet.file.as_deref().filter(|_| cut.file);
+        let file_lines = file.map(|file| lines_of_file(file, &mut subject, &clock));
+        let is_filed = |finding: &&Finding| file.is_some_and(|file| file.has(finding.id()));
+        let filed = file.into_iter().flat_map(|file| &file.findings);
+        let filed: Vec<&Finding> = filed.filter(|it| it.entity == packet.entity).collect();
+        let listed = cut.findings.iter().filter_map(shown);
+        let listed: Vec<&Finding> = listed.filter(|finding| !is_filed(finding)).collect();
         let mut notes =
             Notes::of(&packet.entity, &listed, !cut.messages.is_empty(), has_paths(packet));
+        let filed: Vec<u32> =
+            filed.into_iter().filter_map(|finding| subject.number_of(finding.id())).collect();
         let told = listed.clone();
         let findings = listed.into_iter().map(|finding| {
             let is_own = finding.entity == packet.entity;
@@ -247,7 +277,8 @@ impl ExploreInput {
             EvidenceLine { of, finding: finding_line(finding, number, &clock, limit) }
         });
         let findings = joined_lines(findings, |it| &mut it.finding, |a, b| a.of == b.of);
-        let quotable = packet.quoted.iter().filter(|it| !is_retold(it, &told, frame));
+        let quotable = packet.quoted.iter().filter(|it| !is_filed(it));
+        let quotable = quotable.filter(|it| !is_retold(it, &told, frame));
         let quotable: Vec<&Finding> = quotable.collect();
         let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
         let messages: Vec<MessageLine> = messages
@@ -268,6 +299,12 @@ impl ExploreInput {
         let own = own.take(MAX_ALERTS).map(|alert| AlertLine::new(&clock, alert));
         Self {
             incident: frame.lines(packet.window, &clock),
+            file: file_lines.unwrap_or_default(),
+            file_unrecorded: file.map_or(Vec::new(), |file| {
+                file.unrecorded.iter().map(|kind| kinds_word(*kind)).collect()
+            }),
+            file_omitted: file.map_or(Vec::new(), |file| file.omitted.clone()),
+            filed,
             entity: packet.entity.to_string(),
             own_alerts: own.collect(),
             findings,

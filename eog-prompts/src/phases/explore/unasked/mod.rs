@@ -1,8 +1,8 @@
 //! Questions whose answer is plain from their packet alone. They are not put to a model: it could say
 //! nothing else, and each question costs a request.
 
-mod news;
 mod silence;
+mod unchanged;
 mod ways;
 
 use eog_core::{ContextPacket, Decision, EvidenceKind, Label};
@@ -15,14 +15,14 @@ const MAX_BESIDE: usize = 12;
 
 /// The decision that a packet leaves no choice about, if there is one.
 pub(crate) fn decision(packet: &ContextPacket) -> Option<Decision> {
-    // Whoever is asked for a second opinion, or to find what was overlooked, is to give one.
-    if packet.notice.is_some() {
-        return news::asked_again(packet);
+    let unchanged = unchanged::decision(packet);
+    if unchanged.is_some() || packet.notice.is_some() {
+        return unchanged;
     }
     if packet.context.pages_left > 0 {
         return next_page(packet);
     }
-    news::agrees(packet).or_else(|| ways::carries(packet)).or_else(|| silence::decision(packet))
+    ways::carries(packet).or_else(|| silence::decision(packet))
 }
 
 /// The changes and events of dependencies, where there is room for them beside the own findings. Pages

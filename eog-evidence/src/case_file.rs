@@ -1,0 +1,123 @@
+//! The case file: what stands out in an incident as a whole.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::incident::CaseFile;
+use eog_core::{Anomaly, Case, EntityId, EvidenceId, EvidenceKind, Finding, LocalContext, Timestamp};
+
+use crate::incident::Incident;
+use crate::policy::{Standout, standout};
+use crate::signs::is_real_change;
+use crate::text::counted;
+
+/// Most alerts of a case file.
+const MAX_ALERTS: usize = 30;
+
+/// Most findings of each kind: changes, failures, deviations, lines, and what entities do to others.
+const MAX_OF: [(Standout, usize, &str); 5] = [
+    (Standout::Change, 16, "change"),
+    (Standout::Failure, 12, "failure"),
+    (Standout::Deviation, 20, "deviation"),
+    (Standout::Lines, 10, "group of lines"),
+    (Standout::Effect, 6, "effect on others"),
+];
+
+/// Most findings of one kind and one entity, changes apart.
+const MAX_OF_ENTITY: usize = 3;
+
+/// Draws up the case file of an incident from the first pages of contexts, of as many entities as there are at hand: the changes
+/// nearest before the last alert, the strongest deviations, failures, new lines, each with or without a path to an alert.
+/// Bounded, and the same for the same contexts in any order.
+///
+/// ```
+/// use eog_core::{Anomaly, Case, Topology, Window};
+/// use eog_evidence::{Incident, case_file};
+/// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// let case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// assert!(case_file(&case, &Incident::default(), []).findings.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn case_file(
+    case: &Case,
+    incident: &Incident,
+    contexts: impl IntoIterator<Item = LocalContext>,
+) -> CaseFile {
+    let last = case.anomalies.iter().flat_map(Anomaly::onsets).max();
+    let mut found: BTreeMap<EvidenceId, (Standout, f64, Finding)> = BTreeMap::new();
+    let mut recorded: BTreeSet<EvidenceKind> = BTreeSet::new();
+    let mut add = |finding: Finding| {
+        let Some((kind, strength)) = standout(&finding) else { return };
+        let strength = match kind {
+            // The later, the nearer to the last alert; what came after it explains none.
+            Standout::Change if last.is_some_and(|last| finding.time.start() > last) => return,
+            Standout::Change => finding.time.start().as_second() as f64,
+            _ => strength,
+        };
+        found.entry(finding.id().clone()).or_insert((kind, strength, finding));
+    };
+    let changes = incident
+        .changes
+        .iter()
+        .filter(|change| is_real_change(change) && !incident.consequences.contains(change.id()));
+    changes.chain(&incident.failures).cloned().for_each(&mut add);
+    for context in contexts {
+        recorded.extend(context.coverage.iter().flat_map(|coverage| coverage.own.iter().copied()));
+        recorded.extend(context.findings.iter().map(|finding| finding.kind));
+        context.findings.into_iter().for_each(&mut add);
+    }
+    let mut file = CaseFile::default();
+    for (kind, most, name) in MAX_OF {
+        let mut of_kind: Vec<(f64, Finding)> = Vec::new();
+        for (_, strength, finding) in found.values().filter(|(other, ..)| *other == kind) {
+            of_kind.push((*strength, finding.clone()));
+        }
+        of_kind.sort_by(|(a, one), (b, other)| {
+            b.total_cmp(a).then_with(|| (&one.entity, one.id()).cmp(&(&other.entity, other.id())))
+        });
+        let all = of_kind.len();
+        let mut of_entity: BTreeMap<EntityId, usize> = BTreeMap::new();
+        of_kind.retain(|(_, finding)| {
+            let count = of_entity.entry(finding.entity.clone()).or_default();
+            *count += 1;
+            kind == Standout::Change || *count <= MAX_OF_ENTITY
+        });
+        of_kind.truncate(most);
+        if all > of_kind.len() {
+            file.omitted.push(format!("{} weaker or earlier", counted(all - of_kind.len(), name)));
+        }
+        file.findings.extend(of_kind.into_iter().map(|(_, finding)| finding));
+    }
+    file.findings
+        .sort_by_key(|finding| (began(finding), finding.entity.clone(), finding.id().clone()));
+    file.alerts = case.anomalies.clone();
+    file.alerts.sort_by(|a, b| (a.onset, &a.entity, &a.name).cmp(&(b.onset, &b.entity, &b.name)));
+    if file.alerts.len() > MAX_ALERTS {
+        let more = file.alerts.len() - MAX_ALERTS;
+        file.alerts.truncate(MAX_ALERTS);
+        file.omitted.push(format!("{} later", counted(more, "alert")));
+    }
+    if !recorded.is_empty() {
+        use EvidenceKind::{Change, Event, Log, Metric, Span};
+        recorded.extend(incident.changes.iter().map(|_| Change).take(1));
+        let kinds = [Change, Event, Metric, Log, Span].into_iter();
+        file.unrecorded = kinds.filter(|kind| !recorded.contains(kind)).collect();
+    }
+    file
+}
+
+/// Of whom contexts are read for a case file, at most `most`: who alerts, changed or failed, then all that is recorded or
+/// declared, by name.
+pub fn entities_of_case_file(case: &Case, incident: &Incident, most: usize) -> Vec<EntityId> {
+    let alerting = case.anomalies.iter().map(|alert| &alert.entity);
+    let struck = incident.changes.iter().chain(&incident.failures).map(|finding| &finding.entity);
+    let others = incident.recorded.iter().chain(incident.topology.entities());
+    let mut seen: BTreeSet<&EntityId> = BTreeSet::new();
+    let all = alerting.chain(struck).chain(others);
+    all.filter(|entity| seen.insert(entity)).take(most).cloned().collect()
+}
+
+fn began(finding: &Finding) -> (Timestamp, Reverse<bool>) {
+    let at = finding.onset.map_or(finding.time.start(), |onset| onset.earliest());
+    (at, Reverse(finding.kind == EvidenceKind::Change))
+}
