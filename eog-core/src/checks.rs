@@ -48,7 +48,9 @@ pub(crate) fn check(
         state.get(entity).is_some_and(|node| node.seen.contains_key(id))
             || filed(id).is_some_and(|finding| finding.entity == *entity)
     };
-    let known = |id: &EvidenceId| own(id) || inbox.contains(id) || filed(id).is_some();
+    let was_quoted = |id: &EvidenceId| state.get(entity).is_some_and(|it| it.quoted.contains(id));
+    let known =
+        |id: &EvidenceId| own(id) || inbox.contains(id) || filed(id).is_some() || was_quoted(id);
     if full {
         cut(&mut checked.summary, &mut checked.refusals);
         keep_known(&mut checked.evidence, &known, &mut checked.refusals);

@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::incident::CaseFile;
-use eog_core::{Anomaly, Case, EntityId, EvidenceId, EvidenceKind, Finding, LocalContext, Timestamp};
+use eog_core::{
+    Anomaly, Case, EntityId, EvidenceId, EvidenceKind, Finding, LocalContext, Timestamp,
+};
 
 use crate::incident::Incident;
 use crate::policy::{Standout, standout};

@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use eog_core::contract::{Coverage, FormerBelief, Hint, Notice, NoticeReason, Route};
+use eog_core::contract::{Coverage, Hint, Route};
 use eog_core::evidence::Signal;
 use eog_core::{Belief, Claim, ContextPacket, Decision, EvidenceKind, Label, Message};
 use eog_prompts::{MockModel, Pack};
@@ -111,39 +111,6 @@ fn a_way_that_reached_the_hop_before() {
     assert_eq!(claim.condition, "passes on: its flag is on");
     packet.inbox[0].belief.label = Label::Defer;
     assert_eq!(rule_of(&packet).label, Label::Defer, "the hop before cannot tell");
-}
-
-#[test]
-fn an_entity_of_which_nothing_is_new() {
-    let shown = finding("web").build();
-    let mut packet = packet("web").callee("db").finding(shown.clone()).build();
-    let belief = Belief::new(Label::Symptom, "its errors follow the database");
-    let former =
-        |news| Some(FormerBelief { belief: belief.clone(), heard: vec![entity("db")], news });
-    let look = |reason, count| {
-        Some(Notice {
-            reason,
-            count,
-            unexplained: Vec::new(),
-            rivals: Vec::new(),
-            others: Vec::new(),
-            unlinked: Vec::new(),
-        })
-    };
-    let as_before = || by("as before", Label::Symptom);
-    packet.inbox = vec![explained_by("db", "web", Label::Symptom)];
-    packet.former = former(None);
-    assert_eq!(decided(&packet), ASKED, "the controller does not tell what is new");
-    packet.former = former(Some(vec![shown.id().clone()]));
-    assert_eq!(decided(&packet), ASKED, "there is evidence that it was not judged with");
-    packet.former = former(Some(Vec::new()));
-    assert_eq!(decided(&packet), as_before(), "a belief of another is no evidence");
-    packet.notice = look(NoticeReason::SecondOpinion, 1);
-    assert_eq!(decided(&packet), as_before());
-    packet.notice = look(NoticeReason::DeadEnd, 1);
-    assert_eq!(decided(&packet), ASKED, "something may have been overlooked");
-    packet.notice = look(NoticeReason::DeadEnd, 2);
-    assert_eq!(decided(&packet), as_before());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use eog::controller::EntryBody;
+use eog::controller::{AskAgain, EntryBody};
 use eog::journal::{CutTail, JournalError, Medium};
 use eog::ledger::{Body, ForkChanges, LedgerError, Observation, RestoreError};
 use eog::linear::LinearBody;
@@ -450,6 +450,17 @@ impl AnySettings {
             Self::Eog(settings) => Config { policy, ..*settings }.into(),
             Self::Linear(settings) => LinearConfig { policy, ..*settings }.into(),
             Self::Search(settings) => settings.with_policy(policy).into(),
+        }
+    }
+
+    /// The same, asking about an entity again only where there is new evidence; as it is where packets tell what the paper's do.
+    #[must_use]
+    pub fn asking_for_evidence(self) -> Self {
+        match self {
+            Self::Eog(settings) if settings.briefing.is_some() => {
+                Config { ask_again: AskAgain::NewEvidence, ..*settings }.into()
+            }
+            other => other,
         }
     }
 

@@ -115,6 +115,12 @@ pub trait Judge: Send + Sync {
         false
     }
 
+    /// Whether it is asked about an entity again only where there is new evidence: each question costs, and a belief of a
+    /// neighbour alone changes no answer. Not unless implemented.
+    fn asks_for_evidence(&self) -> bool {
+        false
+    }
+
     /// The policy for a case.
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy>;
 

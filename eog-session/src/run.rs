@@ -257,7 +257,11 @@ impl<'a> Course<'a> {
         if judge.over_budget().is_some() {
             self.records.keep_no_journal();
         }
-        each!(start.settings, AnySettings, settings => {
+        let settings = match judge.asks_for_evidence() {
+            true => start.settings.asking_for_evidence(),
+            false => start.settings,
+        };
+        each!(settings, AnySettings, settings => {
             self.drive((&*judge, tools), &case.clone(), async |engine| {
                 Ok(engine.investigate(*settings, case).await)
             })

@@ -172,7 +172,7 @@ impl PacketBuilder {
     #[track_caller]
     pub fn formerly(mut self, belief: Belief, heard: &[&str]) -> Self {
         let heard = heard.iter().map(|name| entity(name)).collect();
-        self.former = Some(FormerBelief { belief, heard, news: None });
+        self.former = Some(FormerBelief { belief, heard });
         self
     }
 

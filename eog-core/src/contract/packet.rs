@@ -215,9 +215,6 @@ pub struct FormerBelief {
     pub belief: Belief,
     /// Whose messages are new since then, by name.
     pub heard: Vec<EntityId>,
-    /// Which findings of the packet, quoted ones included, no packet showed then; nothing where the controller does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub news: Option<Vec<EvidenceId>>,
 }
 
 /// What is known of a neighbour before anybody looks at it.

@@ -12,7 +12,7 @@ use crate::checks::{Checked, check};
 use crate::contract::Failure;
 use crate::contract::packet::{Decision, Proposal};
 use crate::controller::active::{Activation, Reason};
-use crate::controller::config::{ChangeRule, ClaimRule, Damping, Wake};
+use crate::controller::config::{AskAgain, ChangeRule, ClaimRule, Damping, Wake};
 use crate::controller::entry_body::{
     ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, Outcome,
 };
@@ -113,7 +113,7 @@ impl Controller {
         }
         let entity = slot.activation.entity.clone();
         let context = self.learn(&entity, seen);
-        if self.config.briefing.as_ref().is_some_and(|briefing| briefing.news) {
+        if self.config.ask_again == AskAgain::NewEvidence {
             let quoted = seen.packet.quoted.iter().map(|finding| finding.id().clone());
             self.state.node(&entity).quoted.extend(quoted);
         }

@@ -43,6 +43,9 @@ pub struct Config {
     pub order: Order,
     /// Whether an unchanged packet is answered from memory.
     pub decision_memory: bool,
+    /// Whether an entity is asked about again without new evidence.
+    #[serde(default, skip_serializing_if = "AskAgain::is_always")]
+    pub ask_again: AskAgain,
     /// At most this many proposals are taken from one decision, if limited.
     pub max_proposals: Option<u32>,
     /// How strictly decisions are checked.
@@ -85,6 +88,7 @@ impl Default for Config {
             cooldown: 2,
             order: Order::Fifo,
             decision_memory: true,
+            ask_again: AskAgain::Always,
             max_proposals: None,
             checks: Checks::Full,
             late_messages: true,
@@ -128,6 +132,24 @@ pub enum ChangeRule {
     Substance,
     /// Its label or its summary text changed (the paper's `B_new ≠ B_old`).
     Text,
+}
+
+/// Whether an entity that was judged is asked about again although its packet holds no finding that it was not judged with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskAgain {
+    /// Yes: messages alone may change a judgement, as where they carry numbers.
+    #[default]
+    Always,
+    /// No: its last decision stands, as if it were remembered. Where what explains an anomaly ends, it is asked about once all
+    /// the same.
+    NewEvidence,
+}
+
+impl AskAgain {
+    fn is_always(&self) -> bool {
+        *self == Self::Always
+    }
 }
 
 /// Who is woken by a broadcast.
@@ -229,15 +251,11 @@ pub struct Briefing {
     /// without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reach: bool,
-    /// Whether they tell which of their findings are new since the last judgement of the entity. Ledgers from before there
-    /// was this do without.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub news: bool,
 }
 
 impl Default for Briefing {
     fn default() -> Self {
-        Self { former: true, hints: true, quotes: 12, pages: 4, reach: true, news: true }
+        Self { former: true, hints: true, quotes: 12, pages: 4, reach: true }
     }
 }
 

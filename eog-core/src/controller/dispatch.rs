@@ -10,14 +10,16 @@ use crate::belief::Label;
 use crate::budget::BudgetKind;
 use crate::budget::Usage;
 use crate::contract::packet::{ContextPacket, Decision, LocalContext, Reach};
-use crate::contract::{ContextRequest, Failure};
+use crate::contract::{ContextRequest, Failure, NoticeReason};
 use crate::controller::active::Activation;
-use crate::controller::config::{Concurrency, Config, Order};
+use crate::controller::config::{AskAgain, Concurrency, Config, Order};
 use crate::controller::entry_body::HaltCause;
 use crate::digest::Digest;
-use crate::ids::EntityId;
+use crate::evidence::Finding;
+use crate::ids::{EntityId, EvidenceId};
 use crate::incident::topology::Neighbour;
 use crate::ledger::Ledger;
+use crate::ledger::record::RecordedAnswer;
 use crate::machine::exchange::{InputError, Ticket};
 use crate::machine::inquiry::Inquiry;
 use crate::state::{Broadcast, Node, Received, State};
@@ -81,6 +83,40 @@ impl Slot {
             page: self.page,
         };
         asked.packet(context)
+    }
+}
+
+impl Slot {
+    /// The last decision on its entity with its entry, where that stands for want of new evidence.
+    fn unchanged<'l>(
+        &self,
+        config: &Config,
+        state: &State,
+        ledger: &'l Ledger,
+        packet: &ContextPacket,
+    ) -> Option<(u64, &'l Decision)> {
+        let notice = self.activation.notice.as_ref();
+        let ends_here =
+            notice.is_some_and(|it| it.reason == NoticeReason::DeadEnd && it.count == 1);
+        // An earlier page and a failed evaluation have brought evidence that was not judged.
+        if config.ask_again == AskAgain::Always || ends_here || self.page.before > 0 {
+            return None;
+        }
+        let node = state.get(&packet.entity).filter(|node| node.settled && !node.stale)?;
+        let is_known = |id: &EvidenceId| {
+            let is_filed = || state.file.as_ref().is_some_and(|file| file.has(id));
+            node.seen.contains_key(id) || node.quoted.contains(id) || is_filed()
+        };
+        let shown = packet.context.findings.iter().chain(&packet.quoted);
+        if !shown.map(Finding::id).all(is_known) {
+            return None;
+        }
+        let last = node.evaluated?;
+        let entry = match &ledger.evaluation(last)?.answer {
+            RecordedAnswer::Remembered { entry } => *entry,
+            RecordedAnswer::Decided(_) | RecordedAnswer::Failed(_) => last,
+        };
+        Some((entry, ledger.decision(entry)?))
     }
 }
 
@@ -337,6 +373,8 @@ impl Controller {
         let remembered =
             if self.config.decision_memory { self.memory.get(&seen.digest) } else { None };
         let decision = remembered.and_then(|&entry| Some((entry, self.ledger.decision(entry)?)));
+        let decision = decision
+            .or_else(|| slot.unchanged(&self.config, &self.state, &self.ledger, &seen.packet));
         match decision {
             Some((entry, decision)) => {
                 let answered = Answered::Remembered(seen, entry, decision.clone());

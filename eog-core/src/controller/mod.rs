@@ -43,7 +43,8 @@ pub use active::Reason;
 use active::{Activation, ActiveSet};
 pub use checkpoint::Checkpoint;
 pub use config::{
-    Briefing, ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake, Widening,
+    AskAgain, Briefing, ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake,
+    Widening,
 };
 #[cfg(not(feature = "planted-faults"))]
 use dispatch::Slot;

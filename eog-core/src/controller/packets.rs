@@ -68,7 +68,7 @@ impl Asked<'_> {
         }
         let hints = self.hints();
         let quoted = self.quoted(&context);
-        let former = self.former(context.findings.iter().chain(&quoted));
+        let former = self.former();
         ContextPacket {
             entity: self.entity.clone(),
             window: self.state.window,
@@ -90,23 +90,13 @@ impl Asked<'_> {
         self.ledger.context(&seen.digest)
     }
 
-    /// What was believed before, and which of the findings that are shown now were not shown then.
-    fn former<'f>(&self, shown: impl Iterator<Item = &'f Finding>) -> Option<FormerBelief> {
-        let briefing = self.config.briefing.as_ref();
-        let is_told = briefing.is_some_and(|briefing| briefing.former);
+    fn former(&self) -> Option<FormerBelief> {
+        let is_told = self.config.briefing.as_ref().is_some_and(|briefing| briefing.former);
         // Where nothing is new, the question is the same as before, and may be remembered.
         let is_news = !self.heard.is_empty() || self.notice.is_some();
         let node = self.state.get(self.entity).filter(|_| is_told && is_news);
         let node = node.filter(|node| node.settled)?;
-        let is_filed = |id: &EvidenceId| self.state.file.as_ref().is_some_and(|file| file.has(id));
-        let is_new = |id: &&EvidenceId| {
-            !node.seen.contains_key(*id) && !node.quoted.contains(*id) && !is_filed(id)
-        };
-        // A failed evaluation and an earlier page have brought evidence that was not judged.
-        let is_judged = !node.stale && self.page.before == 0;
-        let tells_news = briefing.is_some_and(|briefing| briefing.news) && is_judged;
-        let news = tells_news.then(|| shown.map(Finding::id).filter(is_new).cloned().collect());
-        Some(FormerBelief { belief: node.belief.clone()?, heard: self.heard.clone(), news })
+        Some(FormerBelief { belief: node.belief.clone()?, heard: self.heard.clone() })
     }
 
     fn hints(&self) -> Vec<Hint> {

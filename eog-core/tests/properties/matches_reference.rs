@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use eog_core::belief::Signature;
-use eog_core::controller::{Briefing, Damping, Evaluation, Order, Reason, Wake, Widening};
+use eog_core::controller::{
+    AskAgain, Briefing, Damping, Evaluation, Order, Reason, Wake, Widening,
+};
 use eog_core::diagnosis::Doubt;
 use eog_core::ledger::RecordedAnswer;
 use eog_core::{
@@ -56,14 +58,13 @@ fn evaluations(controller: &Controller) -> Vec<&Evaluation> {
 }
 
 fn briefings() -> impl Strategy<Value = Briefing> {
-    let parts = (any::<[bool; 4]>(), 0..6u32, 0..4u32);
-    parts.prop_map(|([former, hints, reach, news], quotes, pages)| Briefing {
+    let parts = (any::<[bool; 3]>(), 0..6u32, 0..4u32);
+    parts.prop_map(|([former, hints, reach], quotes, pages)| Briefing {
         former,
         hints,
         quotes,
         pages,
         reach,
-        news,
     })
 }
 
@@ -139,6 +140,7 @@ proptest! {
         max_evidence in 0..6u32,
         hops in prop::option::weighted(0.2, 0..12u64),
         decision_memory in any::<bool>(),
+        ask_again in prop::sample::select(vec![AskAgain::Always, AskAgain::NewEvidence]),
         late_messages in any::<bool>(),
         broadcast in prop::bool::weighted(0.9),
         damping in prop::sample::select(vec![Damping::LastWord, Damping::LastWord, Damping::Absorbing]),
@@ -162,6 +164,7 @@ proptest! {
             max_proposals,
             max_evidence,
             decision_memory,
+            ask_again,
             late_messages,
             broadcast,
             order,

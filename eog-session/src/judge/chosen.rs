@@ -186,6 +186,10 @@ impl Judge for OfRun {
         !matches!(self.chosen.settings.policy, PolicyChoice::Evidence)
     }
 
+    fn asks_for_evidence(&self) -> bool {
+        matches!(self.chosen.settings.policy, PolicyChoice::Llm)
+    }
+
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy> {
         match (&self.chosen.settings.policy, &self.models) {
             (PolicyChoice::Llm, Some(models)) => models.policy(case),

@@ -213,6 +213,10 @@ impl Judge for Models {
         matches!(self.settings.policy, PolicyChoice::Llm)
     }
 
+    fn asks_for_evidence(&self) -> bool {
+        self.reads_case_file()
+    }
+
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy> {
         match self.settings.policy {
             PolicyChoice::Llm => {

@@ -5,8 +5,8 @@ mod looking_again;
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
-use eog_core::contract::{FormerBelief, Notice, Reach};
-use eog_core::controller::{Damping, Order, Reason, Wake};
+use eog_core::contract::{FormerBelief, Notice, NoticeReason, Reach};
+use eog_core::controller::{AskAgain, Damping, Order, Reason, Wake};
 use eog_core::incident::Direction;
 use eog_core::{
     Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label, LocalContext,
@@ -30,7 +30,7 @@ pub(crate) struct Step {
     pub(crate) activations: Vec<(EntityId, Reason, bool)>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum How {
     Decided,
     Remembered,
@@ -55,6 +55,7 @@ pub(crate) fn run(
         asked: BTreeMap::new(),
         turning: BTreeSet::new(),
         quoted: BTreeMap::new(),
+        decided: BTreeMap::new(),
     };
     for seed in &case.seeds {
         if !model.active.contains(&seed.entity) {
@@ -127,6 +128,8 @@ struct Model<'m> {
     turning: BTreeSet<EntityId>,
     /// Findings of others that the packets of each quoted when it was judged.
     quoted: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
+    /// The last decision on each that was taken over.
+    decided: BTreeMap<EntityId, Decision>,
 }
 
 impl Model<'_> {
@@ -173,13 +176,6 @@ impl Model<'_> {
         };
         let most = told.as_ref().map_or(0, |told| told.quotes as usize);
         let quoted = self.history.quoted(&entity, &context, most);
-        let tells_news = told.as_ref().is_some_and(|told| told.news) && !turning;
-        let has_failed = self.nodes.get(&entity).is_some_and(|node| node.failed);
-        let quotes = self.quoted.get(&entity);
-        let was_quoted = |id: &EvidenceId| quotes.is_some_and(|quotes| quotes.contains(id));
-        let is_new = |id: &EvidenceId| !self.history.is_local(&entity, id) && !was_quoted(id);
-        let shown = context.findings.iter().chain(&quoted).map(|finding| finding.id().clone());
-        let news = (tells_news && !has_failed).then(|| shown.filter(is_new).collect());
         let packet = ContextPacket {
             entity: entity.clone(),
             window,
@@ -193,24 +189,30 @@ impl Model<'_> {
                 .cloned()
                 .collect(),
             notice,
-            former: former.map(|belief| FormerBelief { belief, heard, news }),
+            former: former.map(|belief| FormerBelief { belief, heard }),
             hints,
             quoted,
             reach: told.as_ref().filter(|told| told.reach).map(|_| self.reach(case, &entity)),
             file: case.file.clone(),
         };
+        let unchanged = if turning { None } else { self.unchanged(&packet) };
         self.history.learn(&entity, &packet.context);
         let remembered = self.memory.iter().find(|(question, _)| *question == packet);
         let (decision, how) = match remembered {
             Some((_, decision)) if self.config.decision_memory => {
                 (decision.clone(), How::Remembered)
             }
-            _ => match answers.decide(&packet) {
-                Ok(decision) => (decision, How::Decided),
-                Err(_) => return self.failed(entity, visit, Some(&packet)),
+            _ => match unchanged {
+                Some(decision) => (decision, How::Remembered),
+                None => match answers.decide(&packet) {
+                    Ok(decision) => (decision, How::Decided),
+                    Err(_) => return self.failed(entity, visit, Some(&packet)),
+                },
             },
         };
-        self.memory.push((packet.clone(), decision.clone()));
+        if how == How::Decided {
+            self.memory.push((packet.clone(), decision.clone()));
+        }
         let asked = self.asked.entry(entity.clone()).or_default();
         let may_turn = told.is_some_and(|told| *asked < told.pages);
         if decision.next_page && may_turn && packet.context.pages_left > 0 {
@@ -219,9 +221,33 @@ impl Model<'_> {
             *asked += 1;
             return self.turned(entity, visit, how, &packet);
         }
-        let quoted = packet.quoted.iter().map(|finding| finding.id().clone());
-        self.quoted.entry(entity.clone()).or_default().extend(quoted);
+        if self.config.ask_again == AskAgain::NewEvidence {
+            let quoted = packet.quoted.iter().map(|finding| finding.id().clone());
+            self.quoted.entry(entity.clone()).or_default().extend(quoted);
+        }
+        self.decided.insert(entity.clone(), decision.clone());
         self.commit(entity, visit, how, &packet, &decision)
+    }
+
+    /// The last decision, where the packet holds no evidence that the entity was not judged with.
+    fn unchanged(&self, packet: &ContextPacket) -> Option<Decision> {
+        let entity = &packet.entity;
+        let node = self.nodes.get(entity)?;
+        let is_first_dead_end = packet
+            .notice
+            .as_ref()
+            .is_some_and(|it| it.reason == NoticeReason::DeadEnd && it.count == 1);
+        let is_always = self.config.ask_again == AskAgain::Always;
+        if is_always || is_first_dead_end || node.failed || !node.settled {
+            return None;
+        }
+        let quotes = self.quoted.get(entity);
+        let mut shown = packet.context.findings.iter().chain(&packet.quoted);
+        let is_known = |id: &EvidenceId| {
+            self.history.is_local(entity, id) || quotes.is_some_and(|quotes| quotes.contains(id))
+        };
+        let is_unchanged = shown.all(|finding| is_known(finding.id()));
+        is_unchanged.then(|| self.decided.get(entity).cloned()).flatten()
     }
 
     /// How an entity stands to the anomalies that packets show, by the definition: hop by hop over what neighbours say.
@@ -418,9 +444,14 @@ impl Model<'_> {
     fn accept(&self, entity: &EntityId, packet: &ContextPacket, decision: &Decision) -> Belief {
         let heard: BTreeSet<EvidenceId> =
             packet.inbox.iter().flat_map(|message| message.belief.cited()).collect();
+        let quotes = self.quoted.get(entity);
+        let was_quoted = |id: &EvidenceId| quotes.is_some_and(|quotes| quotes.contains(id));
         let local = |id: &EvidenceId| self.history.is_local(entity, id);
         let keep = |ids: &[EvidenceId]| -> Vec<EvidenceId> {
-            ids.iter().filter(|id| local(id) || heard.contains(*id)).cloned().collect()
+            ids.iter()
+                .filter(|id| local(id) || heard.contains(*id) || was_quoted(id))
+                .cloned()
+                .collect()
         };
         let mut claims = Vec::new();
         for claim in &decision.claims {

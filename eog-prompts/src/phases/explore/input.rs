@@ -156,7 +156,7 @@ struct FormerLine {
 
 impl FormerLine {
     fn of(former: &FormerBelief, clock: &Clock, limit: Option<usize>) -> Self {
-        let FormerBelief { belief, heard, news: _ } = former;
+        let FormerBelief { belief, heard } = former;
         Self {
             label: label_word(belief.label),
             since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
