@@ -42,7 +42,8 @@ pub struct LlmConfig {
     pub model: Option<String>,
     /// The model for finalizing; [`Self::model`] if not given.
     pub finalize_model: Option<String>,
-    /// Models to ask, in this order, when the first gives no usable answer.
+    /// Models to ask, in this order, when the first gives no usable answer; [`RULES`], which may stand last, is no model: the
+    /// built-in policy judges what none of them answers.
     pub fallbacks: Vec<String>,
     /// Models for single roles of a tree search.
     pub roles: RolesConfig,
@@ -270,6 +271,11 @@ impl LlmConfig {
         }
     }
 
+    /// Whether the built-in policy judges what no model answers.
+    pub fn falls_back_to_rules(&self) -> bool {
+        self.fallbacks.last().is_some_and(|last| last == RULES)
+    }
+
     /// What is configured for a role.
     pub fn role(&self, role: LlmRole) -> Option<&RoleConfig> {
         match role {
@@ -343,9 +349,16 @@ impl LlmConfig {
     }
 }
 
+/// What may stand last among fallbacks in place of a model.
+pub const RULES: &str = "rules";
+
 fn chain<'a>(first: &'a str, fallbacks: &'a [String]) -> Vec<&'a str> {
     let mut chain = vec![first];
-    for name in fallbacks {
+    let models = match fallbacks.split_last() {
+        Some((last, models)) if last == RULES => models,
+        _ => fallbacks,
+    };
+    for name in models {
         if !chain.contains(&name.as_str()) {
             chain.push(name);
         }

@@ -42,7 +42,7 @@ pub use capabilities::{Capabilities, CapabilityChanges, ReasoningEffort, Structu
 pub use cassette::{Cassette, CassetteError, CassetteMode, CassetteModel};
 pub use config::{
     BudgetConfig, CassetteConfig, Check, CheckStatus, ConfigError, Env, IdleModel, LimitConfig,
-    LlmConfig, LlmRole, ModelConfig, Models, ProviderConfig, RoleConfig, RolesConfig,
+    LlmConfig, LlmRole, ModelConfig, Models, ProviderConfig, RULES, RoleConfig, RolesConfig,
 };
 pub use meter::{Meter, Metered};
 pub use prices::{PriceError, Prices};

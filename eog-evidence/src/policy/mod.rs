@@ -9,6 +9,7 @@ mod decide;
 mod explain;
 mod numbers;
 mod observation;
+mod or_evidence;
 mod standout;
 mod terms;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod times;
 use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Digest, Failure};
 
 pub use bound_by_verdicts::BoundByVerdicts;
+pub use or_evidence::OrEvidence;
 pub(crate) use standout::{Standout, standout};
 
 /// Judges packets by a sum of weights of evidence: deterministic, without a model, without state.

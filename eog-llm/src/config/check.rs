@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{ConfigError, Env, LlmConfig, LlmRole};
+use super::{ConfigError, Env, LlmConfig, LlmRole, RULES};
 use crate::provider::parse;
 use crate::{GenaiModel, Meter, Metered};
 
@@ -67,7 +67,7 @@ impl LlmConfig {
         let of_roles = of_roles
             .flat_map(|role| std::iter::once(&role.model).chain(role.fallbacks.iter().flatten()));
         let first = self.model.iter().chain(&self.finalize_model).chain(&self.fallbacks);
-        let first = first.chain(of_roles);
+        let first = first.chain(of_roles).filter(|name| *name != RULES);
         let mut names: Vec<&str> = Vec::new();
         for name in first {
             if !names.contains(&name.as_str()) {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use eog::{
     AbductivePolicy, BoxFuture, Budget, BudgetKind, CallRecorder, Case, Digest, Purse, Window,
 };
-use eog_evidence::{BoundByVerdicts, EvidencePolicy, Incident};
+use eog_evidence::{BoundByVerdicts, EvidencePolicy, Incident, OrEvidence};
 pub(super) use eog_llm::LlmConfig;
-use eog_llm::{ConfigError, LlmRole, Notice, Recorded};
+use eog_llm::{ConfigError, LlmRole, Notice, RULES, Recorded};
 use eog_mcp_client::{McpTools, SourceError, ToolsConfig};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy, LlmRoles,
@@ -52,7 +52,8 @@ pub(super) fn overridden(options: &Options, env: Env<'_>, mut llm: LlmConfig) ->
 
 /// The name of the models that judge, in a ledger.
 pub(super) fn name(llm: &LlmConfig) -> String {
-    let chain = llm.explore_chain().unwrap_or_default();
+    let mut chain = llm.explore_chain().unwrap_or_default();
+    chain.extend(llm.falls_back_to_rules().then_some(RULES));
     format!("llm:{}", chain.join(","))
 }
 
@@ -221,7 +222,10 @@ impl Judge for Models {
         match self.settings.policy {
             PolicyChoice::Llm => {
                 let policy = LlmPolicy::new(self.explore.clone()).for_case(case);
-                Box::new(BoundByVerdicts(policy))
+                match self.settings.llm.falls_back_to_rules() {
+                    true => Box::new(BoundByVerdicts(OrEvidence(policy))),
+                    false => Box::new(BoundByVerdicts(policy)),
+                }
             }
             _ => Box::new(EvidencePolicy::default()),
         }
