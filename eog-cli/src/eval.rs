@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::shown::clean_line;
 use eog_eval::controllers::{self, Condition, OracleRates, Settings};
@@ -9,10 +10,13 @@ use eog_eval::itbench::ReasoningJudge;
 use eog_eval::side_by_side::{self, Incidents};
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::trajectory::Failures;
-use eog_eval::{Calibration, EvalError, all, fit, generated, itbench, logs, petshop, suite};
+use eog_eval::{
+    Calibration, EvalError, Method, all, fit, generated, itbench, logs, petshop, suite,
+};
 use eog_report::clean::{clean, escape_json};
 use eog_report::words;
 use eog_session::controllers::ControllerName;
+use eog_session::judge::Policies;
 use eog_simulate::Scenario;
 use eog_sre::Stop;
 use serde::Serialize;
@@ -23,6 +27,7 @@ use crate::args::{
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::interrupt::is_interrupted;
+use crate::investigate::choose;
 use crate::progress::Progress;
 use crate::reasoning::ModelJudge;
 use crate::rules;
@@ -133,7 +138,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 generated::write(world, seeds.clone(), dir)?;
             }
             let options = suite::Options {
-                settings: rules::of(by.controller, &by.search)?,
+                method: method(by)?,
                 runs: 1,
                 knock_out: *knock_out,
                 ablations: *ablations,
@@ -251,7 +256,7 @@ fn keep_calibration(arguments: &Eval, table: Option<&Calibration>) -> Result<(),
 
 fn settings_of_simulated(simulated: &OfSimulated) -> Result<simulated::Settings, CliError> {
     let OfSimulated { seeds, first_seed, size, ablations, knock_out, harmless, by, .. } = simulated;
-    let settings = rules::of(by.controller, &by.search)?;
+    let method = method(by)?;
     let whole = vec![Ablation::Whole];
     let mut ablations = if *ablations { Ablation::ALL.to_vec() } else { whole };
     ablations.extend(knock_out.then_some(Ablation::Causes));
@@ -262,7 +267,7 @@ fn settings_of_simulated(simulated: &OfSimulated) -> Result<simulated::Settings,
     }
     let (size, harmless) = (*size, harmless.into());
     let stop = Some(Stop::when(is_interrupted));
-    Ok(simulated::Settings { seeds, size, harmless, ablations, settings, stop })
+    Ok(simulated::Settings { seeds, size, harmless, ablations, method, stop })
 }
 
 /// How a suite is evaluated.
@@ -273,9 +278,20 @@ fn suite_options(runs: &Runs, by: &EvalBy) -> Result<suite::Options, CliError> {
             by.controller
         )));
     }
-    let settings = rules::of(by.controller, &by.search)?;
+    let method = method(by)?;
     let stop = Some(Stop::when(is_interrupted));
-    Ok(suite::Options { settings, out: runs.out.clone(), stop, ..suite::Options::runs(runs.count) })
+    Ok(suite::Options { method, out: runs.out.clone(), stop, ..suite::Options::runs(runs.count) })
+}
+
+/// How incidents are investigated. Who judges is never taken from variables or a file alone: a whole data set costs.
+fn method(by: &EvalBy) -> Result<Method, CliError> {
+    let settings = rules::of(by.controller, &by.search)?;
+    if by.judging.policy.is_none() && by.judging.model.is_none() {
+        return Ok(settings.into());
+    }
+    let chosen = choose(&by.judging)?;
+    let settings = settings.judged_by(Some(Policies::name(&chosen)));
+    Ok(Method { settings, judge: Arc::new(chosen) })
 }
 
 fn settings(simulated: &Controllers) -> Settings {

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use eog::belief::ClaimEdge;
@@ -15,6 +17,51 @@ use eog_session::source::{OfBundle, Opened};
 
 use crate::error::EvalError;
 use crate::ranking::Ranking;
+
+/// How incidents are investigated: by which controller, and who judges.
+#[derive(Clone)]
+pub struct Method {
+    /// Which controller investigates, with every choice of it.
+    pub settings: AnySettings,
+    /// Who judges.
+    pub judge: Arc<dyn Policies + Send + Sync>,
+}
+
+impl Method {
+    /// The n-th run, counted from 1, of several over one incident: the first has the order of evaluation that is given, each
+    /// other one a permuted order of its own. Controllers that have only one order repeat themselves.
+    pub(crate) fn of_run(&self, run: usize) -> Self {
+        let settings = match &self.settings {
+            AnySettings::Eog(config) if run > 1 => {
+                let order = Order::Permuted { seed: run as u64 };
+                Config { order, ..config.as_ref().clone() }.into()
+            }
+            settings => settings.clone(),
+        };
+        Self { settings, judge: Arc::clone(&self.judge) }
+    }
+}
+
+impl Default for Method {
+    /// As `eog investigate` does: the default configuration, the evidence policy.
+    fn default() -> Self {
+        Config::default().into()
+    }
+}
+
+impl<S: Into<AnySettings>> From<S> for Method {
+    /// By the evidence policy.
+    fn from(settings: S) -> Self {
+        Self { settings: settings.into(), judge: Arc::new(Evidence) }
+    }
+}
+
+impl fmt::Debug for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let judge = self.judge.name();
+        f.debug_struct("Method").field("settings", &self.settings).field("judge", &judge).finish()
+    }
+}
 
 /// An investigation that has ended.
 #[derive(Debug)]
@@ -36,45 +83,21 @@ pub struct Investigation {
 /// # Errors
 /// [`EvalError::Case`] when there is nothing to start from.
 pub fn investigate(bundle: Bundle) -> Result<Investigation, EvalError> {
-    investigate_by(bundle, Config::default())
-}
-
-/// The same by any controller and rules.
-pub(crate) fn investigate_by(
-    bundle: Bundle,
-    settings: impl Into<AnySettings>,
-) -> Result<Investigation, EvalError> {
     let begun = Instant::now();
     let source = Opened::new("", OfBundle::new(bundle));
-    let ended = investigate_source(&source, settings)?;
+    let ended = investigate_source(&source, &Method::default())?;
     Ok(Investigation { took: begun.elapsed(), ..ended })
 }
 
-/// The settings of the n-th run, counted from 1, of several over one incident: the first has the order
-/// of evaluation that is given, each other one a permuted order of its own. Controllers that have only
-/// one order repeat themselves.
-pub(crate) fn settings_of_run(settings: &AnySettings, run: usize) -> AnySettings {
-    match settings {
-        AnySettings::Eog(config) if run > 1 => {
-            let order = Order::Permuted { seed: run as u64 };
-            Config { order, ..config.as_ref().clone() }.into()
-        }
-        settings => settings.clone(),
-    }
-}
-
-/// Investigates an incident of any source in the same way, by any controller and rules.
+/// Investigates an incident of any source by any method.
 ///
 /// # Errors
-/// [`EvalError::Case`] when there is nothing to start from.
-pub fn investigate_source(
-    source: &Opened,
-    settings: impl Into<AnySettings>,
-) -> Result<Investigation, EvalError> {
-    investigate_judged(source, settings, &Evidence)
+/// [`EvalError::Case`] when there is nothing to start from, or the judge cannot be used.
+pub fn investigate_source(source: &Opened, method: &Method) -> Result<Investigation, EvalError> {
+    investigate_judged(source, method.settings.clone(), &*method.judge)
 }
 
-/// The same with another judge.
+/// The same with a judge that lives no longer than the investigation.
 pub(crate) fn investigate_judged(
     source: &Opened,
     settings: impl Into<AnySettings>,
@@ -85,7 +108,7 @@ pub(crate) fn investigate_judged(
     let failed = |reason: String| EvalError::Case { case: case.clone(), reason };
     let start = Start::of(source, settings, None).map_err(|error| failed(error.to_string()))?;
     let case = start.by_rule.clone();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(error.to_string()))?;
     let ended = runtime.block_on(Course::new(judge, source.clone()).begin(start));
     let ended = ended.map_err(|error| failed(error.to_string()))?;

@@ -5,7 +5,6 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use eog::Config;
 use eog_session::controllers::AnySettings;
 use eog_simulate::Scenario;
 use eog_simulate::snapshot::{Harmless, simulate};
@@ -16,10 +15,12 @@ use crate::calibration::{Calibration, Outcome};
 use crate::controller_failures::{FailureMode, FailureTable};
 use crate::error::EvalError;
 use crate::funnel::{FunnelShares, by_cause};
+use crate::investigation::Method;
 use crate::itbench::{
     GroundTruth, OutputScore, RunsReport, ScenarioScore, evaluate_knocked_out, evaluate_runs,
     evaluate_snapshot,
 };
+use crate::model_usage::ModelUsage;
 use crate::table::{count, csv_text, joined, score as number};
 
 /// What is taken away from an investigation.
@@ -123,8 +124,8 @@ pub struct Settings {
     pub harmless: Harmless,
     /// What is taken away, in an investigation for each. Messages are taken away from EoG alone.
     pub ablations: Vec<Ablation>,
-    /// Which controller investigates, with every choice of it.
-    pub settings: AnySettings,
+    /// How each snapshot is investigated.
+    pub method: Method,
     /// When to leave it at the truths that are done: asked before each incident.
     pub stop: Option<Stop>,
 }
@@ -142,7 +143,7 @@ pub fn evaluate(
     settings: &Settings,
     mut told: impl FnMut(&SimulatedCase),
 ) -> Result<SimulatedReport, EvalError> {
-    let Settings { seeds, size, harmless, ablations, settings, stop } = settings;
+    let Settings { seeds, size, harmless, ablations, method, stop } = settings;
     let is_stopped = || stop.as_ref().is_some_and(Stop::is_wanted);
     let mut cases = Vec::new();
     let mut not_scored = 0;
@@ -163,7 +164,7 @@ pub fn evaluate(
             for &ablation in ablations {
                 let scored = match &failed {
                     None => {
-                        investigate(&truth, architecture, &dir, ablation, settings, folder.path())?
+                        investigate(&truth, architecture, &dir, ablation, method, folder.path())?
                     }
                     Some(error) => Err(EvalError::file(&dir, error)),
                 };
@@ -204,23 +205,23 @@ fn investigate(
     architecture: &Path,
     dir: &Path,
     ablation: Ablation,
-    settings: &AnySettings,
+    method: &Method,
     aside: &Path,
 ) -> Result<Result<ScenarioScore, EvalError>, EvalError> {
     if ablation == Ablation::Causes {
-        return Ok(evaluate_knocked_out(dir, Some(architecture), truth, settings.clone(), aside));
+        return Ok(evaluate_knocked_out(dir, Some(architecture), truth, method, aside));
     }
     let moved = ablation.part().map(|part| (dir.join(part), aside.join("aside")));
     if let Some((from, to)) = &moved {
         std::fs::rename(from, to).map_err(|error| EvalError::file(from, error))?;
     }
-    let settings = match settings {
-        AnySettings::Eog(config) if ablation == Ablation::Messages => {
-            Config { broadcast: false, ..config.as_ref().clone() }.into()
-        }
-        settings => settings.clone(),
-    };
-    let scored = evaluate_snapshot(dir, Some(architecture), truth, settings);
+    let mut method = method.clone();
+    if let AnySettings::Eog(config) = &mut method.settings
+        && ablation == Ablation::Messages
+    {
+        config.broadcast = false;
+    }
+    let scored = evaluate_snapshot(dir, Some(architecture), truth, &method);
     if let Some((from, to)) = &moved {
         std::fs::rename(to, from).map_err(|error| EvalError::file(from, error))?;
     }
@@ -351,6 +352,10 @@ impl fmt::Display for SimulatedReport {
             writeln!(f, "  {name:<18}  {f1:>7.3}")?;
         }
         write!(f, "{}{}", self.funnel(), self.failures())?;
+        let scored = self.cases.iter().filter_map(|case| case.scored.as_ref());
+        if let Some(usage) = ModelUsage::of(scored.map(|scored| scored.usage)) {
+            writeln!(f, "{usage}")?;
+        }
         if let Some(runs) = &self.runs {
             write!(f, "over seeds: {runs}")?;
         }

@@ -10,7 +10,7 @@ use eog_eval::itbench::{
     CauseToJudge, GroundTruth, Judged, NamedEntity, Output, Predicted, ReasoningJudge, Truths,
     Verdict, evaluate_knocked_out, evaluate_outputs, evaluate_runs, evaluate_snapshot, score,
 };
-use eog_eval::{FailureMode, Funnel};
+use eog_eval::{FailureMode, Funnel, Method};
 
 const TRUTH: &str = r#"
 apiVersion: v1
@@ -255,7 +255,7 @@ fn our_investigation_of_the_recorded_scenario_is_scored_beside_trivial_rankings(
         &dir.join("scenario-2-partial"),
         Some(&architecture),
         truth,
-        Config::default(),
+        &Method::default(),
     )
     .unwrap();
     assert_eq!((scored.score.precision, scored.score.recall), (1.0, 1.0), "{scored:#?}");
@@ -268,7 +268,7 @@ fn our_investigation_of_the_recorded_scenario_is_scored_beside_trivial_rankings(
         &dir.join("scenario-2-partial"),
         Some(&architecture),
         &elsewhere,
-        Config::default(),
+        &Method::default(),
     )
     .unwrap();
     let [note] = missed.unknown_causes.as_slice() else { panic!("{missed:#?}") };
@@ -288,10 +288,9 @@ fn the_recorded_scenario_is_knocked_out_before_it_is_read() {
     let truths = Truths::read(&dir.join("ground_truths.json")).unwrap();
     let (aside, truth) = (tempfile::tempdir().unwrap(), truths.of("2").unwrap());
     let (scenario, architecture) = (dir.join("scenario-2-partial"), dir.join("architecture.json"));
-    let settings = Config::default();
+    let method = Method::default();
     let scored =
-        evaluate_knocked_out(&scenario, Some(&architecture), truth, settings, aside.path())
-            .unwrap();
+        evaluate_knocked_out(&scenario, Some(&architecture), truth, &method, aside.path()).unwrap();
     println!("{:?} {:?}", scored.outcome, scored.named);
     assert_eq!(aside.path().read_dir().unwrap().count(), 0);
 }

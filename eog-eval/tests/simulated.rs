@@ -8,6 +8,7 @@ mod support;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use eog_eval::Method;
 use eog_eval::simulated::{Ablation, Settings, evaluate};
 use eog_simulate::Scenario;
 use eog_simulate::snapshot::Harmless;
@@ -18,8 +19,8 @@ const SIZE: u64 = 1_000_000;
 
 fn settings(seeds: u64, ablations: &[Ablation]) -> Settings {
     let (harmless, ablations) = (Harmless::default(), ablations.to_vec());
-    let settings = eog::Config::default().into();
-    Settings { seeds: 1..=seeds, size: SIZE, harmless, ablations, settings, stop: None }
+    let method = Method::default();
+    Settings { seeds: 1..=seeds, size: SIZE, harmless, ablations, method, stop: None }
 }
 
 #[test]

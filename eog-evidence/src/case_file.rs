@@ -22,7 +22,7 @@ const MAX_OF: [(Standout, usize, &str); 5] = [
     (Standout::Failure, 12, "failure"),
     (Standout::Deviation, 20, "deviation"),
     (Standout::Lines, 10, "group of lines"),
-    (Standout::Effect, 6, "effect on others"),
+    (Standout::Effect, 6, "remark on others"),
 ];
 
 /// Most findings of one kind and one entity, changes apart.

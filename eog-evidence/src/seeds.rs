@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use eog_core::evidence::Signal;
@@ -114,12 +115,14 @@ impl Start {
         for (entity, failures) in in_window(&targets.incident.failures, targets.window) {
             let hits = targets.hits(entity);
             let nearest = hits.into_iter().min_by_key(|hit| (hit.hops, hit.alarm.anomaly.onset));
-            if let (Some(hit), Some(failure)) = (nearest, failures.first().copied()) {
-                found.push((failure.time.start(), entity, failure, hit));
+            let last = failures.iter().map(|failure| failure.time.end()).max();
+            if let (Some(hit), Some(failure), Some(last)) = (nearest, failures.first(), last) {
+                found.push((failure.time.start(), entity, *failure, hit, last));
             }
         }
-        found.sort_by_key(|(at, entity, _, _)| (*at, *entity));
-        for (at, entity, failure, hit) in found.into_iter().take(MAX_SEEDS_OF_A_KIND) {
+        // What fails to the end comes before what was over early.
+        found.sort_by_key(|(at, entity, .., last)| (Reverse(*last), *at, *entity));
+        for (at, entity, failure, hit, _) in found.into_iter().take(MAX_SEEDS_OF_A_KIND) {
             let reason = format!(
                 "failed at {at} ({}), with a path to alert {} ({})",
                 shorten(&failure.excerpt, 80),

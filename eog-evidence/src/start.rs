@@ -36,7 +36,7 @@ const TAIL: SignedDuration = SignedDuration::from_hours(2);
 ///    first or renewed, of an anomaly to which the entity has an effect path: nearest before the
 ///    onset first, then the shorter path, then by name;
 /// 2. at most 5 entities with a failure event in the window and an effect path to an anomaly,
-///    earliest first;
+///    those whose failures were seen last first, then the earliest;
 /// 3. the alerting entities by onset, then by name.
 ///
 /// A change that has no effect path to any anomaly is no seed; a change of demand is reached from

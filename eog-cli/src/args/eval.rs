@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use eog_session::controllers::ControllerName;
 
 use super::Search;
-use super::judging::{parse_allowance, parse_usd};
+use super::judging::{Judging, parse_allowance, parse_usd};
 use super::simulate::{HarmlessChanges, parse_size};
 
 macro_rules! eval_codes {
@@ -396,7 +396,7 @@ fn parse_factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "expected a number above 0 and up to 1, such as 0.5".to_owned())
 }
 
-/// The controller that investigates.
+/// The controller that investigates, and who judges.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct By {
     /// Controller: `eog`, `lats`, `bfs`, `beam`, `hypotheses`, `treeseeker`, `react` or `linear`; see `eog investigate`.
@@ -405,6 +405,9 @@ pub(crate) struct By {
 
     #[command(flatten)]
     pub(crate) search: Search,
+
+    #[command(flatten)]
+    pub(crate) judging: Judging,
 }
 
 /// How often each case is investigated.

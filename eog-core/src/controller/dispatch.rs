@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Controller;
 use super::distance::Distances;
 use super::packets::{Asked, Page};
-use crate::belief::Label;
+use crate::belief::{Belief, Label};
 use crate::budget::BudgetKind;
 use crate::budget::Usage;
 use crate::contract::packet::{ContextPacket, Decision, LocalContext, Reach};
@@ -107,8 +107,12 @@ impl Slot {
             let is_filed = || state.file.as_ref().is_some_and(|file| file.has(id));
             node.seen.contains_key(id) || node.quoted.contains(id) || is_filed()
         };
-        let shown = packet.context.findings.iter().chain(&packet.quoted);
-        if !shown.map(Finding::id).all(is_known) {
+        // What shows that a neighbour is well is no reason to ask.
+        let troubled = |belief: &Belief| matches!(belief.label, Label::Origin | Label::Symptom);
+        let senders = packet.inbox.iter().filter(|message| troubled(&message.belief));
+        let cited: BTreeSet<EvidenceId> = senders.flat_map(|it| it.belief.cited()).collect();
+        let quoted = packet.quoted.iter().map(Finding::id).filter(|id| cited.contains(*id));
+        if !packet.context.findings.iter().map(Finding::id).chain(quoted).all(is_known) {
             return None;
         }
         let last = node.evaluated?;

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use eog::{Confidence, EntityId};
-use eog_session::controllers::AnySettings;
+use eog::{Confidence, EntityId, Usage};
 use eog_session::source::{OfSnapshot, Opened, ReadOptions};
 use serde::Serialize;
 
@@ -17,7 +16,7 @@ use crate::calibration::Outcome;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::{Investigation, investigate_source};
+use crate::investigation::{Investigation, Method, investigate_source};
 use crate::knockout::snapshot_without_cause;
 use crate::near::nearest;
 
@@ -41,6 +40,8 @@ pub struct ScenarioScore {
     pub failures: ControllerFailures,
     /// What naming the first of a trivial ranking scores.
     pub baselines: Vec<BaselineScenario>,
+    /// What it asked of models.
+    pub usage: Usage,
     /// From the snapshot in memory to the conclusion, in milliseconds.
     pub millis: f64,
 }
@@ -67,9 +68,9 @@ pub fn evaluate_snapshot(
     dir: &Path,
     architecture: Option<&Path>,
     truth: &GroundTruth,
-    settings: impl Into<AnySettings>,
+    method: &Method,
 ) -> Result<ScenarioScore, EvalError> {
-    Ok(evaluate_with(dir, architecture, truth, settings.into())?.0)
+    Ok(evaluate_with(dir, architecture, truth, method)?.0)
 }
 
 /// Takes the root causes out of a copy of a snapshot, investigates that, and scores the result: the
@@ -81,7 +82,7 @@ pub fn evaluate_knocked_out(
     dir: &Path,
     architecture: Option<&Path>,
     truth: &GroundTruth,
-    settings: impl Into<AnySettings>,
+    method: &Method,
     aside: &Path,
 ) -> Result<ScenarioScore, EvalError> {
     let copy = aside.join("knocked-out");
@@ -90,7 +91,7 @@ pub fn evaluate_knocked_out(
             case: dir.display().to_string(),
             reason: "nothing of the root causes is on record, so nothing can be knocked out".into(),
         }),
-        Ok(_) => evaluate_with(&copy, architecture, truth, settings.into()),
+        Ok(_) => evaluate_with(&copy, architecture, truth, method),
         Err(error) => Err(error),
     };
     if copy.is_dir() {
@@ -108,13 +109,13 @@ fn evaluate_with(
     dir: &Path,
     architecture: Option<&Path>,
     truth: &GroundTruth,
-    settings: AnySettings,
+    method: &Method,
 ) -> Result<(ScenarioScore, Investigation), EvalError> {
     let options =
         ReadOptions { architecture: architecture.map(Path::to_owned), ..ReadOptions::default() };
     let source = OfSnapshot::open(dir, &options).map_err(|error| EvalError::file(dir, error))?;
     let source = Opened::new(dir, source);
-    let ended = investigate_source(&source, settings)?;
+    let ended = investigate_source(&source, method)?;
 
     let named = ended.named();
     let suspects = ended.suspects();
@@ -169,6 +170,7 @@ fn evaluate_with(
         baselines: trivial.collect(),
         named: ordered,
         confidence: ended.diagnosis.conclusion.confidence,
+        usage: ended.diagnosis.spent.usage,
         millis: ended.took.as_secs_f64() * 1e3,
     };
     Ok((score, ended))

@@ -66,7 +66,7 @@ impl Sum {
         whole: &CaseScore,
         options: &Options,
     ) -> Result<(), EvalError> {
-        let options = Options { settings: options.settings.clone(), ..Options::runs(1) };
+        let options = Options { method: options.method.clone(), ..Options::runs(1) };
         self.whole.add(whole);
         for source in BundleSource::ALL {
             let sum = self.without.entry(source).or_default();

@@ -26,11 +26,10 @@ pub use report::{Figures, GroupReport, Lead, OverRuns, SuiteReport};
 pub use score::{BaselineScore, CaseScore, SetScore, score_case};
 pub use truth::{TRUTH_SUFFIX, Truth};
 
-use eog::Config;
-use eog_session::controllers::AnySettings;
 use eog_sre::Stop;
 
 use crate::error::EvalError;
+use crate::investigation::Method;
 
 /// Who hears of progress: how many cases are done, how many there are, and which comes next.
 pub type Told<'a> = dyn FnMut(usize, usize, &str) + 'a;
@@ -38,8 +37,8 @@ pub type Told<'a> = dyn FnMut(usize, usize, &str) + 'a;
 /// How a suite is evaluated.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which controller investigates, with every choice of it.
-    pub settings: AnySettings,
+    /// How each case is investigated.
+    pub method: Method,
     /// How often each case is investigated: from the second time on in other orders of evaluation.
     pub runs: usize,
     /// Whether each case with a cause is investigated once more without it.
@@ -57,7 +56,7 @@ impl Options {
     /// So many runs, and nothing else.
     pub fn runs(runs: usize) -> Self {
         Self {
-            settings: Config::default().into(),
+            method: Method::default(),
             runs,
             knock_out: false,
             ablations: false,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use eog::Usage;
 use serde::Serialize;
 
 use super::ablation::Ablations;
@@ -10,6 +11,7 @@ use super::score::{CaseScore, RankScore};
 use crate::calibration::{Calibration, Outcome};
 use crate::controller_failures::{FailureMode, FailureTable};
 use crate::funnel::{FunnelShares, by_cause};
+use crate::model_usage::ModelUsage;
 use crate::repeated::{Interval, Repeated, Share, wilson, write_rows};
 use crate::table::{count, csv_text, joined, score, tiers};
 
@@ -182,6 +184,11 @@ impl SuiteReport {
         stopped.into_iter().chain(left_out).chain(unusable).chain(of_cases).collect()
     }
 
+    /// What all runs of all cases asked of models; nothing where none was asked.
+    pub fn model_usage(&self) -> Option<ModelUsage> {
+        ModelUsage::of(self.cases.iter().flat_map(|case| case.usage.iter().copied()))
+    }
+
     /// One row for each case.
     pub fn to_csv(&self) -> String {
         let mut header = vec![
@@ -204,6 +211,8 @@ impl SuiteReport {
             "runs",
             "runs_with_success",
             "consistent",
+            "model_requests",
+            "model_tokens",
         ];
         header.extend(Outcome::COLUMNS);
         header.extend(["knocked_out", "knocked_out_right", "knocked_out_innocent_change"]);
@@ -213,6 +222,7 @@ impl SuiteReport {
             let of = |pick: fn(&RankScore) -> f64| {
                 case.ranked.as_ref().map_or_else(String::new, |ranked| score(pick(ranked)))
             };
+            let sum = |of: fn(&Usage) -> u64| case.usage.iter().map(of).sum::<u64>().to_string();
             let mut row = vec![
                 case.name.clone(),
                 case.group.clone(),
@@ -233,6 +243,8 @@ impl SuiteReport {
                 case.runs.len().to_string(),
                 case.successes().to_string(),
                 case.is_consistent().to_string(),
+                sum(|usage| usage.model_calls),
+                sum(|usage| usage.tokens_in + usage.tokens_out),
             ];
             row.extend(case.outcome.cells());
             let without = case.knocked_out;
@@ -332,7 +344,7 @@ impl fmt::Display for SuiteReport {
                     "  {:<14}{:>7}{:>7}{:>7}{:>7}{:>7}{:>7}",
                     "", "top-1", "top-3", "top-5", "p@n", "MAP", "F1"
                 )?;
-                line(f, "evidence", &group.ours)?;
+                line(f, "eog", &group.ours)?;
                 if let Some(interval) = &group.top1_interval {
                     write!(f, "  top-1 [{:.2}, {:.2}]", interval.low, interval.high)?;
                 }
@@ -352,6 +364,9 @@ impl fmt::Display for SuiteReport {
             writeln!(f, "  slowest case: {:.1} ms", group.slowest_millis)?;
         }
         write!(f, "{}", self.failures)?;
+        if let Some(usage) = self.model_usage() {
+            writeln!(f, "{usage}")?;
+        }
         if let Some(over_runs) = &self.over_runs {
             write!(f, "{over_runs}")?;
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
-use eog::{Confidence, EntityId};
+use eog::{Confidence, EntityId, Usage};
 use eog_session::source::{OfBundle, Opened};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::fit::excess_ranking;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::{Investigation, investigate_source, settings_of_run};
+use crate::investigation::{Investigation, investigate_source};
 use crate::near::nearest;
 use crate::ranking::Ranking;
 use crate::scan::Scan;
@@ -52,6 +52,8 @@ pub struct CaseScore {
     pub failures: ControllerFailures,
     /// What every run named, the first included; all other scores are of the first run.
     pub runs: Vec<BTreeSet<EntityId>>,
+    /// What every run asked of models.
+    pub usage: Vec<Usage>,
     /// What is odd about its truth; empty when nothing is.
     pub notes: Vec<String>,
     /// The same scores for trivial rankings.
@@ -113,18 +115,19 @@ pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalE
     let excess = known.then(|| excess_ranking(&name, bundle.clone())).transpose();
     let begun = Instant::now();
     let source = Opened::new("", OfBundle::new(bundle));
-    let ended = investigate_source(&source, options.settings.clone()).map_err(failed)?;
+    let ended = investigate_source(&source, &options.method).map_err(failed)?;
     let took = begun.elapsed();
     let mut all_named = vec![ended.named()];
+    let mut usage = vec![ended.diagnosis.spent.usage];
     for run in 2..=options.runs {
-        let other =
-            investigate_source(&source, settings_of_run(&options.settings, run)).map_err(failed)?;
+        let other = investigate_source(&source, &options.method.of_run(run)).map_err(failed)?;
+        usage.push(other.diagnosis.spent.usage);
         all_named.push(other.named());
     }
     keep_ledger(options, &name, &ended)?;
     let without = knocked_out
         .map(|bundle| Opened::new("", OfBundle::new(bundle)))
-        .map(|source| investigate_source(&source, options.settings.clone()).map_err(failed))
+        .map(|source| investigate_source(&source, &options.method).map_err(failed))
         .transpose()?;
     if let Some(without) = &without {
         keep_ledger(options, &format!("{name}.knocked-out"), without)?;
@@ -154,6 +157,7 @@ pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalE
         set: SetScore::of(&ended.named(), &truth.causes),
         failures: ControllerFailures::of(&ended, |entity| truth.causes.contains(entity)),
         runs: all_named,
+        usage,
         notes,
         funnel: truth.causes.iter().map(|cause| (cause.clone(), funnel(&ended, cause))).collect(),
         named: ended.named(),

@@ -20,6 +20,7 @@ use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Dige
 
 pub use bound_by_verdicts::BoundByVerdicts;
 pub use or_evidence::OrEvidence;
+pub use standout::stands_out;
 pub(crate) use standout::{Standout, standout};
 
 /// Judges packets by a sum of weights of evidence: deterministic, without a model, without state.

@@ -1,5 +1,6 @@
 //! Whether a finding stands out in an incident as a whole, and how much.
 
+use eog_core::evidence::{Signal, Trend};
 use eog_core::{EvidenceKind, Finding};
 
 use super::numbers::in_harm;
@@ -20,6 +21,22 @@ pub(crate) enum Standout {
     Effect,
 }
 
+/// Whether lines are errors, more than usual, or not in the baseline.
+fn is_new_or_worse(lines: &Finding) -> bool {
+    let is_new = lines.quantity.as_ref().is_some_and(|quantity| quantity.baseline == Some(0.0));
+    lines.signal == Signal::Errors || lines.trend == Trend::Rising || is_new
+}
+
+/// Whether a finding tells a change, a failure, a quantity or lines that are not as usual, what the entity does to others, how
+/// a change elsewhere may reach it, or what a person says: not what is as usual, nor what restates others.
+pub fn stands_out(finding: &Finding) -> bool {
+    let restates = matches!(
+        Observation::of(finding),
+        Observation::Nothing | Observation::AsUsual(..) | Observation::Recovered
+    );
+    standout(finding).is_some() || !restates
+}
+
 /// What a finding tells, with a size that is comparable within its kind; nothing where it does not stand out.
 pub(crate) fn standout(finding: &Finding) -> Option<(Standout, f64)> {
     let what = Observation::of(finding);
@@ -35,11 +52,9 @@ pub(crate) fn standout(finding: &Finding) -> Option<(Standout, f64)> {
         }
         Observation::Contention | Observation::HoldsUpCallers => (Standout::Effect, 1.0),
         Observation::EndsRequests(size) => (Standout::Effect, size),
-        Observation::EarlyDeviation => (Standout::Effect, 0.5),
-        _ if finding.kind == EvidenceKind::Log
-            && finding.trend == eog_core::evidence::Trend::Rising =>
-        {
-            (Standout::Lines, 0.0)
+        Observation::EarlyDeviation => (Standout::Deviation, 0.05),
+        _ if finding.kind == EvidenceKind::Log && is_new_or_worse(finding) => {
+            (Standout::Lines, 0.5)
         }
         _ => return None,
     })

@@ -242,7 +242,15 @@ impl Model<'_> {
             return None;
         }
         let quotes = self.quoted.get(entity);
-        let mut shown = packet.context.findings.iter().chain(&packet.quoted);
+        let says_worse = |id: &EvidenceId| {
+            packet.inbox.iter().any(|message| {
+                let label = message.belief.label;
+                let is_worse = label == Label::Origin || label == Label::Symptom;
+                is_worse && message.belief.cited().contains(id)
+            })
+        };
+        let quoted = packet.quoted.iter().filter(|finding| says_worse(finding.id()));
+        let mut shown = packet.context.findings.iter().chain(quoted);
         let is_known = |id: &EvidenceId| {
             self.history.is_local(entity, id) || quotes.is_some_and(|quotes| quotes.contains(id))
         };

@@ -1,13 +1,15 @@
 //! An entity in which nothing stands out, and of which nobody claims anything.
 
 use eog_core::{Claim, ContextPacket, Decision, Label};
+use eog_evidence::stands_out;
 
 use super::{by_rule, is_watched};
 
 /// If harm would have been recorded, its silence speaks for it, else it tells nothing.
 pub(super) fn decision(packet: &ContextPacket) -> Option<Decision> {
     let context = &packet.context;
-    if is_spoken_of(packet) || !context.findings.is_empty() || !packet.anomalies.is_empty() {
+    let is_quiet = !context.findings.iter().any(stands_out) && packet.anomalies.is_empty();
+    if is_spoken_of(packet) || !is_quiet || packet.former.is_some() {
         return None;
     }
     Some(if is_watched(packet)? {
