@@ -129,8 +129,16 @@ pub fn rounded(value: f64) -> String {
     }
 }
 
-/// An amount with its unit. Much time is told in a unit that people can imagine.
+/// An amount with its unit. Much time, and many bytes, are given in a unit that people can imagine.
 pub(crate) fn in_unit(value: f64, unit: &str) -> String {
+    if unit == "bytes" {
+        return match value.abs() {
+            1e9.. => format!("{} GB", rounded(value / 1e9)),
+            1e6.. => format!("{} MB", rounded(value / 1e6)),
+            1e3.. => format!("{} KB", rounded(value / 1e3)),
+            _ => format!("{} bytes", rounded(value)),
+        };
+    }
     let seconds = match unit {
         "ms" | "milliseconds" => value / 1_000.0,
         "s" | "seconds" => value,
