@@ -76,11 +76,15 @@ struct Notes {
 impl Notes {
     fn of(entity: &EntityId, findings: &[&Finding], messages: bool, names: bool) -> Self {
         use Signal::{
-            Availability, Demand, Errors, Exhaustion, Experiment, Impact, Latency, Output, Restart,
-            Route, Saturation, Traffic,
+            Errors, Exhaustion, Experiment, Impact, Latency, Output, Restart, Route, Saturation,
         };
         let any = |is: &dyn Fn(&Finding) -> bool| findings.iter().any(|finding| is(finding));
         let has = |signals: &[Signal]| any(&|it| signals.contains(&it.signal));
+        let is_full = any(&|it| match it.signal {
+            Exhaustion => true,
+            Saturation => it.trend == Trend::Rising,
+            _ => false,
+        });
         let is_sent = |peer: &Peer| matches!(peer.role, PeerRole::Caller | PeerRole::Callee);
         // What an entity can have of the harm of others is steady, as it is no sign of harm itself.
         let is_part = |it: &Finding| {
@@ -94,12 +98,12 @@ impl Notes {
             route: has(&[Route]),
             impact: has(&[Impact]),
             part: any(&is_part),
-            load: has(&[Traffic, Demand, Exhaustion, Saturation]),
+            load: is_full,
             experiment: has(&[Experiment]),
             restart: has(&[Restart]),
             messages,
             since: false,
-            signals: has(&[Exhaustion, Saturation, Availability]),
+            signals: is_full,
             changes: any(&|it| it.kind == EvidenceKind::Change),
             // What is starved or fed by whom is asked where goods flow, whatever the names.
             names: names || has(&[Output]),
