@@ -21,8 +21,8 @@ const MAX_OF: [(Standout, usize, &str); 5] = [
     (Standout::Change, 16, "change"),
     (Standout::Failure, 12, "failure"),
     (Standout::Deviation, 20, "deviation"),
-    (Standout::Lines, 10, "group of lines"),
-    (Standout::Effect, 6, "remark on others"),
+    (Standout::Lines, 10, "log pattern"),
+    (Standout::Effect, 6, "effect"),
 ];
 
 /// Most findings of one kind and one entity, changes apart.
@@ -86,7 +86,7 @@ pub fn case_file(
         });
         of_kind.truncate(most);
         if all > of_kind.len() {
-            file.omitted.push(format!("{} weaker or earlier", counted(all - of_kind.len(), name)));
+            file.omitted.push(format!("{}, weaker or earlier", counted(all - of_kind.len(), name)));
         }
         file.findings.extend(of_kind.into_iter().map(|(_, finding)| finding));
     }

@@ -24,6 +24,23 @@ pub fn shorten(text: &str, limit: usize) -> String {
     short
 }
 
+/// At most `limit` characters of a line on one line, cut in the middle: what a program writes ends with what went wrong.
+///
+/// ```
+/// assert_eq!(eog_evidence::shorten_line("rpc failed: code = Unknown, desc = refused", 20), "rpc fail…sc = refused");
+/// ```
+pub fn shorten_line(text: &str, limit: usize) -> String {
+    let length = text.chars().count();
+    if length <= limit {
+        return shorten(text, limit);
+    }
+    let head = limit * 2 / 5;
+    let tail: String = text.chars().skip(length - (limit - head)).collect();
+    let tail = shorten(&tail, limit);
+    let head = shorten(text, head);
+    format!("{head}{tail}")
+}
+
 /// The text of a change on one line, at most `limit` characters of it. Of a diff that is longer, the
 /// names of the files and the changed lines are kept and what stands around them is left out, then
 /// changed lines from the end, with their count. Lines are joined by ` | `.

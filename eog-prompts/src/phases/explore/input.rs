@@ -245,7 +245,7 @@ fn is_retold(quoted: &Finding, listed: &[&Finding], frame: &Frame) -> bool {
 fn lines_of_file(file: &CaseFile, subject: &mut Subject, clock: &Clock) -> Vec<EvidenceLine> {
     file.named().for_each(|entity| subject.name(entity));
     let lines = file.findings.iter().map(|finding| {
-        let number = subject.number_finding(finding);
+        let number = subject.number_filed(finding);
         let finding_line = finding_line(finding, number, clock, Some(MAX_FILED));
         EvidenceLine { of: finding.entity.to_string(), finding: finding_line }
     });
