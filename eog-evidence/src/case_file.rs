@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use eog_core::contract::Reach;
 use eog_core::incident::CaseFile;
 use eog_core::{
     Anomaly, Case, EntityId, EvidenceId, EvidenceKind, Finding, LocalContext, Timestamp,
@@ -92,6 +93,10 @@ pub fn case_file(
     }
     file.findings
         .sort_by_key(|finding| (began(finding), finding.entity.clone(), finding.id().clone()));
+    let alerting: BTreeSet<&EntityId> = case.anomalies.iter().map(|alert| &alert.entity).collect();
+    let entities: BTreeSet<&EntityId> = file.findings.iter().map(|it| &it.entity).collect();
+    let hops = |entity: &EntityId| Reach::of(&case.topology, &alerting, entity).hops;
+    file.hops = entities.into_iter().filter_map(|it| Some((it.clone(), hops(it)?))).collect();
     file.alerts = case.anomalies.clone();
     file.alerts.sort_by(|a, b| (a.onset, &a.entity, &a.name).cmp(&(b.onset, &b.entity, &b.name)));
     if file.alerts.len() > MAX_ALERTS {

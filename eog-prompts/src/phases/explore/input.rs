@@ -26,7 +26,7 @@ pub struct ExploreInput {
     #[serde(flatten)]
     incident: IncidentLines,
     /// What stands out in the incident as a whole: the same lines, with the same numbers, in every question about it.
-    file: Vec<EvidenceLine>,
+    file: Vec<FiledLine>,
     /// Kinds of evidence that no entity has, and what the file leaves out.
     file_unrecorded: Vec<&'static str>,
     file_omitted: Vec<String>,
@@ -147,6 +147,16 @@ struct EvidenceLine {
     finding: FindingLine,
 }
 
+/// A line of the case file.
+#[derive(Clone, Debug, Serialize)]
+struct FiledLine {
+    of: String,
+    /// Where it stands to the nearest alert, in words; empty where no path is known.
+    place: String,
+    #[serde(flatten)]
+    finding: FindingLine,
+}
+
 /// What the entity was judged to be before.
 #[derive(Clone, Debug, Serialize)]
 struct FormerLine {
@@ -242,12 +252,18 @@ fn is_retold(quoted: &Finding, listed: &[&Finding], frame: &Frame) -> bool {
 }
 
 /// The lines of a case file. Their numbers are the first ones, and what they name may be named.
-fn lines_of_file(file: &CaseFile, subject: &mut Subject, clock: &Clock) -> Vec<EvidenceLine> {
+fn lines_of_file(file: &CaseFile, subject: &mut Subject, clock: &Clock) -> Vec<FiledLine> {
     file.named().for_each(|entity| subject.name(entity));
     let lines = file.findings.iter().map(|finding| {
         let number = subject.number_filed(finding);
         let finding_line = finding_line(finding, number, clock, Some(MAX_FILED));
-        EvidenceLine { of: finding.entity.to_string(), finding: finding_line }
+        let place = match file.hops.get(&finding.entity) {
+            Some(0) => "alerts".to_owned(),
+            Some(1) => "1 hop from an alert".to_owned(),
+            Some(hops) => format!("{hops} hops from an alert"),
+            None => String::new(),
+        };
+        FiledLine { of: finding.entity.to_string(), place, finding: finding_line }
     });
     joined_lines(lines, |it| &mut it.finding, |a, b| a.of == b.of)
 }
