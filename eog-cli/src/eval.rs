@@ -316,7 +316,6 @@ fn kind(system: GeneratedSystem) -> generated::Kind {
     match system {
         GeneratedSystem::Services => generated::Kind::Services,
         GeneratedSystem::Pipeline => generated::Kind::Pipeline,
-        GeneratedSystem::Machine => generated::Kind::Machine,
         GeneratedSystem::Chains => generated::Kind::Chains,
         GeneratedSystem::Events => generated::Kind::Events,
         GeneratedSystem::Batch => generated::Kind::Batch,

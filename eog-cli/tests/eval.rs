@@ -39,7 +39,7 @@ fn a_suite_of_bundles_is_scored_against_truths_that_no_investigation_sees() {
     assert!(rows.lines().count() == 3, "{rows}");
     assert!(row("right").contains("frontend") && row("wrong").contains("catalog"), "{rows}");
     let text = printed(&["eval", "suite", dir]);
-    let ours = text.lines().find(|line| line.trim_start().starts_with("evidence")).unwrap();
+    let ours = text.lines().find(|line| line.trim_start().starts_with("eog ")).unwrap();
     assert_eq!(ours.split_whitespace().nth(1), Some("0.500"), "one of two: {text}");
 }
 
@@ -53,7 +53,7 @@ fn petshop_is_scored_by_one_command() {
     let text = printed(&["eval", "petshop", dir.to_str().unwrap()]);
     let top = |kind: &str| {
         let below = text.split_once(&format!("{kind}: ")).unwrap().1;
-        let line = below.lines().find(|line| line.trim_start().starts_with("evidence")).unwrap();
+        let line = below.lines().find(|line| line.trim_start().starts_with("eog ")).unwrap();
         let figures: Vec<f64> =
             line.split_whitespace().skip(1).take(2).map(|word| word.parse().unwrap()).collect();
         (figures[0], figures[1])
@@ -245,7 +245,7 @@ fn an_interrupted_evaluation_tells_what_it_has_scored() {
     let (told, said) = (String::from_utf8(output.stdout).unwrap(), output.stderr);
     let said = String::from_utf8(said).unwrap();
     assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(told.contains("evidence") && told.contains("more cases are not scored"), "{told}");
+    assert!(told.contains("  eog ") && told.contains("more cases are not scored"), "{told}");
     assert!(said.contains("interrupted"), "{said}");
     // Nor is a temporary folder left behind.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

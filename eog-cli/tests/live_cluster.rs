@@ -132,8 +132,8 @@ fn a_rollout_is_found_and_live_equals_the_capture() {
     }
     let (code, told, errors) = run(at, &["investigate", "shop", "--out", "of-capture"]);
     assert_eq!(code, 0, "{told}{errors}");
-    // The node that ran out of memory is the stronger cause; the rollout is listed as considered.
-    assert!(told.contains("Host/node-a\n") && told.contains("shop/db"), "{told}");
+    // The rollout is the stronger cause; the node that ran out of memory is the next suspect.
+    assert!(told.contains("  shop/db\n") && told.contains("1. Host/node-a"), "{told}");
     let live = ["investigate", "source.toml", "--window", WINDOW, "--out", "of-live"];
     let (code, _, errors) = run(at, &live);
     assert_eq!(code, 0, "{errors}");

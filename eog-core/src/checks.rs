@@ -105,7 +105,9 @@ pub(crate) fn check(
     }
     if full {
         let claimed = checked.claims.iter().flat_map(|claim| &claim.evidence);
-        let cites_own = checked.evidence.iter().chain(claimed).any(own);
+        // What others show may all point to one thing of which nothing is recorded, such as a namespace.
+        let cites_own =
+            checked.evidence.iter().chain(claimed).any(|id| own(id) || filed(id).is_some());
         if checked.label == Label::Origin && !cites_own {
             checked.label = Label::Defer;
             checked.refusals.push(Refusal::OriginWithoutLocalEvidence);

@@ -34,7 +34,6 @@ mod investigation;
 pub mod itbench;
 mod knockout;
 pub mod logs;
-mod machines;
 mod model_usage;
 mod near;
 pub mod petshop;

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use eog_core::contract::Reach;
 use eog_core::incident::CaseFile;
 use eog_core::{
     Anomaly, Case, EntityId, EvidenceId, EvidenceKind, Finding, LocalContext, Timestamp,
@@ -21,8 +22,8 @@ const MAX_OF: [(Standout, usize, &str); 5] = [
     (Standout::Change, 16, "change"),
     (Standout::Failure, 12, "failure"),
     (Standout::Deviation, 20, "deviation"),
-    (Standout::Lines, 10, "group of lines"),
-    (Standout::Effect, 6, "remark on others"),
+    (Standout::Lines, 10, "log pattern"),
+    (Standout::Effect, 6, "effect"),
 ];
 
 /// Most findings of one kind and one entity, changes apart.
@@ -86,12 +87,16 @@ pub fn case_file(
         });
         of_kind.truncate(most);
         if all > of_kind.len() {
-            file.omitted.push(format!("{} weaker or earlier", counted(all - of_kind.len(), name)));
+            file.omitted.push(format!("{}, weaker or earlier", counted(all - of_kind.len(), name)));
         }
         file.findings.extend(of_kind.into_iter().map(|(_, finding)| finding));
     }
     file.findings
         .sort_by_key(|finding| (began(finding), finding.entity.clone(), finding.id().clone()));
+    let alerting: BTreeSet<&EntityId> = case.anomalies.iter().map(|alert| &alert.entity).collect();
+    let entities: BTreeSet<&EntityId> = file.findings.iter().map(|it| &it.entity).collect();
+    let hops = |entity: &EntityId| Reach::of(&case.topology, &alerting, entity).hops;
+    file.hops = entities.into_iter().filter_map(|it| Some((it.clone(), hops(it)?))).collect();
     file.alerts = case.anomalies.clone();
     file.alerts.sort_by(|a, b| (a.onset, &a.entity, &a.name).cmp(&(b.onset, &b.entity, &b.name)));
     if file.alerts.len() > MAX_ALERTS {

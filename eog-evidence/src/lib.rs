@@ -96,7 +96,7 @@ pub use start::{StartError, open_case};
 pub use states::{ObjectState, StateHistory, StateRecord};
 pub use stats::{rates_differ, shares_differ};
 pub use template::{HOLE, template};
-pub use text::{bytes_in_words, rounded, shorten, shorten_change, words};
+pub use text::{bytes_in_words, rounded, shorten, shorten_change, shorten_line, words};
 
 /// The source of what masks texts. A cache of masked texts is stale when it changes.
 #[doc(hidden)]

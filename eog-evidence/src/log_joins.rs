@@ -18,7 +18,7 @@ use crate::line_rates::{ComparedTimes, LineRate, RateChange, line_rates, two_sid
 use crate::onsets::rate_onset;
 use crate::shift::during;
 use crate::spans::{SpanIds, SpanRecord};
-use crate::text::{rounded, shorten};
+use crate::text::{rounded, shorten_line};
 use ids::comparable;
 pub use ids::request_id;
 
@@ -316,7 +316,7 @@ impl<'a> Place<'a> {
             0 => String::new(),
             count => format!(", {count} more are in no clear order"),
         };
-        let message = shorten(message, MAX_MESSAGE);
+        let message = shorten_line(message, MAX_MESSAGE);
         let extent = compared.and_then(|compared| {
             Some((compared.before.iter().next()?.start(), compared.after.end()))
         });

@@ -9,7 +9,7 @@ use crate::onsets::level_onset;
 use crate::series::{MIN_BASELINE, Parts, Periods, Series};
 use crate::signs::NEARLY_FULL;
 use crate::stats::{MAD_TO_SIGMA, deviation, mean, median, quantile, rates_differ};
-use crate::text::{is_named_by, rounded, shorten};
+use crate::text::{in_unit, is_named_by, rounded, shorten};
 
 /// A point deviates when it is beyond chance, and by this share of the baseline.
 pub(crate) const MIN_RELATIVE: f64 = 0.10;
@@ -390,10 +390,15 @@ fn excerpt(series: &Series, trend: Trend, observed: f64, baseline: f64) -> Strin
     let unit = match (is_share, is_named_by(&name, &series.unit)) {
         (true, _) => " %".to_owned(),
         (false, true) => String::new(),
+        (false, false) if series.unit.is_empty() || series.unit == "bytes" => String::new(),
         (false, false) => format!(" {}", shorten(&series.unit, 40)),
     };
     let whole = if series.unit == "ratio" { 100.0 } else { 1.0 };
-    let (now, before) = (rounded(observed * whole), rounded(baseline * whole));
+    let shown = |value: f64| match series.unit.as_str() {
+        "bytes" => in_unit(value, "bytes"),
+        _ => rounded(value * whole),
+    };
+    let (now, before) = (shown(observed), shown(baseline));
     match trend {
         Trend::Steady => format!("{name}{relation} steady at {now}{unit}"),
         // A relative change of a share would be a percentage of a percentage.

@@ -410,7 +410,7 @@ mod tests {
             ));
         }
         let case = open_case(&incident, None).unwrap();
-        let expected = ["c7", "c6", "c5", "c4", "c3", "f0", "f1", "f2", "f3", "f4", "web"];
+        let expected = ["c7", "c6", "c5", "c4", "c3", "f7", "f6", "f5", "f4", "f3", "web"];
         assert_eq!(seeds(&case), expected);
     }
 

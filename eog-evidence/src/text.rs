@@ -24,6 +24,23 @@ pub fn shorten(text: &str, limit: usize) -> String {
     short
 }
 
+/// At most `limit` characters of a line on one line, cut in the middle: what a program writes ends with what went wrong.
+///
+/// ```
+/// assert_eq!(eog_evidence::shorten_line("rpc failed: code = Unknown, desc = refused", 20), "rpc fail…sc = refused");
+/// ```
+pub fn shorten_line(text: &str, limit: usize) -> String {
+    let length = text.chars().count();
+    if length <= limit {
+        return shorten(text, limit);
+    }
+    let head = limit * 2 / 5;
+    let tail: String = text.chars().skip(length - (limit - head)).collect();
+    let tail = shorten(&tail, limit);
+    let head = shorten(text, head);
+    format!("{head}{tail}")
+}
+
 /// The text of a change on one line, at most `limit` characters of it. Of a diff that is longer, the
 /// names of the files and the changed lines are kept and what stands around them is left out, then
 /// changed lines from the end, with their count. Lines are joined by ` | `.
@@ -129,8 +146,16 @@ pub fn rounded(value: f64) -> String {
     }
 }
 
-/// An amount with its unit. Much time is told in a unit that people can imagine.
+/// An amount with its unit. Much time, and many bytes, are given in a unit that people can imagine.
 pub(crate) fn in_unit(value: f64, unit: &str) -> String {
+    if unit == "bytes" {
+        return match value.abs() {
+            1e9.. => format!("{} GB", rounded(value / 1e9)),
+            1e6.. => format!("{} MB", rounded(value / 1e6)),
+            1e3.. => format!("{} KB", rounded(value / 1e3)),
+            _ => format!("{} bytes", rounded(value)),
+        };
+    }
     let seconds = match unit {
         "ms" | "milliseconds" => value / 1_000.0,
         "s" | "seconds" => value,

@@ -5,7 +5,6 @@ use eog_core::{Claim, Confidence, Diagnosis, EntityId, EvidenceKind, Finding};
 
 use crate::clean::{clean, clean_to};
 use crate::folded::{Hop, folded};
-use crate::narrative::Author;
 use crate::page::{DIM, PLAIN, Page, RED, YELLOW};
 use crate::report::{Report, Weight};
 use crate::text::{head, more, next_suspects, notes, ranking, said, told, unusable};
@@ -15,6 +14,8 @@ use crate::words;
 const MAX_FINDINGS: usize = 3;
 /// Characters shown of a finding, and of each half of a claim.
 const MAX_WORDS: usize = 140;
+/// Characters shown of what a model says of a cause.
+const MAX_SUMMARY: usize = 600;
 /// Hops shown of the chain.
 const MAX_HOPS: usize = 15;
 /// Lines shown of what speaks against the result.
@@ -84,9 +85,9 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
         if carrying().next().is_some() {
             continue;
         }
-        // A model says why in words of its own; without one the summary repeats what is cited.
-        if report.narrative.author != Author::Rules || shown().next().is_none() {
-            page.line("    ", PLAIN, &clean_to(&belief.summary, MAX_WORDS * 2));
+        // Whoever judges without weights, such as a model, says why in words of its own.
+        if !belief.summary.is_empty() {
+            page.paragraph("    ", "    ", PLAIN, &clean_to(&belief.summary, MAX_SUMMARY));
         }
         for finding in shown().take(MAX_FINDINGS) {
             let when = words::time(&finding.time);

@@ -197,7 +197,9 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
         let line = format!("{YELLOW}{name}{YELLOW:#} ({label}, {score})");
         page.line(&format!("  {}. ", position + 1), PLAIN, &line);
         if let Some(belief) = report.diagnosis.belief(&ranked.entity) {
-            page.line("     ", PLAIN, &clean_to(&belief.summary, chars));
+            // The answer, as far as there is one, is what was said of the first.
+            let most = if position == 0 { 3 * chars } else { chars };
+            page.line("     ", PLAIN, &clean_to(&belief.summary, most));
         }
     }
     more(page, candidates.len(), most, "candidates");

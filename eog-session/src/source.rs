@@ -24,7 +24,8 @@ use std::sync::Arc;
 
 use eog::incident::CaseFile;
 use eog::{
-    BoxFuture, Case, ContextContract, ContextRequest, Failure, Finding, LocalContext, Window,
+    BoxFuture, Case, ContextContract, ContextRequest, EntityId, Failure, Finding, LocalContext,
+    Window,
 };
 use eog_evidence::{Chart, Incident, StartError, case_file, entities_of_case_file, open_case};
 use eog_search::Toolset;
@@ -100,7 +101,10 @@ pub trait Source: Send + Sync {
             let incident = self.incident();
             let mut contexts = Vec::new();
             for entity in entities_of_case_file(case, incident, MAX_FILED) {
-                let request = ContextRequest::whole(entity, case.window, []);
+                let edges = case.topology.edges_at(&entity);
+                let ends = edges.flat_map(|edge| [edge.source.clone(), edge.target.clone()]);
+                let around: Vec<EntityId> = ends.filter(|other| *other != entity).collect();
+                let request = ContextRequest::whole(entity, case.window, around);
                 contexts.extend(self.context(&request).await);
             }
             case_file(case, incident, contexts)

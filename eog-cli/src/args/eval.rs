@@ -168,7 +168,7 @@ pub(crate) enum Evaluated {
         ablations: bool,
         /// Only causes that are not changes: outside services, certificates, nodes, disks, noisy neighbours
         /// on a node, the network, surges, bad data, data growth, locks, hanging consumers, leaks. Harmless
-        /// changes stay on record. Has no effect on `machine`.
+        /// changes stay on record.
         #[arg(long)]
         without_changes: bool,
         /// Folder for the bundles and ground truths, for `eog eval suite`.
@@ -224,8 +224,6 @@ pub(crate) enum GeneratedSystem {
     Services,
     /// Web, API, queue, workers and database: mostly a bad migration.
     Pipeline,
-    /// A machine with its controller: variables recorded when they change.
-    Machine,
     /// Deep chains of calls, 6 to 12 hops, thin fan-out, some of them over a queue.
     Chains,
     /// Producers, topics, consumers that write to stores and emit further events, dead letters.

@@ -122,9 +122,14 @@ impl Line<'_> {
 /// failures; what failed hard without either is an origin.
 fn judge(question: &str) -> Value {
     let entity = between(question, "# Entity: ", "\n");
-    let evidence = block(question, "evidence");
-    let lines: Vec<Line<'_>> = evidence
-        .iter()
+    let (evidence, file) = (block(question, "evidence"), block(question, "case-file"));
+    // What stands out of the entity stands in the case file, with how far an alert is.
+    let filed = file.iter().filter_map(|line| {
+        let rest = line.strip_prefix(entity)?.strip_prefix(' ')?;
+        rest.get(rest.find('[')?..)
+    });
+    let lines: Vec<Line<'_>> = filed
+        .chain(evidence.iter().map(String::as_str))
         .filter_map(|line| {
             let (number, text) = line.strip_prefix('[')?.split_once("] ")?;
             Some(Line { number: number.parse().ok()?, text })

@@ -1,5 +1,7 @@
 //! The incident as a whole, beside the local evidence of one entity.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::{EvidenceKind, Finding};
@@ -25,6 +27,10 @@ pub struct CaseFile {
     pub alerts: Vec<Anomaly>,
     /// Changes, failures, the strongest deviations and new lines of any entity, by the time at which they began.
     pub findings: Vec<Finding>,
+    /// How many hops the nearest alert is away from each entity of a finding, over declared effects; none where no path is
+    /// known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hops: BTreeMap<EntityId, u32>,
     /// Kinds of evidence that no entity has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unrecorded: Vec<EvidenceKind>,

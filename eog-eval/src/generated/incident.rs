@@ -7,9 +7,8 @@ use super::record;
 use super::system::LinkKind;
 use super::trouble::{self, Trouble, drawn::Plan};
 use super::{Generated, Kind, kinds};
-use crate::machines;
 
-/// How many draws are made of services, pipelines and machines until an incident raises an alert.
+/// How many draws are made of services and pipelines until an incident raises an alert.
 const CLASSIC_ATTEMPTS: u64 = 40;
 
 /// How many draws are made of any other incident.
@@ -19,24 +18,16 @@ const ATTEMPTS: u64 = 150;
 pub(super) fn classic(kind: Kind, seed: RandomSeed) -> Option<Generated> {
     (0..CLASSIC_ATTEMPTS).find_map(|attempt| {
         let seed = seed.child(&format!("attempt {attempt}"));
-        let system = kind.system(seed)?;
+        let system = kind.system(seed);
         let trouble = trouble::classic::draw(kind, &system, seed);
         let course = flow::run(&system, std::slice::from_ref(&trouble), Timing::REQUESTS, seed);
         record::classic::record(kind, &system, &trouble, &course, seed)
     })
 }
 
-/// A machine with its controller.
-pub(super) fn machine(seed: RandomSeed) -> Option<Generated> {
-    let attempts = 0..CLASSIC_ATTEMPTS;
-    attempts
-        .into_iter()
-        .find_map(|attempt| machines::incident(seed.child(&format!("attempt {attempt}"))))
-}
-
 /// Services behind a gateway: a short recording with a fault near its end.
 pub(super) fn gateway(seed: RandomSeed) -> Option<Generated> {
-    let mut system = Kind::Gateway.system(seed)?;
+    let mut system = Kind::Gateway.system(seed);
     let operations = kinds::assign(&mut system, seed);
     let mut draw = seed.stream("timing");
     let before = (900.0 + 2_100.0 * draw.share()).floor();
@@ -53,7 +44,7 @@ pub(super) fn whole(kind: Kind, without_changes: bool, seed: RandomSeed) -> Opti
     let plan = Plan::draw(without_changes, seed);
     (0..ATTEMPTS).find_map(|attempt| {
         let seed = seed.child(&format!("attempt {attempt}"));
-        let (mut system, timing) = (kind.system(seed)?, kind.timing());
+        let (mut system, timing) = (kind.system(seed), kind.timing());
         let mut draw = seed.stream("network");
         for link in &mut system.links {
             if link.kind == LinkKind::Calls && link.network == 0.0 {

@@ -33,8 +33,6 @@ pub enum Kind {
     Services,
     /// Web, API, queue, workers and database: mostly a bad migration of the database.
     Pipeline,
-    /// A machine with its controller: variables recorded when they change, a fault at one of them.
-    Machine,
     /// Deep chains of calls, 6 to 12 hops, some of them over a queue.
     Chains,
     /// Event-driven: producers, topics, consumers that emit further events, dead letters.
@@ -53,7 +51,7 @@ pub enum Kind {
 pub struct World {
     /// The kind of system.
     pub kind: Kind,
-    /// No change causes anything; the harmless ones stay. Machines and gateways are the same either way.
+    /// No change causes anything; the harmless ones stay. Gateways are the same either way.
     pub without_changes: bool,
 }
 
@@ -77,7 +75,6 @@ impl Kind {
         match self {
             Self::Services => "services",
             Self::Pipeline => "pipeline",
-            Self::Machine => "machine",
             Self::Chains => "chains",
             Self::Events => "events",
             Self::Batch => "batch",
@@ -86,10 +83,8 @@ impl Kind {
         }
     }
 
-    /// A system of parts; a machine is none.
-    fn system(self, seed: RandomSeed) -> Option<System> {
-        Some(match self {
-            Self::Machine => return None,
+    fn system(self, seed: RandomSeed) -> System {
+        match self {
             Self::Services => kinds::services::system(seed),
             Self::Pipeline => kinds::pipeline::system(seed),
             Self::Chains => kinds::chains::system(seed),
@@ -97,7 +92,7 @@ impl Kind {
             Self::Batch => kinds::batch::system(seed),
             Self::Monolith => kinds::monolith::system(seed),
             Self::Gateway => kinds::gateway::system(seed),
-        })
+        }
     }
 
     fn timing(self) -> Timing {
@@ -113,9 +108,7 @@ pub fn incident(world: impl Into<World>, seed: u64) -> Result<Generated, EvalErr
     let World { kind, without_changes } = world.into();
     let seed = RandomSeed::from(seed).child(kind.name());
     let is_classic = matches!(kind, Kind::Services | Kind::Pipeline) && !without_changes;
-    let drawn = if kind == Kind::Machine {
-        incident::machine(seed)
-    } else if kind == Kind::Gateway {
+    let drawn = if kind == Kind::Gateway {
         incident::gateway(seed)
     } else if is_classic {
         incident::classic(kind, seed)

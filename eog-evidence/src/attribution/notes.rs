@@ -68,10 +68,13 @@ pub(super) fn of_account(
     if remainder {
         let explained: f64 = shares.iter().map(|(_, share, _)| share).sum();
         let left = (1.0 - explained).max(0.0);
-        let excerpt = format!(
-            "{} of the excess is not accounted for upstream, where everything is measured",
-            percent(left)
-        );
+        let much = match explained {
+            ..0.005 => "none".to_owned(),
+            0.995.. => "all".to_owned(),
+            _ => percent(explained),
+        };
+        let excerpt =
+            format!("upstream neighbours, all of them measured, account for {much} of the excess");
         let mut rest =
             note(entity, signal, time, None, query(" remainder"), excerpt).content().clone();
         rest.quantity = Some(Quantity { observed: left, baseline: None, unit: SHARE.into() });

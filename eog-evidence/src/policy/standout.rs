@@ -52,7 +52,10 @@ pub(crate) fn standout(finding: &Finding) -> Option<(Standout, f64)> {
         }
         Observation::Contention | Observation::HoldsUpCallers => (Standout::Effect, 1.0),
         Observation::EndsRequests(size) => (Standout::Effect, size),
-        Observation::EarlyDeviation => (Standout::Deviation, 0.05),
+        // A variable that is in a new state; of events each kind is new where few are recorded.
+        Observation::EarlyDeviation if !finding.query.contains(" reason=") => {
+            (Standout::Deviation, 0.05)
+        }
         _ if finding.kind == EvidenceKind::Log && is_new_or_worse(finding) => {
             (Standout::Lines, 0.5)
         }

@@ -75,6 +75,12 @@ fn failed(
         );
         seeds.push((failure.entity.clone(), reason));
     }
+    let last = |entity: &EntityId| {
+        let inside = failures.iter().filter(|failure| window.contains(failure.time.start()));
+        inside.filter(|one| one.entity == *entity).map(|one| one.time.end()).max()
+    };
+    // A stable order: of those seen last alike the earliest stays first.
+    seeds.sort_by_key(|(entity, _)| Reverse(last(entity)));
     seeds.truncate(MAX_SEEDS_OF_A_KIND);
     seeds
 }

@@ -5,7 +5,7 @@ use eog_core::evidence::{EvidenceTime, PeerRole, Signal};
 use eog_core::incident::{CLAIM_RELATION, Direction, Neighbour, Onset, to_the_second};
 use eog_core::{Claim, EvidenceKind, Finding, Label, Timestamp, Window};
 use eog_evidence::{
-    MASK, is_secret_field, mask_named, mask_text, rounded, shorten, shorten_change,
+    MASK, is_secret_field, mask_named, mask_text, rounded, shorten, shorten_change, shorten_line,
 };
 use serde::Serialize;
 
@@ -239,6 +239,7 @@ pub(crate) fn finding_line(
     }
     let shown = |text: &str| match limit {
         Some(limit) if finding.kind == EvidenceKind::Change => shorten_change(text, limit),
+        Some(limit) if finding.kind == EvidenceKind::Log => shorten_line(text, limit),
         _ => cut(text, limit),
     };
     // What was recorded stays as it is.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExploreAnswer {
-    /// one or two sentences: what was seen, why it means the label
+    /// one to three sentences: the cause, the evidence that carries it, how sure, what is open
     pub because: String,
     /// What explains what; may be empty.
     #[schemars(description = " ")]

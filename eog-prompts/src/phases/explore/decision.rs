@@ -45,29 +45,39 @@ impl ExploreInput {
     }
 }
 
-/// A text without numbers of evidence, such as ` [3]` or ` [1] [2, 4]`: they count what this question
-/// showed, and mean something else wherever the text is read.
+/// A text without numbers of evidence, such as ` [3]`, `[1][2, 4]`: they count what this question showed, and mean something
+/// else wherever the text is read. A blank before them goes as well.
 fn without_numbers(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(" [") {
+    while let Some(at) = rest.find('[') {
         let (before, bracket) = rest.split_at(at);
-        let inner = &bracket[2..];
+        let inner = bracket.get(1..).unwrap_or_default();
         let close = inner.find(']').filter(|close| {
             let inner = inner.get(..*close).unwrap_or_default();
             let is_listed = |c: char| c.is_ascii_digit() || c == ',' || c == ' ';
             inner.starts_with(|c: char| c.is_ascii_digit()) && inner.chars().all(is_listed)
         });
-        kept.push_str(before);
-        rest = match close {
-            Some(close) => &inner[close + 1..],
-            None => {
-                kept.push_str(" [");
-                inner
+        match close {
+            // A text that begins with one, or a name such as `queue[3]`, is no citation.
+            Some(close) if is_citation(kept.as_str(), before) => {
+                kept.push_str(before.strip_suffix(' ').unwrap_or(before));
+                rest = &inner[close + 1..];
             }
-        };
+            Some(_) | None => {
+                kept.push_str(before);
+                kept.push('[');
+                rest = inner;
+            }
+        }
     }
     kept + rest
+}
+
+/// Whether a number in brackets cites evidence: it does not begin the text, and is no index of a name as in `queue[3]`.
+fn is_citation(kept: &str, before: &str) -> bool {
+    let is_first = kept.is_empty() && before.is_empty();
+    !is_first && !before.ends_with(char::is_alphabetic)
 }
 
 /// The claims of an answer. One that joins the entity with the far end of a route is made hop by hop,
@@ -165,6 +175,7 @@ mod tests {
             ("[1] at the start stays", "[1] at the start stays"),
             ("queue[3] and [a] and [] and [1", "queue[3] and [a] and [] and [1"),
             ("last [12]", "last"),
+            ("at 13:01:15[22] and steady [7][8].", "at 13:01:15 and steady."),
         ] {
             assert_eq!(without_numbers(text), plain);
         }

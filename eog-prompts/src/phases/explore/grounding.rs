@@ -184,10 +184,14 @@ fn origin(subject: &Subject, answer: &ExploreAnswer, grounding: &mut Grounding) 
         Signal::Experiment => facts.is_change() && !ran,
         _ => false,
     };
+    let cites_file =
+        numbers.iter().any(|number| subject.get(*number).is_some_and(|cited| cited.is_filed));
     let (discounted, own): (Vec<_>, Vec<_>) =
         subject.own(numbers).into_iter().partition(|(_, facts)| is_discounted(facts));
     let Grounding { refusals, doubts, .. } = grounding;
-    if own.is_empty() {
+    if own.is_empty() && discounted.is_empty() && cites_file {
+        doubts.push("it cites evidence of other entities alone".to_owned());
+    } else if own.is_empty() {
         refusals.push(origin_without_evidence(subject, is_discounted));
     }
     for (_, facts) in &discounted {

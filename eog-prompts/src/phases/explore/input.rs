@@ -26,7 +26,7 @@ pub struct ExploreInput {
     #[serde(flatten)]
     incident: IncidentLines,
     /// What stands out in the incident as a whole: the same lines, with the same numbers, in every question about it.
-    file: Vec<EvidenceLine>,
+    file: Vec<FiledLine>,
     /// Kinds of evidence that no entity has, and what the file leaves out.
     file_unrecorded: Vec<&'static str>,
     file_omitted: Vec<String>,
@@ -76,11 +76,15 @@ struct Notes {
 impl Notes {
     fn of(entity: &EntityId, findings: &[&Finding], messages: bool, names: bool) -> Self {
         use Signal::{
-            Availability, Demand, Errors, Exhaustion, Experiment, Impact, Latency, Output, Restart,
-            Route, Saturation, Traffic,
+            Errors, Exhaustion, Experiment, Impact, Latency, Output, Restart, Route, Saturation,
         };
         let any = |is: &dyn Fn(&Finding) -> bool| findings.iter().any(|finding| is(finding));
         let has = |signals: &[Signal]| any(&|it| signals.contains(&it.signal));
+        let is_full = any(&|it| match it.signal {
+            Exhaustion => true,
+            Saturation => it.trend == Trend::Rising,
+            _ => false,
+        });
         let is_sent = |peer: &Peer| matches!(peer.role, PeerRole::Caller | PeerRole::Callee);
         // What an entity can have of the harm of others is steady, as it is no sign of harm itself.
         let is_part = |it: &Finding| {
@@ -94,12 +98,12 @@ impl Notes {
             route: has(&[Route]),
             impact: has(&[Impact]),
             part: any(&is_part),
-            load: has(&[Traffic, Demand, Exhaustion, Saturation]),
+            load: is_full,
             experiment: has(&[Experiment]),
             restart: has(&[Restart]),
             messages,
             since: false,
-            signals: has(&[Exhaustion, Saturation, Availability]),
+            signals: is_full,
             changes: any(&|it| it.kind == EvidenceKind::Change),
             // What is starved or fed by whom is asked where goods flow, whatever the names.
             names: names || has(&[Output]),
@@ -139,6 +143,16 @@ impl RecordedKinds {
 struct EvidenceLine {
     /// Empty for the entity in question.
     of: String,
+    #[serde(flatten)]
+    finding: FindingLine,
+}
+
+/// A line of the case file.
+#[derive(Clone, Debug, Serialize)]
+struct FiledLine {
+    of: String,
+    /// Where it stands to the nearest alert, in words; empty where no path is known.
+    place: String,
     #[serde(flatten)]
     finding: FindingLine,
 }
@@ -238,12 +252,18 @@ fn is_retold(quoted: &Finding, listed: &[&Finding], frame: &Frame) -> bool {
 }
 
 /// The lines of a case file. Their numbers are the first ones, and what they name may be named.
-fn lines_of_file(file: &CaseFile, subject: &mut Subject, clock: &Clock) -> Vec<EvidenceLine> {
+fn lines_of_file(file: &CaseFile, subject: &mut Subject, clock: &Clock) -> Vec<FiledLine> {
     file.named().for_each(|entity| subject.name(entity));
     let lines = file.findings.iter().map(|finding| {
-        let number = subject.number_finding(finding);
+        let number = subject.number_filed(finding);
         let finding_line = finding_line(finding, number, clock, Some(MAX_FILED));
-        EvidenceLine { of: finding.entity.to_string(), finding: finding_line }
+        let place = match file.hops.get(&finding.entity) {
+            Some(0) => "alerts".to_owned(),
+            Some(1) => "1 hop from an alert".to_owned(),
+            Some(hops) => format!("{hops} hops from an alert"),
+            None => String::new(),
+        };
+        FiledLine { of: finding.entity.to_string(), place, finding: finding_line }
     });
     joined_lines(lines, |it| &mut it.finding, |a, b| a.of == b.of)
 }

@@ -37,6 +37,8 @@ pub(super) struct Citable {
     pub(super) id: EvidenceId,
     /// Whether its text stands among the evidence, rather than only its number in a message.
     pub(super) is_listed: bool,
+    /// Whether it stands in the case file.
+    pub(super) is_filed: bool,
     /// What is known of it, if it is evidence of the entity itself.
     pub(super) own: Option<Facts>,
     /// Whether it says that a fault experiment ran, of whatever entity: a schedule owns what runs.
@@ -127,6 +129,15 @@ impl Subject {
         self.names.add(entity);
     }
 
+    /// The number of a finding of the case file.
+    pub(super) fn number_filed(&mut self, finding: &Finding) -> u32 {
+        let number = self.number_finding(finding);
+        if let Some(citable) = self.cited.last_mut().filter(|last| last.id == *finding.id()) {
+            citable.is_filed = true;
+        }
+        number
+    }
+
     /// The number of a local finding.
     pub(super) fn number_finding(&mut self, finding: &Finding) -> u32 {
         let facts = Facts {
@@ -137,12 +148,13 @@ impl Subject {
         };
         let own = (finding.entity == self.entity).then_some(facts);
         let id = finding.id().clone();
-        self.number(Citable { id, is_listed: true, own, is_run: facts.is_run() })
+        self.number(Citable { id, is_listed: true, is_filed: false, own, is_run: facts.is_run() })
     }
 
     /// The number of evidence that a message cites.
     pub(super) fn number_cited(&mut self, id: &EvidenceId) -> u32 {
-        self.number(Citable { id: id.clone(), is_listed: false, own: None, is_run: false })
+        let id = id.clone();
+        self.number(Citable { id, is_listed: false, is_filed: false, own: None, is_run: false })
     }
 
     fn number(&mut self, citable: Citable) -> u32 {

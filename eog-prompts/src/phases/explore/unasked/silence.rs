@@ -8,8 +8,14 @@ use super::{by_rule, is_watched};
 /// If harm would have been recorded, its silence speaks for it, else it tells nothing.
 pub(super) fn decision(packet: &ContextPacket) -> Option<Decision> {
     let context = &packet.context;
-    let is_quiet = !context.findings.iter().any(stands_out) && packet.anomalies.is_empty();
-    if is_spoken_of(packet) || !is_quiet || packet.former.is_some() {
+    // That its evidence is as usual says something only where that of others is not.
+    let elsewhere = packet.file.as_ref().is_some_and(|file| file.findings.iter().any(stands_out));
+    let is_quiet = match context.findings.is_empty() {
+        true => true,
+        false => elsewhere && !context.findings.iter().any(stands_out),
+    };
+    if is_spoken_of(packet) || !is_quiet || !packet.anomalies.is_empty() || packet.former.is_some()
+    {
         return None;
     }
     Some(if is_watched(packet)? {
