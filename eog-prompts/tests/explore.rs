@@ -599,13 +599,13 @@ fn a_prompt_tells_what_is_known_around_the_evidence() {
     let request = policy(Pack::sre(), &model).prompt(&packet).unwrap();
     let text = &request.messages[1].text;
     for said in [
-        "Recorded of it: metrics. Of others alone: logs, spans. Of nobody: changes, events.",
+        "Recorded of it: metrics. Only of other entities: logs, spans. Of no entity: changes, events.",
         "In what was recorded of it, nothing stands out.",
         "(pages: 1). next_page asks for the next one",
         "disk (1 change)",
         "\nweb [1] ",
         "It was judged defer: \"nothing is known\"",
-        "New since then: the messages of web.",
+        "New since then: messages of web.",
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }

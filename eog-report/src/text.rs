@@ -198,7 +198,7 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
         page.line(&format!("  {}. ", position + 1), PLAIN, &line);
         if let Some(belief) = report.diagnosis.belief(&ranked.entity) {
             // The answer, as far as there is one, is what was said of the first.
-            let most = if position == 0 { 3 * chars } else { chars };
+            let most = if position == 0 { chars.saturating_mul(3) } else { chars };
             page.line("     ", PLAIN, &clean_to(&belief.summary, most));
         }
     }

@@ -13,9 +13,9 @@ use crate::text::shorten;
 /// when the investigation goes on.
 ///
 /// ```
-/// use eog_core::{ContextPacket, Failure, Label, try_policy_fn};
+/// use eog_core::{Decision, Failure, try_policy_fn};
 /// use eog_evidence::OrEvidence;
-/// let absent = try_policy_fn(|_: &ContextPacket| Err(Failure::policy("the model does not answer")));
+/// let absent = try_policy_fn(|_| Err::<Decision, _>(Failure::policy("the model does not answer")));
 /// let policy = OrEvidence(absent);
 /// # let _ = policy;
 /// ```

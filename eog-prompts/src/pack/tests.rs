@@ -197,6 +197,15 @@ fn real_data() -> Vec<(&'static str, Value)> {
     let quoted = quoted.peer("web", eog_core::evidence::PeerRole::Caller).build();
     packet.inbox[0].belief.evidence.push(quoted.id().clone());
     packet.quoted = vec![quoted];
+    let filed = finding("web").measured(3.0, 2.0, "ms");
+    let filed = filed.peer("db", eog_core::evidence::PeerRole::Callee).build();
+    packet.file = Some(std::sync::Arc::new(eog_core::incident::CaseFile {
+        findings: vec![filed],
+        unrecorded: vec![eog_core::EvidenceKind::Log],
+        omitted: vec!["1 change, weaker or earlier".to_owned()],
+        hops: [(name("web"), 1)].into(),
+        ..Default::default()
+    }));
     let cut = crate::PacketCut::whole(&packet);
     let explore = ExploreInput::new(&Frame::of(&case), &packet, &cut);
     let incident = Incident { anomalies: vec![anomaly], ..Incident::default() };
