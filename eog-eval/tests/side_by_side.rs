@@ -9,7 +9,7 @@ use eog_eval::side_by_side::{
 use eog_eval::trajectory::Mode;
 
 fn compared(tables: Tables, wrong: f64) -> SideBySide {
-    let incidents = Incidents::Generated { world: Kind::Machine.into(), seeds: 1..=2 };
+    let incidents = Incidents::Generated { world: Kind::Pipeline.into(), seeds: 1..=2 };
     let settings = Settings { wrong, runs: 2, seed: 1, tables };
     side_by_side(&incidents, &settings, &mut |_, _, _| ()).expect("they can be generated")
 }
