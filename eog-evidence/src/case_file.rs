@@ -128,3 +128,104 @@ fn began(finding: &Finding) -> (Timestamp, Reverse<bool>) {
     let at = finding.onset.map_or(finding.time.start(), |onset| onset.earliest());
     (at, Reverse(finding.kind == EvidenceKind::Change))
 }
+
+#[cfg(test)]
+mod tests {
+    use eog_core::evidence::{EvidenceTime, FindingContent, Quantity, Signal, Trend};
+    use eog_core::incident::EffectDirection;
+    use eog_core::{EntityId, Topology, Window};
+
+    use super::*;
+
+    fn id(name: &str) -> EntityId {
+        EntityId::new(name).unwrap()
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn slower(entity: &str, observed: f64, second: i64) -> Finding {
+        finding(entity, EvidenceKind::Metric, Signal::Latency, second, Some(observed))
+    }
+
+    fn finding(
+        entity: &str,
+        kind: EvidenceKind,
+        signal: Signal,
+        second: i64,
+        observed: Option<f64>,
+    ) -> Finding {
+        let unit = "ms".to_owned();
+        let quantity = |observed| Quantity { observed, baseline: Some(10.0), unit: unit.clone() };
+        Finding::new(FindingContent {
+            entity: id(entity),
+            kind,
+            signal,
+            trend: Trend::Rising,
+            time: EvidenceTime::At(at(second)),
+            quantity: observed.map(quantity),
+            change: None,
+            peer: None,
+            source: String::new(),
+            query: String::new(),
+            excerpt: format!("{entity} at {second}"),
+            onset: None,
+        })
+    }
+
+    /// `web` calls `db`; an alert on `web` at 1,000.
+    fn case() -> Case {
+        let mut topology = Topology::default();
+        topology.connect(&id("web"), "calls", &id("db"), EffectDirection::TargetToSource);
+        let alert = Anomaly::new("Slow", id("web"), Signal::Latency, at(1_000));
+        let window = Window::new(at(0), at(2_000)).unwrap();
+        Case::from_anomalies(topology, window, vec![alert])
+    }
+
+    fn context(findings: Vec<Finding>) -> LocalContext {
+        LocalContext { findings, ..LocalContext::default() }
+    }
+
+    #[test]
+    fn what_stands_out_anywhere_is_listed_in_order_of_time() {
+        let change = finding("lone", EvidenceKind::Change, Signal::Configuration, 900, None);
+        let late = finding("db", EvidenceKind::Change, Signal::Configuration, 1_500, None);
+        let incident = Incident { changes: vec![late, change.clone()], ..Incident::default() };
+        let steady = {
+            let content = slower("db", 10.0, 10).content().clone();
+            Finding::new(FindingContent { trend: Trend::Steady, ..content })
+        };
+        let contexts = [
+            context(vec![slower("db", 400.0, 950), steady]),
+            context(vec![slower("lone", 20.0, 800)]),
+        ];
+        let file = case_file(&case(), &incident, contexts.clone());
+        let listed: Vec<&str> = file.findings.iter().map(|it| it.excerpt.as_str()).collect();
+        // What was changed after the last alert, and what is as usual, are left out.
+        assert_eq!(listed, ["lone at 800", "lone at 900", "db at 950"]);
+        assert_eq!(file.hops, [(id("db"), 1)].into(), "no path leads from what stands alone");
+        assert_eq!(file.alerts.len(), 1);
+        let [a, b] = contexts;
+        assert_eq!(
+            case_file(&case(), &incident, [b, a]),
+            file,
+            "the order of contexts is no matter"
+        );
+    }
+
+    #[test]
+    fn it_is_bounded_and_says_what_it_leaves_out() {
+        let many = (0..50).flat_map(|entity| {
+            (0..5).map(move |nth| {
+                slower(&format!("e{entity}"), 20.0 + f64::from(nth), 100 + nth.into())
+            })
+        });
+        let file = case_file(&case(), &Incident::default(), [context(many.collect())]);
+        assert_eq!(file.findings.len(), 20);
+        assert_eq!(file.omitted, ["230 deviations, weaker or earlier"]);
+        let first = file.findings[0].entity.clone();
+        let of_first = file.findings.iter().filter(|it| it.entity == first).count();
+        assert!(of_first <= MAX_OF_ENTITY, "one entity does not fill it");
+    }
+}

@@ -670,3 +670,22 @@ fn prompts_show_former_judgements_without_what_was_refused_of_them() {
     assert!(text.contains("It was judged defer: \"nothing is known\"\n"), "{text}");
     assert!(!text.contains("[refused") && !text.contains("[doubts"), "{text}");
 }
+
+#[test]
+fn what_stands_out_elsewhere_may_be_cited_named_and_rested_on() {
+    let change = finding("flags").change("cart", "off", "on").at("10:04").build();
+    let own = finding("cart").measured(900.0, 20.0, "ms").during("10:05", "10:30").build();
+    let packet = packet("shop").filing(change.clone()).filing(own).build();
+    let shown = ExploreInput::new(&Frame::unknown(), &packet, &PacketCut::whole(&packet));
+    let answer = |evidence: Vec<u32>| {
+        json!({ "because": "What both share was changed.", "label": "origin", "evidence": evidence,
+            "next_page": false, "claims": [{ "cause": "shop", "effect": "cart", "evidence": [2],
+            "condition": "its flag", "observed": "slower" }], "proposals": [], "direction": "none" })
+    };
+    let parse = |value| serde_json::from_value(value).unwrap();
+    assert_eq!(Explore::problems(&shown, &parse(answer(vec![1]))), Vec::<String>::new());
+    let decision = shown.decision(&parse(answer(vec![1])));
+    assert_eq!(decision.evidence, [change.id().clone()]);
+    assert!(decision.summary.contains("it cites evidence of other entities alone"), "{decision:?}");
+    assert!(!Explore::problems(&shown, &parse(answer(vec![9]))).is_empty(), "an unknown number");
+}

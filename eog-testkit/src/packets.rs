@@ -1,9 +1,10 @@
 //! Packets of a test, to ask a policy about one situation without an engine.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use eog::contract::{FormerBelief, Hint, Reach, Route};
-use eog::incident::{Direction, Neighbour};
+use eog::incident::{CaseFile, Direction, Neighbour};
 use eog::{
     Belief, Claim, ContextPacket, EntityId, Finding, Label, LocalContext, Message, Topology, Window,
 };
@@ -58,6 +59,7 @@ pub fn packet(name: &str) -> PacketBuilder {
         hints: BTreeMap::new(),
         quoted: Vec::new(),
         reach: None,
+        filed: Vec::new(),
     }
 }
 
@@ -74,6 +76,7 @@ pub struct PacketBuilder {
     hints: BTreeMap<EntityId, Hint>,
     quoted: Vec<Finding>,
     reach: Option<Reach>,
+    filed: Vec<Finding>,
 }
 
 impl PacketBuilder {
@@ -168,6 +171,12 @@ impl PacketBuilder {
         self
     }
 
+    /// Adds a finding, of whatever entity, that stands out in the incident as a whole.
+    pub fn filing(mut self, finding: impl Into<Finding>) -> Self {
+        self.filed.push(finding.into());
+        self
+    }
+
     /// Says what was believed of the entity before, and whose messages are new since then.
     #[track_caller]
     pub fn formerly(mut self, belief: Belief, heard: &[&str]) -> Self {
@@ -203,6 +212,8 @@ impl PacketBuilder {
     pub fn build(mut self) -> ContextPacket {
         self.neighbours.sort();
         self.neighbours.dedup();
+        let file = CaseFile { findings: self.filed, ..CaseFile::default() };
+        let file = (!file.findings.is_empty()).then(|| Arc::new(file));
         ContextPacket {
             entity: self.entity,
             window: self.window,
@@ -219,7 +230,7 @@ impl PacketBuilder {
             hints: self.hints.into_values().collect(),
             quoted: self.quoted,
             reach: self.reach,
-            file: None,
+            file,
         }
     }
 }

@@ -141,8 +141,7 @@ pub enum AskAgain {
     /// Yes: messages alone may change a judgement, as where they carry numbers.
     #[default]
     Always,
-    /// No: its last decision stands, as if it were remembered. Where what explains an anomaly ends, it is asked about once all
-    /// the same.
+    /// No: its last decision stands, as if it were remembered.
     NewEvidence,
 }
 

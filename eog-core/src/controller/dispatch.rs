@@ -10,7 +10,7 @@ use crate::belief::{Belief, Label};
 use crate::budget::BudgetKind;
 use crate::budget::Usage;
 use crate::contract::packet::{ContextPacket, Decision, LocalContext, Reach};
-use crate::contract::{ContextRequest, Failure, NoticeReason};
+use crate::contract::{ContextRequest, Failure};
 use crate::controller::active::Activation;
 use crate::controller::config::{AskAgain, Concurrency, Config, Order};
 use crate::controller::entry_body::HaltCause;
@@ -95,11 +95,8 @@ impl Slot {
         ledger: &'l Ledger,
         packet: &ContextPacket,
     ) -> Option<(u64, &'l Decision)> {
-        let notice = self.activation.notice.as_ref();
-        let ends_here =
-            notice.is_some_and(|it| it.reason == NoticeReason::DeadEnd && it.count == 1);
         // An earlier page and a failed evaluation have brought evidence that was not judged.
-        if config.ask_again == AskAgain::Always || ends_here || self.page.before > 0 {
+        if config.ask_again == AskAgain::Always || self.page.before > 0 {
             return None;
         }
         let node = state.get(&packet.entity).filter(|node| node.settled && !node.stale)?;

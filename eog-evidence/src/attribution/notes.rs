@@ -56,11 +56,15 @@ pub(super) fn of_account(
     let mut findings = Vec::new();
     findings.extend(shown.then_some(own_finding));
     findings.extend(shares.iter().map(|(neighbour, share, theirs)| {
-        let excerpt = format!(
-            "{neighbour} is {} above normal, which can account for {} of the excess of {entity}",
-            amount(theirs),
-            percent(*share)
-        );
+        let excess = amount(theirs);
+        // Of what is not there no part can be accounted for.
+        let excerpt = match shown {
+            true => format!(
+                "{neighbour} is {excess} above normal, which can account for {} of the excess of {entity}",
+                percent(*share)
+            ),
+            false => format!("{neighbour} is {excess} above normal, while {entity} is not"),
+        };
         let time = during_burden(theirs);
         let from = Some((neighbour, *share));
         note(entity, signal, time, from, query(&format!(" upstream={neighbour}")), excerpt)
@@ -176,6 +180,16 @@ pub(super) fn of_traced(
     let amount = |part: f64| traced_amount(kind, part);
     findings.extend(shares.iter().map(|(callee, share, part)| {
         let excerpt = match kind {
+            Kind::Time if book.each <= 0.0 => format!(
+                "over {} requests, {callee} takes {} longer per request, while {entity} does not",
+                book.requests,
+                amount(*part)
+            ),
+            Kind::Failures if book.each <= 0.0 => format!(
+                "of {} requests, {} more fail at {callee}, and no more at {entity}",
+                book.requests,
+                amount(*part)
+            ),
             Kind::Time => format!(
                 "over {} requests, {callee} takes {} longer per request, {entity} {}: it accounts \
                  for {}",
@@ -417,8 +431,7 @@ pub(super) fn of_part(
 ) -> Finding {
     let what = if signal == Signal::Latency { "time lost by" } else { "failed requests of" };
     let mut excerpt = format!(
-        "contribution bound: {entity} can account for at most {} of the {what} {alerting}, and \
-         for no more of any other alert that it reaches",
+        "contribution bound: at most {} of the {what} {alerting} can come from {entity}",
         percent(share)
     );
     if let Some(together) = together {

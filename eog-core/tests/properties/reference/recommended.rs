@@ -5,7 +5,7 @@ mod looking_again;
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
-use eog_core::contract::{FormerBelief, Notice, NoticeReason, Reach};
+use eog_core::contract::{FormerBelief, Notice, Reach};
 use eog_core::controller::{AskAgain, Damping, Order, Reason, Wake};
 use eog_core::incident::Direction;
 use eog_core::{
@@ -233,12 +233,8 @@ impl Model<'_> {
     fn unchanged(&self, packet: &ContextPacket) -> Option<Decision> {
         let entity = &packet.entity;
         let node = self.nodes.get(entity)?;
-        let is_first_dead_end = packet
-            .notice
-            .as_ref()
-            .is_some_and(|it| it.reason == NoticeReason::DeadEnd && it.count == 1);
         let is_always = self.config.ask_again == AskAgain::Always;
-        if is_always || is_first_dead_end || node.failed || !node.settled {
+        if is_always || node.failed || !node.settled {
             return None;
         }
         let quotes = self.quoted.get(entity);
