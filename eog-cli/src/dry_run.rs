@@ -26,7 +26,7 @@ pub(crate) fn run(
     start: &Start,
 ) -> Result<Exit, CliError> {
     let case = &begin.by_rule;
-    let packets = packets(source, begin)?;
+    let packets = packets(source, begin, judge.reads_case_file())?;
     let mut text = String::from("Dry run: no calls are made.\n");
     let _ = writeln!(
         text,
@@ -51,9 +51,16 @@ pub(crate) fn run(
 }
 
 /// The packets of the entities to start from, before any entity has been judged.
-fn packets(source: &Opened, begin: &Begin) -> Result<Vec<ContextPacket>, CliError> {
-    let case = &begin.by_rule;
+fn packets(
+    source: &Opened,
+    begin: &Begin,
+    reads_case_file: bool,
+) -> Result<Vec<ContextPacket>, CliError> {
     let runtime = runtime()?;
+    let case = &match reads_case_file {
+        true => begin.by_rule.clone().with_file(runtime.block_on(source.case_file(&begin.by_rule))),
+        false => begin.by_rule.clone(),
+    };
     let controller = match &begin.settings {
         AnySettings::Eog(config) => Some(Controller::new((**config).clone(), case.clone())),
         _ => None,
@@ -87,7 +94,7 @@ fn packets(source: &Opened, begin: &Begin) -> Result<Vec<ContextPacket>, CliErro
             hints: Vec::new(),
             quoted: Vec::new(),
             reach: None,
-            file: None,
+            file: case.file.clone(),
         }
     };
     Ok(case.seeds.iter().map(packet).collect())

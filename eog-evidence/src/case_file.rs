@@ -218,7 +218,7 @@ mod tests {
     fn it_is_bounded_and_says_what_it_leaves_out() {
         let many = (0..50).flat_map(|entity| {
             (0..5).map(move |nth| {
-                slower(&format!("e{entity}"), 20.0 + f64::from(nth), 100 + nth.into())
+                slower(&format!("e{entity}"), 20.0 + f64::from(nth), 100 + i64::from(nth))
             })
         });
         let file = case_file(&case(), &Incident::default(), [context(many.collect())]);

@@ -17,7 +17,7 @@ fn a_run_that_may_make_few_calls_is_completed_with_more() {
     assert_eq!(run.code, Some(0), "{}", run.said);
     let all = server.take();
     let told = all.len() - 1;
-    for most in [2, 4, 6, told] {
+    for most in [2, told] {
         let lab = Lab::at(&server, "");
         let limit = most.to_string();
         let (run, _) = lab.ledger(&["--max-model-calls", &limit, "--journal", "run.journal"]);
@@ -66,7 +66,7 @@ fn tokens_are_limited_before_they_are_spent() {
     let server = server();
     let lab = Lab::at(&server, "");
     // A question may take its prompt and 8,192 tokens; the answers say that they took 1,100.
-    let (run, _) = lab.ledger(&["--max-tokens", "14000", "--journal", "run.journal"]);
+    let (run, _) = lab.ledger(&["--max-tokens", "11000", "--journal", "run.journal"]);
     assert_eq!(run.code, Some(3), "{}", run.said);
     assert!(run.result()["stop"].to_string().contains("tokens"), "{}", run.result()["stop"]);
     assert!(run.said.contains("--max-tokens"), "{}", run.said);
@@ -89,7 +89,7 @@ fn money_cannot_be_limited_without_prices() {
     // At a cent per 1,000 tokens, a question may cost about ten.
     let settings = std::fs::read_to_string(lab.path("eog.toml")).unwrap();
     lab.set(&format!("{settings}prices = {{ input = 10.0, output = 10.0 }}\n"));
-    let (run, _) = lab.ledger(&["--max-usd", "0.15", "--journal", "run.journal"]);
+    let (run, _) = lab.ledger(&["--max-usd", "0.11", "--journal", "run.journal"]);
     assert_eq!(run.code, Some(3), "{}", run.said);
     assert!(run.result()["stop"].to_string().contains("cost"), "{}", run.result()["stop"]);
     let spent = run.result()["spent"]["usage"]["cost_micro_usd"].as_u64().unwrap();

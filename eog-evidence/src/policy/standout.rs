@@ -47,6 +47,7 @@ pub(crate) fn standout(finding: &Finding) -> Option<(Standout, f64)> {
         }
         Observation::Worse(_, size) => (Standout::Deviation, in_harm(&what).max(size)),
         Observation::MoreLoad(size) | Observation::SendsMore(size) => (Standout::Deviation, size),
+        Observation::MoreDemand(_) => (Standout::Deviation, 0.3),
         Observation::ErrorLines { size, .. } | Observation::FirstErrors(size) => {
             (Standout::Lines, size)
         }

@@ -92,6 +92,11 @@ impl Chosen {
         self.asked.as_ref().map_or_else(Vec::new, |_| models::idle(&self.settings))
     }
 
+    /// Whether packets show what stands out in the incident as a whole: to programs and models.
+    pub fn reads_case_file(&self) -> bool {
+        !matches!(self.settings.policy, PolicyChoice::Evidence)
+    }
+
     /// Whether the user has chosen a policy.
     pub fn is_named(&self) -> bool {
         self.settings.names_policy
@@ -183,7 +188,7 @@ impl Judge for OfRun {
     }
 
     fn reads_case_file(&self) -> bool {
-        !matches!(self.chosen.settings.policy, PolicyChoice::Evidence)
+        self.chosen.reads_case_file()
     }
 
     fn asks_for_evidence(&self) -> bool {
