@@ -85,7 +85,7 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
         if carrying().next().is_some() {
             continue;
         }
-        // Whoever judges without weights, such as a model, says why in words of its own.
+        // Policies without weights, such as models, say why in words of their own.
         if !belief.summary.is_empty() {
             page.paragraph("    ", "    ", PLAIN, &clean_to(&belief.summary, MAX_SUMMARY));
         }
