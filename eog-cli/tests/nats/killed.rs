@@ -8,13 +8,13 @@ use crate::said::Model;
 #[test]
 fn a_paused_worker_that_wakes_up_writes_nothing_and_asks_nothing_more() {
     let Some(lab) = Lab::new() else { return };
-    let model = Model::waiting_at(4);
+    let model = Model::waiting_at(2);
     std::fs::write(lab.path("eog.toml"), model.settings()).unwrap();
     lab.submit("run", &[]);
     let log = std::fs::File::create(lab.path("paused.log")).unwrap();
     let mut worker = lab.eog(&["worker"]);
     let paused = Running::start(worker.env("OPENAI_API_KEY", "paused").stderr(log));
-    model.server.wait(|seen| seen.len() > 4);
+    model.server.wait(|seen| seen.len() > 2);
     signal("-STOP", &paused.0);
     let next = run(lab.eog(&["worker", "--until-empty"]).env("OPENAI_API_KEY", "next"));
     assert_eq!(next.code, Some(0), "{next:?}");

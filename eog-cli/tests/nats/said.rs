@@ -43,13 +43,13 @@ impl Model {
 #[test]
 fn cancelling_ends_a_running_one_with_what_was_found() {
     let Some(lab) = Lab::new() else { return };
-    let model = Model::waiting_at(3);
+    let model = Model::waiting_at(2);
     std::fs::write(lab.path("eog.toml"), model.settings()).unwrap();
     lab.submit("run", &[]);
     lab.submit("waits", &[]);
     lab.done(&["cancel", "waits"]);
     let worker = Running::start(lab.eog(&["worker"]).env("OPENAI_API_KEY", "k"));
-    model.server.wait(|seen| seen.len() > 3);
+    model.server.wait(|seen| seen.len() > 2);
     assert_eq!(lab.listed("run")["status"], "running");
     lab.done(&["cancel", "run"]);
     let listed = lab.wait("run", "cancelled");
@@ -62,13 +62,13 @@ fn cancelling_ends_a_running_one_with_what_was_found() {
 #[test]
 fn a_worker_that_is_ended_gives_its_work_back() {
     let Some(lab) = Lab::new() else { return };
-    let model = Model::waiting_at(3);
+    let model = Model::waiting_at(2);
     std::fs::write(lab.path("eog.toml"), model.settings()).unwrap();
     // Longer than this test waits: the next worker has it because it was given back.
     let path = flash_sale();
     lab.done(&["submit", path.to_str().unwrap(), "--id", "run", "--nats-silence", "600"]);
     let worker = Running::start(lab.eog(&["worker"]).env("OPENAI_API_KEY", "k"));
-    model.server.wait(|seen| seen.len() > 3);
+    model.server.wait(|seen| seen.len() > 2);
     assert_eq!(worker.interrupt(), Some(0));
     assert_eq!(lab.listed("run")["status"], "waiting");
     model.may_answer.store(true, Ordering::SeqCst);
@@ -87,11 +87,11 @@ fn a_worker_that_is_ended_gives_its_work_back() {
 #[test]
 fn a_word_reaches_the_worker_that_runs_it_and_one_that_has_ended_goes_on() {
     let Some(lab) = Lab::new() else { return };
-    let model = Model::waiting_at(3);
+    let model = Model::waiting_at(2);
     std::fs::write(lab.path("eog.toml"), model.settings()).unwrap();
     lab.submit("run", &[]);
     let worker = Running::start(lab.eog(&["worker"]).env("OPENAI_API_KEY", "k"));
-    model.server.wait(|seen| seen.len() > 3);
+    model.server.wait(|seen| seen.len() > 2);
     lab.done(&["tell", "run", "--note", "gateway=it was restarted by hand"]);
     // It is kept before it is told.
     until(|| {

@@ -16,7 +16,7 @@ fn workers_share_decisions_and_an_account() {
     assert_eq!(work(&["--memory"]).code, Some(0));
     let asked = model.server.take();
     let explored = asked.iter().filter(|asked| asked.phase() == "explore").count();
-    assert!(explored > 2, "{explored}");
+    assert!(explored > 1, "{explored}");
     lab.submit("two", &[]);
     assert_eq!(work(&["--memory"]).code, Some(0));
     let again = model.server.take();
