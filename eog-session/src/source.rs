@@ -106,6 +106,8 @@ pub trait Source: Send + Sync {
                 let around: Vec<EntityId> = ends.filter(|other| *other != entity).collect();
                 let request = ContextRequest::whole(entity, case.window, around);
                 contexts.extend(self.context(&request).await);
+                // A cancellation takes effect between two of them.
+                tokio::task::yield_now().await;
             }
             case_file(case, incident, contexts)
         })
