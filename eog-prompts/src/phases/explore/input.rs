@@ -285,8 +285,9 @@ impl ExploreInput {
         let filed: Vec<&Finding> = filed.filter(|it| it.entity == packet.entity).collect();
         let listed = cut.findings.iter().filter_map(shown);
         let listed: Vec<&Finding> = listed.filter(|finding| !is_filed(finding)).collect();
+        let own: Vec<&Finding> = filed.iter().chain(&listed).copied().collect();
         let mut notes =
-            Notes::of(&packet.entity, &listed, !cut.messages.is_empty(), has_paths(packet));
+            Notes::of(&packet.entity, &own, !cut.messages.is_empty(), has_paths(packet));
         let filed: Vec<u32> =
             filed.into_iter().filter_map(|finding| subject.number_of(finding.id())).collect();
         let told = listed.clone();
