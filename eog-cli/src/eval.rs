@@ -16,7 +16,7 @@ use eog_eval::{
 use eog_report::clean::{clean, escape_json};
 use eog_report::words;
 use eog_session::controllers::ControllerName;
-use eog_session::judge::Policies;
+use eog_session::judge::{Options, Policies};
 use eog_simulate::Scenario;
 use eog_sre::Stop;
 use serde::Serialize;
@@ -286,7 +286,13 @@ fn suite_options(runs: &Runs, by: &EvalBy) -> Result<suite::Options, CliError> {
 /// How incidents are investigated. Who judges is never taken from variables or a file alone: a whole data set costs.
 fn method(by: &EvalBy) -> Result<Method, CliError> {
     let settings = rules::of(by.controller, &by.search)?;
-    if by.judging.policy.is_none() && by.judging.model.is_none() {
+    let options = by.judging.options();
+    if options.policy.is_none() && options.model.is_none() {
+        if options != Options::default() {
+            let reason = "options of a model or a program need --model or --policy: eog eval takes who judges from \
+                          neither variables nor eog.toml";
+            return Err(CliError::Usage(reason.to_owned()));
+        }
         return Ok(settings.into());
     }
     let chosen = choose(&by.judging)?;

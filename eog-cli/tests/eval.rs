@@ -250,3 +250,11 @@ fn an_interrupted_evaluation_tells_what_it_has_scored() {
     // Nor is a temporary folder left behind.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn options_of_a_model_are_refused_where_nothing_names_one() {
+    let run = eog().args(["eval", "suite", "anywhere", "--max-usd", "1"]).output().unwrap();
+    let said = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(2), "{said}");
+    assert!(said.contains("need --model or --policy"), "{said}");
+}

@@ -54,7 +54,8 @@ pub(crate) struct Node {
     pub(crate) seen: BTreeMap<EvidenceId, Seen>,
     /// The entries whose contexts brought it.
     pub(crate) learnt: Vec<u64>,
-    /// Findings of others that its packets quoted when it was judged, if packets tell what is new.
+    /// Findings of others that its packets quoted when it was judged, kept where it is asked again for new evidence alone
+    /// ([`AskAgain`](crate::controller::AskAgain)).
     pub(crate) quoted: BTreeSet<EvidenceId>,
     /// The candidate scores of the last decision.
     pub(crate) scores: Vec<CandidateScore>,

@@ -106,7 +106,9 @@ pub fn case_file(
     }
     if !recorded.is_empty() {
         use EvidenceKind::{Change, Event, Log, Metric, Span};
-        recorded.extend(incident.changes.iter().map(|_| Change).take(1));
+        if !incident.changes.is_empty() {
+            recorded.insert(Change);
+        }
         let kinds = [Change, Event, Metric, Log, Span].into_iter();
         file.unrecorded = kinds.filter(|kind| !recorded.contains(kind)).collect();
     }

@@ -25,6 +25,9 @@ Exit codes:
 const EVAL_CODES: &str = eval_codes!();
 
 /// Measurement of investigations of incidents whose causes are known.
+///
+/// Investigations are judged by the built-in evidence policy unless --policy or --model says otherwise: EOG_POLICY and
+/// eog.toml alone do not, because a whole data set costs.
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
     #[command(subcommand)]

@@ -63,7 +63,7 @@ fn the_sale_is_diagnosed_by_a_model() {
         assert_eq!(asked.body["model"], "gpt-5-mini");
         assert_eq!(asked.correction(), None, "{}", asked.phase());
     }
-    // The case file shows who sends more, so that nobody else has to be asked.
+    // The case file shows the source of the load, so that no other entity has to be judged.
     let explored: Vec<String> =
         seen.iter().filter(|asked| asked.phase() == "explore").map(Asked::entity).collect();
     assert_eq!(explored, ["gateway", "frontend"]);

@@ -35,7 +35,7 @@ fn a_model_plays_every_role() {
         assert_eq!(causes(&run.result()), ["frontend"], "{controller}");
         let counts = counts(&server.take());
         let expected: &[&str] = match controller {
-            // Nobody has to choose among further acts: the case file shows who sends more.
+            // The case file shows the source of the load, so that no further act is needed.
             "lats" => &["search_propose", "search_evaluate", "search_reflect"],
             _ => &["search_evaluate", "search_plan"],
         };

@@ -11,7 +11,7 @@ use crate::incident::case::Anomaly;
 /// What stands out in an incident as a whole: one more input of every question, which policies may ignore. Every judgement may
 /// cite its findings and name their entities.
 ///
-/// Whoever opens a [`Case`](super::Case) bounds it: it is part of every packet.
+/// It is part of every packet, so the code that opens a [`Case`](super::Case) bounds it.
 ///
 /// ```
 /// use eog_core::incident::CaseFile;

@@ -29,7 +29,7 @@ pub struct FoundSoFar<'a> {
 }
 
 /// Who accounts for what entities show in the sense of the alerts, as over a bundle:
-/// shares of neighbours, remainders, own time, the order in which entities deviated, demand.
+/// shares of neighbours, remainders, own time, early deviations, demand.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ impl Accounts {
     ) -> T {
         let measured = |entity: &EntityId| {
             let Measurements { series, events } = self.measured.get(entity)?;
-            // Events date who deviated first. Whoever has nothing else is not known to have no part in what adds up.
+            // Events date early deviations. Whoever has nothing else is not known to have no part in what adds up.
             if series.is_empty() && !self.asked.kinds.is_empty() {
                 return None;
             }

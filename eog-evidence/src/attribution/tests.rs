@@ -667,7 +667,7 @@ fn alerts_of_other_kinds_ask_for_all_that_adds_up() {
     let hint = world.hints.borrow()[0].clone();
     assert!(hint.starts_with("db: latency 205 ms (normally 5"), "{hint}");
 
-    // Where nobody calls anybody nothing adds up, whatever the series are called: early deviations are shown.
+    // Without calls nothing adds up, whatever the series are called: early deviations are shown.
     let plant = World::default()
         .influences("press>belt")
         .alert("belt", Signal::Saturation, 18)

@@ -210,14 +210,6 @@ impl Judge for Models {
         })
     }
 
-    fn reads_case_file(&self) -> bool {
-        matches!(self.settings.policy, PolicyChoice::Llm)
-    }
-
-    fn asks_for_evidence(&self) -> bool {
-        self.reads_case_file()
-    }
-
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy> {
         match self.settings.policy {
             PolicyChoice::Llm => {

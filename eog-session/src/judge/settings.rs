@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 1 << 20;
 pub(super) type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// What is asked for, before settings and variables: each choice is theirs where it is absent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Who judges.
     pub policy: Option<PolicyChoice>,

@@ -48,7 +48,7 @@ fn pod(limits: &serde_json::Value) -> serde_json::Value {
 fn told(recording: &Recording, from: &str) -> Vec<Finding> {
     let entity = id(&format!("shop/Pod/{POD}"));
     let page = recording.context().page(&entity, window(from, "10:20:00"), 1);
-    // Who deviated first is told by a signal of its own.
+    // An early deviation has a signal of its own.
     let is_measured =
         |finding: &Finding| finding.kind == EvidenceKind::Metric && finding.signal != Signal::Other;
     page.findings.into_iter().filter(is_measured).collect()

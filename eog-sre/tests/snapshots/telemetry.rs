@@ -155,7 +155,7 @@ fn pods_are_compared_with_their_past_and_with_their_siblings() {
     let pod = context.page(&id("shop/Pod/web-7d9f-abcde"), window, 1);
     let shift = &pod.findings[0];
     assert_eq!((shift.kind, shift.signal), (EvidenceKind::Metric, Signal::Saturation));
-    // Who deviated first, by attribution.
+    // An early deviation, by attribution.
     assert!(pod.findings[1..].iter().all(|it| it.signal == Signal::Other), "{:#?}", lines(&pod));
     assert!(shift.query.contains("metric_name=container_memory_usage_bytes"), "{}", shift.query);
     assert!(context.page(&id("shop/Pod/web-7d9f-fghij"), window, 1).findings.is_empty());

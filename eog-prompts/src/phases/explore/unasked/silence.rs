@@ -22,7 +22,7 @@ pub(super) fn decision(packet: &ContextPacket) -> Option<Decision> {
         by_rule(
             "nothing stands out",
             Label::Healthy,
-            "In what was recorded of it, nothing stands out.",
+            "Not judged by a model: in what was recorded of it, nothing stands out.",
         )
     } else {
         by_rule(
