@@ -58,7 +58,9 @@ fn packets(
 ) -> Result<Vec<ContextPacket>, CliError> {
     let runtime = runtime()?;
     let case = &match reads_case_file {
-        true => begin.by_rule.clone().with_file(runtime.block_on(source.case_file(&begin.by_rule))),
+        true => {
+            begin.by_rule.clone().with_case_file(runtime.block_on(source.case_file(&begin.by_rule)))
+        }
         false => begin.by_rule.clone(),
     };
     let controller = match &begin.settings {
@@ -94,7 +96,7 @@ fn packets(
             hints: Vec::new(),
             quoted: Vec::new(),
             reach: None,
-            file: case.file.clone(),
+            case_file: case.case_file.clone(),
         }
     };
     Ok(case.seeds.iter().map(packet).collect())

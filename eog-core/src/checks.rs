@@ -43,14 +43,15 @@ pub(crate) fn check(
         warnings: Vec::new(),
     };
     let full = config.checks == Checks::Full;
-    let filed = |id: &EvidenceId| state.file.as_ref().and_then(|file| file.get(id));
+    let in_case_file = |id: &EvidenceId| state.case_file.as_ref().and_then(|file| file.get(id));
     let own = |id: &EvidenceId| {
         state.get(entity).is_some_and(|node| node.seen.contains_key(id))
-            || filed(id).is_some_and(|finding| finding.entity == *entity)
+            || in_case_file(id).is_some_and(|finding| finding.entity == *entity)
     };
     let was_quoted = |id: &EvidenceId| state.get(entity).is_some_and(|it| it.quoted.contains(id));
-    let known =
-        |id: &EvidenceId| own(id) || inbox.contains(id) || filed(id).is_some() || was_quoted(id);
+    let known = |id: &EvidenceId| {
+        own(id) || inbox.contains(id) || in_case_file(id).is_some() || was_quoted(id)
+    };
     if full {
         cut(&mut checked.summary, &mut checked.refusals);
         keep_known(&mut checked.evidence, &known, &mut checked.refusals);
@@ -107,7 +108,7 @@ pub(crate) fn check(
         let claimed = checked.claims.iter().flat_map(|claim| &claim.evidence);
         // What others show may all point to one thing of which nothing is recorded, such as a namespace.
         let cites_own =
-            checked.evidence.iter().chain(claimed).any(|id| own(id) || filed(id).is_some());
+            checked.evidence.iter().chain(claimed).any(|id| own(id) || in_case_file(id).is_some());
         if checked.label == Label::Origin && !cites_own {
             checked.label = Label::Defer;
             checked.refusals.push(Refusal::OriginWithoutLocalEvidence);

@@ -206,7 +206,7 @@ pub(crate) struct State {
     pub(crate) changes: Arc<BTreeMap<EntityId, u32>>,
     pub(crate) unusable: Vec<Unusable>,
     /// What stands out as a whole, if packets show it.
-    pub(crate) file: Option<Arc<CaseFile>>,
+    pub(crate) case_file: Option<Arc<CaseFile>>,
 }
 
 /// In which roles an entity has stood to another in accepted claims.
@@ -220,8 +220,8 @@ impl State {
     pub(crate) fn new(case: &Case) -> Self {
         let seeds: Vec<EntityId> = case.seeds.iter().map(|seed| seed.entity.clone()).collect();
         let of_anomalies = case.anomalies.iter().map(|anomaly| anomaly.entity.clone());
-        let filed = case.file.iter().flat_map(|file| file.named().cloned());
-        let named = seeds.iter().cloned().chain(of_anomalies).chain(filed).collect();
+        let in_case_file = case.case_file.iter().flat_map(|file| file.named().cloned());
+        let named = seeds.iter().cloned().chain(of_anomalies).chain(in_case_file).collect();
         let mut changes: BTreeMap<EntityId, u32> = BTreeMap::new();
         let on_record = case.record.iter().flat_map(|record| &record.changes);
         for change in on_record.filter(|change| change.made.earliest() < case.window.end()) {
@@ -241,7 +241,7 @@ impl State {
             record: case.record.clone().map(Arc::new),
             changes: Arc::new(changes),
             unusable: case.bootstrap.unusable.clone(),
-            file: case.file.clone(),
+            case_file: case.case_file.clone(),
         }
     }
 

@@ -201,7 +201,7 @@ fn what_is_asked_and_answered() {
         hints: vec![hint],
         quoted: vec![finding()],
         reach: None,
-        file: None,
+        case_file: None,
     });
     is_strict(&ContextRequest {
         entity: id("cart"),

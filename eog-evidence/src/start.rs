@@ -98,7 +98,7 @@ pub fn open_case(incident: &Incident, window: Option<Window>) -> Result<Case, St
             unusable: incident.unusable.clone(),
         },
         record: change_record(incident, window),
-        file: None,
+        case_file: None,
     })
 }
 

@@ -675,7 +675,7 @@ fn prompts_show_former_judgements_without_what_was_refused_of_them() {
 fn what_stands_out_elsewhere_may_be_cited_named_and_rested_on() {
     let change = finding("flags").change("cart", "off", "on").at("10:04").build();
     let own = finding("cart").measured(900.0, 20.0, "ms").during("10:05", "10:30").build();
-    let packet = packet("shop").filing(change.clone()).filing(own).build();
+    let packet = packet("shop").in_case_file(change.clone()).in_case_file(own).build();
     let shown = ExploreInput::new(&Frame::unknown(), &packet, &PacketCut::whole(&packet));
     let answer = |evidence: Vec<u32>| {
         json!({ "because": "What both share was changed.", "label": "origin", "evidence": evidence,

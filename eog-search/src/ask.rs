@@ -140,7 +140,7 @@ pub struct Scene {
     /// Where to start.
     pub seeds: Vec<Seed>,
     /// What stands out as a whole, if packets show it.
-    pub file: Option<Arc<CaseFile>>,
+    pub case_file: Option<Arc<CaseFile>>,
 }
 
 /// One step on the way from the root: what was done, and what came of it.

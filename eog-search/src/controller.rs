@@ -126,7 +126,7 @@ impl SearchController {
                 window: case.window,
                 anomalies: case.anomalies.clone(),
                 seeds: case.seeds.clone(),
-                file: case.file.clone(),
+                case_file: case.case_file.clone(),
             }),
             known: blank.clone(),
             blank,

@@ -247,7 +247,7 @@ impl<'a> Course<'a> {
             true => {
                 let file = async { Ok::<_, RunError>(self.source.case_file(&case).await) };
                 let file = self.unless_ended(file).await?;
-                case.with_file(file)
+                case.with_case_file(file)
             }
             false => case,
         };

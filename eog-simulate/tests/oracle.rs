@@ -30,7 +30,7 @@ fn question(truth: &TruthGraph, entity: &EntityId, inbox: Vec<Message>) -> Conte
         hints: Vec::new(),
         quoted: Vec::new(),
         reach: None,
-        file: None,
+        case_file: None,
     }
 }
 

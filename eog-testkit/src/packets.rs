@@ -59,7 +59,7 @@ pub fn packet(name: &str) -> PacketBuilder {
         hints: BTreeMap::new(),
         quoted: Vec::new(),
         reach: None,
-        filed: Vec::new(),
+        in_case_file: Vec::new(),
     }
 }
 
@@ -76,7 +76,7 @@ pub struct PacketBuilder {
     hints: BTreeMap<EntityId, Hint>,
     quoted: Vec<Finding>,
     reach: Option<Reach>,
-    filed: Vec<Finding>,
+    in_case_file: Vec<Finding>,
 }
 
 impl PacketBuilder {
@@ -172,8 +172,8 @@ impl PacketBuilder {
     }
 
     /// Adds a finding, of whatever entity, that stands out in the incident as a whole.
-    pub fn filing(mut self, finding: impl Into<Finding>) -> Self {
-        self.filed.push(finding.into());
+    pub fn in_case_file(mut self, finding: impl Into<Finding>) -> Self {
+        self.in_case_file.push(finding.into());
         self
     }
 
@@ -212,8 +212,8 @@ impl PacketBuilder {
     pub fn build(mut self) -> ContextPacket {
         self.neighbours.sort();
         self.neighbours.dedup();
-        let file = CaseFile { findings: self.filed, ..CaseFile::default() };
-        let file = (!file.findings.is_empty()).then(|| Arc::new(file));
+        let case_file = CaseFile { findings: self.in_case_file, ..CaseFile::default() };
+        let case_file = (!case_file.findings.is_empty()).then(|| Arc::new(case_file));
         ContextPacket {
             entity: self.entity,
             window: self.window,
@@ -230,7 +230,7 @@ impl PacketBuilder {
             hints: self.hints.into_values().collect(),
             quoted: self.quoted,
             reach: self.reach,
-            file,
+            case_file,
         }
     }
 }

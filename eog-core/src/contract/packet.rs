@@ -141,9 +141,9 @@ pub struct ContextPacket {
     /// Which anomalies effects of the entity can reach, if packets tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Reach>,
-    /// What stands out in the incident as a whole, where the case tells it ([`Case::file`](crate::Case::file)).
+    /// What stands out in the incident as a whole, where the case tells it ([`Case::case_file`](crate::Case::case_file)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<Arc<CaseFile>>,
+    pub case_file: Option<Arc<CaseFile>>,
 }
 
 /// How an entity stands to the anomalies, over declared directions of effects and, in an investigation, over claims.

@@ -101,8 +101,8 @@ impl Slot {
         }
         let node = state.get(&packet.entity).filter(|node| node.settled && !node.stale)?;
         let is_known = |id: &EvidenceId| {
-            let is_filed = || state.file.as_ref().is_some_and(|file| file.has(id));
-            node.seen.contains_key(id) || node.quoted.contains(id) || is_filed()
+            let is_in_case_file = || state.case_file.as_ref().is_some_and(|file| file.has(id));
+            node.seen.contains_key(id) || node.quoted.contains(id) || is_in_case_file()
         };
         // What shows that a neighbour is well is no reason to ask.
         let troubled = |belief: &Belief| matches!(belief.label, Label::Origin | Label::Symptom);

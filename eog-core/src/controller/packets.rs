@@ -81,7 +81,7 @@ impl Asked<'_> {
             hints,
             quoted,
             reach: self.reach,
-            file: self.state.file.clone(),
+            case_file: self.state.case_file.clone(),
         }
     }
 

@@ -190,7 +190,7 @@ pub struct Case {
     pub record: Option<ChangeRecord>,
     /// What stands out as a whole, if policies are to be shown it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<Arc<CaseFile>>,
+    pub case_file: Option<Arc<CaseFile>>,
 }
 
 impl Case {
@@ -204,7 +204,7 @@ impl Case {
             })
             .collect();
         let bootstrap = Bootstrap::default();
-        Self { topology, window, anomalies, seeds, bootstrap, record: None, file: None }
+        Self { topology, window, anomalies, seeds, bootstrap, record: None, case_file: None }
     }
 
     /// With one more entity to start from, and why.
@@ -231,7 +231,7 @@ impl Case {
 
     /// With what stands out as a whole, which every packet then shows.
     #[must_use]
-    pub fn with_file(self, file: CaseFile) -> Self {
-        Self { file: Some(Arc::new(file)), ..self }
+    pub fn with_case_file(self, case_file: CaseFile) -> Self {
+        Self { case_file: Some(Arc::new(case_file)), ..self }
     }
 }

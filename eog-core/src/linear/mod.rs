@@ -184,7 +184,7 @@ impl Linear {
                     hints: Vec::new(),
                     quoted: Vec::new(),
                     reach,
-                    file: self.judgements.file(),
+                    case_file: self.judgements.case_file(),
                 };
                 self.ask(Inquiry::Decision(Arc::new(packet)));
             }

@@ -72,8 +72,8 @@ impl Judgements {
     }
 
     /// What stands out in the incident as a whole, if packets show it.
-    pub fn file(&self) -> Option<Arc<CaseFile>> {
-        self.state.file.clone()
+    pub fn case_file(&self) -> Option<Arc<CaseFile>> {
+        self.state.case_file.clone()
     }
 
     /// Takes note of what the context of an entity holds and names. `entry` is the number of the

@@ -95,7 +95,7 @@ impl<'a> Scene<'a> {
             hints: Vec::new(),
             quoted: Vec::new(),
             reach: None,
-            file: None,
+            case_file: None,
         };
         Ok(self.oracle.answer(&packet))
     }

@@ -113,7 +113,7 @@ fn packet(
         hints: Vec::new(),
         quoted: Vec::new(),
         reach: Some(reach),
-        file: None,
+        case_file: None,
         entity,
     }
 }

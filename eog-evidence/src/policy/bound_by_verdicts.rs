@@ -117,7 +117,7 @@ mod tests {
             hints: Vec::new(),
             quoted: Vec::new(),
             reach: None,
-            file: None,
+            case_file: None,
         }
     }
 

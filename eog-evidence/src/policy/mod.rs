@@ -50,7 +50,7 @@ pub(crate) use standout::{Standout, standout};
 ///     hints: Vec::new(),
 ///     quoted: Vec::new(),
 ///     reach: None,
-///     file: None,
+///     case_file: None,
 /// };
 /// let decision = EvidencePolicy::default().judge(&packet);
 /// assert_eq!(decision.label, Label::Defer);

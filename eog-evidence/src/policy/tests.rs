@@ -34,7 +34,7 @@ fn packet(findings: Vec<Finding>) -> ContextPacket {
         hints: Vec::new(),
         quoted: Vec::new(),
         reach: Some(Reach { reached: 1, alerting: 1, hops: Some(1) }),
-        file: None,
+        case_file: None,
     }
 }
 

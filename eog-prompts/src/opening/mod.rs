@@ -398,7 +398,7 @@ fn window_reason(input: &WindowInput, answer: &WindowAnswer, model: &str) -> Str
 
 /// The case with a model's seeds.
 fn with_seeds(base: Case, input: &SeedsInput, answer: &SeedsAnswer) -> Case {
-    let Case { topology, window, anomalies, bootstrap, record, file, .. } = base;
+    let Case { topology, window, anomalies, bootstrap, record, case_file, .. } = base;
     let mut ignored = bootstrap.ignored;
     let set_aside = set_aside(input, answer, &mut ignored);
     let (dropped, anomalies): (Vec<Anomaly>, Vec<Anomaly>) =
@@ -419,7 +419,7 @@ fn with_seeds(base: Case, input: &SeedsInput, answer: &SeedsAnswer) -> Case {
     }
     seeds.extend(alerting(&anomalies, &seeds));
     let bootstrap = Bootstrap { ignored, evidence, ..bootstrap };
-    Case { topology, window, anomalies, seeds, bootstrap, record, file }
+    Case { topology, window, anomalies, seeds, bootstrap, record, case_file }
 }
 
 /// The alerts that a model set aside; what it set aside goes to `ignored` with its reasons.

@@ -199,7 +199,7 @@ fn real_data() -> Vec<(&'static str, Value)> {
     packet.quoted = vec![quoted];
     let filed = finding("web").measured(3.0, 2.0, "ms");
     let filed = filed.peer("db", eog_core::evidence::PeerRole::Callee).build();
-    packet.file = Some(std::sync::Arc::new(eog_core::incident::CaseFile {
+    packet.case_file = Some(std::sync::Arc::new(eog_core::incident::CaseFile {
         findings: vec![filed],
         unrecorded: vec![eog_core::EvidenceKind::Log],
         omitted: vec!["1 change, weaker or earlier".to_owned()],

@@ -27,7 +27,7 @@ pub struct PacketCut {
     /// Positions of the other entities that the context mentions.
     pub mentions: Vec<usize>,
     /// Whether the case file is shown, if there is one.
-    pub file: bool,
+    pub case_file: bool,
     /// At most this many characters of any single text are shown.
     pub text_limit: Option<usize>,
     /// What is not shown, in words: what the source of the context left out, then what this cut
@@ -43,7 +43,7 @@ impl PacketCut {
 
     /// Whether the whole packet is shown unchanged.
     pub fn is_whole(&self, packet: &ContextPacket) -> bool {
-        self.file
+        self.case_file
             && self.text_limit.is_none()
             && self.findings.len() == packet.context.findings.len()
             && self.neighbours.len() == packet.neighbours.len()
@@ -51,13 +51,18 @@ impl PacketCut {
             && self.mentions.len() == packet.context.mentions.len()
     }
 
-    fn of(packet: &ContextPacket, units: &[Unit], text_limit: Option<usize>, file: bool) -> Self {
+    fn of(
+        packet: &ContextPacket,
+        units: &[Unit],
+        text_limit: Option<usize>,
+        case_file: bool,
+    ) -> Self {
         let mut cut = Self {
             findings: Vec::new(),
             neighbours: Vec::new(),
             messages: Vec::new(),
             mentions: Vec::new(),
-            file,
+            case_file,
             text_limit,
             omitted: Vec::new(),
         };
@@ -128,7 +133,7 @@ pub enum Unfit<E> {
 ///     hints: Vec::new(),
 ///     quoted: Vec::new(),
 ///     reach: None,
-///     file: None,
+///     case_file: None,
 /// };
 /// let cut = fit_packet(&packet, 12, |cut| Ok::<_, std::fmt::Error>(10 + cut.mentions.len() as u64))?;
 /// assert_eq!(cut.mentions, [0, 1]);
@@ -143,27 +148,28 @@ pub fn fit_packet<E>(
     let Units(units) = Units::of(packet);
     let mut text_limit = None;
     // The local evidence is what is asked about: the case file goes before any of it.
-    let with_file = TEXT_LIMITS.iter().take(1).filter(|_| packet.file.is_some());
-    let ways = with_file.map(|limit| (*limit, true)).chain(TEXT_LIMITS.map(|limit| (limit, false)));
-    for (limit, file) in ways {
-        let cut = PacketCut::of(packet, &units, limit, file || packet.file.is_none());
+    let with_case_file = TEXT_LIMITS.iter().take(1).filter(|_| packet.case_file.is_some());
+    let ways =
+        with_case_file.map(|limit| (*limit, true)).chain(TEXT_LIMITS.map(|limit| (limit, false)));
+    for (limit, case_file) in ways {
+        let cut = PacketCut::of(packet, &units, limit, case_file || packet.case_file.is_none());
         if size(&cut)? <= budget {
             return Ok(cut);
         }
         text_limit = limit;
     }
-    let has_no_file = packet.file.is_none();
-    let nothing = PacketCut::of(packet, &[], text_limit, has_no_file);
+    let without_case_file = packet.case_file.is_none();
+    let nothing = PacketCut::of(packet, &[], text_limit, without_case_file);
     let needs = size(&nothing)?;
     if needs > budget {
         return Err(Unfit::TooLong { needs, budget });
     }
     let kept = largest_fitting(units.len(), |count| {
         Ok::<_, E>(
-            size(&PacketCut::of(packet, &units[..count], text_limit, has_no_file))? <= budget,
+            size(&PacketCut::of(packet, &units[..count], text_limit, without_case_file))? <= budget,
         )
     })?;
-    Ok(PacketCut::of(packet, &units[..kept], text_limit, has_no_file))
+    Ok(PacketCut::of(packet, &units[..kept], text_limit, without_case_file))
 }
 
 /// The largest count up to `most` that fits, found by halving. Zero is taken to fit; the count
@@ -246,7 +252,7 @@ fn remarks(packet: &ContextPacket, cut: &PacketCut) -> Vec<String> {
     if theirs.len() > words.len() {
         words.push(format!("{} more remarks on what is missing", theirs.len() - words.len()));
     }
-    if packet.file.is_some() && !cut.file {
+    if packet.case_file.is_some() && !cut.case_file {
         words.push("what stands out in the incident as a whole".to_owned());
     }
     let findings = packet.context.findings.len();

@@ -44,7 +44,7 @@ pub(crate) fn packet_of(
         hints: Vec::new(),
         quoted: Vec::new(),
         reach: None,
-        file: None,
+        case_file: None,
     }
 }
 

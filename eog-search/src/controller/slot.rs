@@ -777,6 +777,6 @@ fn packet(
         hints: Vec::new(),
         quoted: Vec::new(),
         reach,
-        file: scene.file.clone(),
+        case_file: scene.case_file.clone(),
     })
 }

@@ -59,7 +59,7 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
             hints: Vec::new(),
             quoted: Vec::new(),
             reach: None,
-            file: None,
+            case_file: None,
         };
         // 2. Execute policy.
         let decision = answers.decide(&packet).expect("nothing fails here");

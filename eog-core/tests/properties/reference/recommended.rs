@@ -193,7 +193,7 @@ impl Model<'_> {
             hints,
             quoted,
             reach: told.as_ref().filter(|told| told.reach).map(|_| self.reach(case, &entity)),
-            file: case.file.clone(),
+            case_file: case.case_file.clone(),
         };
         let unchanged = if turning { None } else { self.unchanged(&packet) };
         self.history.learn(&entity, &packet.context);

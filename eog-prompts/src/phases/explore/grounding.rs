@@ -184,8 +184,9 @@ fn origin(subject: &Subject, answer: &ExploreAnswer, grounding: &mut Grounding) 
         Signal::Experiment => facts.is_change() && !ran,
         _ => false,
     };
-    let cites_file =
-        numbers.iter().any(|number| subject.get(*number).is_some_and(|cited| cited.is_filed));
+    let cites_file = numbers
+        .iter()
+        .any(|number| subject.get(*number).is_some_and(|cited| cited.is_in_case_file));
     let (discounted, own): (Vec<_>, Vec<_>) =
         subject.own(numbers).into_iter().partition(|(_, facts)| is_discounted(facts));
     let Grounding { refusals, doubts, .. } = grounding;

@@ -26,13 +26,13 @@ pub struct ExploreInput {
     #[serde(flatten)]
     incident: IncidentLines,
     /// What stands out in the incident as a whole: the same lines, with the same numbers, in every question about it.
-    file: Vec<FiledLine>,
-    /// Kinds of evidence that no entity has, and what the file leaves out.
-    file_unrecorded: Vec<&'static str>,
-    file_omitted: Vec<String>,
+    case_file: Vec<CaseFileLine>,
+    /// Kinds of evidence that no entity has, and what the case file leaves out.
+    unrecorded: Vec<&'static str>,
+    case_file_omitted: Vec<String>,
     entity: String,
-    /// Which numbers of the file are evidence of the entity itself.
-    filed: Vec<u32>,
+    /// Which numbers of the case file are evidence of the entity itself.
+    in_case_file: Vec<u32>,
     /// Alerts on the entity that the frame does not list.
     own_alerts: Vec<AlertLine>,
     findings: Vec<EvidenceLine>,
@@ -149,7 +149,7 @@ struct EvidenceLine {
 
 /// A line of the case file.
 #[derive(Clone, Debug, Serialize)]
-struct FiledLine {
+struct CaseFileLine {
     of: String,
     /// Where it stands to the nearest alert, in words; empty where no path is known.
     place: String,
@@ -190,7 +190,7 @@ impl FormerLine {
 const MAX_FORMER: usize = 8;
 
 /// Longest text of a line of the case file, in characters.
-const MAX_FILED: usize = 400;
+const MAX_CASE_FILE_TEXT: usize = 400;
 
 /// Longest text of a finding of somebody else, in characters.
 const MAX_QUOTE: usize = 300;
@@ -252,18 +252,18 @@ fn is_retold(quoted: &Finding, listed: &[&Finding], frame: &Frame) -> bool {
 }
 
 /// The lines of a case file. Their numbers are the first ones, and what they name may be named.
-fn lines_of_file(file: &CaseFile, subject: &mut Subject, clock: &Clock) -> Vec<FiledLine> {
+fn case_file_lines(file: &CaseFile, subject: &mut Subject, clock: &Clock) -> Vec<CaseFileLine> {
     file.named().for_each(|entity| subject.name(entity));
     let lines = file.findings.iter().map(|finding| {
-        let number = subject.number_filed(finding);
-        let finding_line = finding_line(finding, number, clock, Some(MAX_FILED));
+        let number = subject.number_in_case_file(finding);
+        let finding_line = finding_line(finding, number, clock, Some(MAX_CASE_FILE_TEXT));
         let place = match file.hops.get(&finding.entity) {
             Some(0) => "alerts".to_owned(),
             Some(1) => "1 hop from an alert".to_owned(),
             Some(hops) => format!("{hops} hops from an alert"),
             None => String::new(),
         };
-        FiledLine { of: finding.entity.to_string(), place, finding: finding_line }
+        CaseFileLine { of: finding.entity.to_string(), place, finding: finding_line }
     });
     joined_lines(lines, |it| &mut it.finding, |a, b| a.of == b.of)
 }
@@ -278,18 +278,21 @@ impl ExploreInput {
         frame.alerting().for_each(|entity| subject.name(entity));
         let limit = cut.text_limit;
         let shown = |at: &usize| packet.context.findings.get(*at);
-        let file = packet.file.as_deref().filter(|_| cut.file);
-        let file_lines = file.map(|file| lines_of_file(file, &mut subject, &clock));
-        let is_filed = |finding: &&Finding| file.is_some_and(|file| file.has(finding.id()));
-        let filed = file.into_iter().flat_map(|file| &file.findings);
-        let filed: Vec<&Finding> = filed.filter(|it| it.entity == packet.entity).collect();
+        let case_file = packet.case_file.as_deref().filter(|_| cut.case_file);
+        let lines_of_it = case_file.map(|it| case_file_lines(it, &mut subject, &clock));
+        let is_in_case_file = |finding: &&Finding| case_file.is_some_and(|it| it.has(finding.id()));
+        let in_case_file = case_file.into_iter().flat_map(|it| &it.findings);
+        let in_case_file: Vec<&Finding> =
+            in_case_file.filter(|it| it.entity == packet.entity).collect();
         let listed = cut.findings.iter().filter_map(shown);
-        let listed: Vec<&Finding> = listed.filter(|finding| !is_filed(finding)).collect();
-        let own: Vec<&Finding> = filed.iter().chain(&listed).copied().collect();
+        let listed: Vec<&Finding> = listed.filter(|finding| !is_in_case_file(finding)).collect();
+        let own: Vec<&Finding> = in_case_file.iter().chain(&listed).copied().collect();
         let mut notes =
             Notes::of(&packet.entity, &own, !cut.messages.is_empty(), has_paths(packet));
-        let filed: Vec<u32> =
-            filed.into_iter().filter_map(|finding| subject.number_of(finding.id())).collect();
+        let in_case_file: Vec<u32> = in_case_file
+            .into_iter()
+            .filter_map(|finding| subject.number_of(finding.id()))
+            .collect();
         let told = listed.clone();
         let findings = listed.into_iter().map(|finding| {
             let is_own = finding.entity == packet.entity;
@@ -298,7 +301,7 @@ impl ExploreInput {
             EvidenceLine { of, finding: finding_line(finding, number, &clock, limit) }
         });
         let findings = joined_lines(findings, |it| &mut it.finding, |a, b| a.of == b.of);
-        let quotable = packet.quoted.iter().filter(|it| !is_filed(it));
+        let quotable = packet.quoted.iter().filter(|it| !is_in_case_file(it));
         let quotable = quotable.filter(|it| !is_retold(it, &told, frame));
         let quotable: Vec<&Finding> = quotable.collect();
         let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
@@ -320,12 +323,12 @@ impl ExploreInput {
         let own = own.take(MAX_ALERTS).map(|alert| AlertLine::new(&clock, alert));
         Self {
             incident: frame.lines(packet.window, &clock),
-            file: file_lines.unwrap_or_default(),
-            file_unrecorded: file.map_or(Vec::new(), |file| {
+            case_file: lines_of_it.unwrap_or_default(),
+            unrecorded: case_file.map_or(Vec::new(), |file| {
                 file.unrecorded.iter().map(|kind| kinds_word(*kind)).collect()
             }),
-            file_omitted: file.map_or(Vec::new(), |file| file.omitted.clone()),
-            filed,
+            case_file_omitted: case_file.map_or(Vec::new(), |it| it.omitted.clone()),
+            in_case_file,
             entity: packet.entity.to_string(),
             own_alerts: own.collect(),
             findings,

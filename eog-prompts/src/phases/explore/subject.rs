@@ -38,7 +38,7 @@ pub(super) struct Citable {
     /// Whether its text stands among the evidence, rather than only its number in a message.
     pub(super) is_listed: bool,
     /// Whether it stands in the case file.
-    pub(super) is_filed: bool,
+    pub(super) is_in_case_file: bool,
     /// What is known of it, if it is evidence of the entity itself.
     pub(super) own: Option<Facts>,
     /// Whether it says that a fault experiment ran, of whatever entity: a schedule owns what runs.
@@ -130,10 +130,10 @@ impl Subject {
     }
 
     /// The number of a finding of the case file.
-    pub(super) fn number_filed(&mut self, finding: &Finding) -> u32 {
+    pub(super) fn number_in_case_file(&mut self, finding: &Finding) -> u32 {
         let number = self.number_finding(finding);
         if let Some(citable) = self.cited.last_mut().filter(|last| last.id == *finding.id()) {
-            citable.is_filed = true;
+            citable.is_in_case_file = true;
         }
         number
     }
@@ -148,13 +148,25 @@ impl Subject {
         };
         let own = (finding.entity == self.entity).then_some(facts);
         let id = finding.id().clone();
-        self.number(Citable { id, is_listed: true, is_filed: false, own, is_run: facts.is_run() })
+        self.number(Citable {
+            id,
+            is_listed: true,
+            is_in_case_file: false,
+            own,
+            is_run: facts.is_run(),
+        })
     }
 
     /// The number of evidence that a message cites.
     pub(super) fn number_cited(&mut self, id: &EvidenceId) -> u32 {
         let id = id.clone();
-        self.number(Citable { id, is_listed: false, is_filed: false, own: None, is_run: false })
+        self.number(Citable {
+            id,
+            is_listed: false,
+            is_in_case_file: false,
+            own: None,
+            is_run: false,
+        })
     }
 
     fn number(&mut self, citable: Citable) -> u32 {

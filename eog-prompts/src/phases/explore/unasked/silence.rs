@@ -9,7 +9,8 @@ use super::{by_rule, is_watched};
 pub(super) fn decision(packet: &ContextPacket) -> Option<Decision> {
     let context = &packet.context;
     // That its evidence is as usual says something only where that of others is not.
-    let elsewhere = packet.file.as_ref().is_some_and(|file| file.findings.iter().any(stands_out));
+    let elsewhere =
+        packet.case_file.as_ref().is_some_and(|file| file.findings.iter().any(stands_out));
     let is_quiet = match context.findings.is_empty() {
         true => true,
         false => elsewhere && !context.findings.iter().any(stands_out),
