@@ -38,9 +38,9 @@ pub enum StructuredOutput {
     /// The provider enforces a schema that is sent beside the request for a JSON object, as the server of
     /// `llama-cpp-python` does.
     JsonObjectWithSchema,
-    /// The provider ensures that the answer is JSON; the prompt contains the schema.
+    /// The provider ensures that the answer is JSON; the prompt says its form.
     JsonObject,
-    /// The prompt contains the schema.
+    /// The prompt says the form of the answer.
     None,
 }
 

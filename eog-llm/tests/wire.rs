@@ -3,7 +3,7 @@
 use crate::support;
 
 use eog_llm::{CapabilityChanges, ReasoningEffort, StructuredOutput};
-use eog_prompts::{ChatMessage, ChatModel, ChatRequest, ChatResponse, Finish};
+use eog_prompts::{ChatModel, ChatRequest, ChatResponse, Finish};
 use serde_json::{Value, json};
 use support::{KEY, Reply, Seen, Server, changed, model, request, settings};
 
@@ -129,7 +129,7 @@ async fn ollama_gets_the_schema_the_seed_and_temperature_zero() {
 }
 
 #[tokio::test]
-async fn without_structured_output_the_schema_is_told() {
+async fn without_structured_output_the_conversation_is_sent_as_it_is() {
     let cases = [
         (StructuredOutput::None, Value::Null),
         (StructuredOutput::JsonObject, json!({"type": "json_object"})),
@@ -145,28 +145,8 @@ async fn without_structured_output_the_schema_is_told() {
         })
         .await;
         assert_eq!(seen.body["response_format"], format);
-        let told = seen.body["messages"][1]["content"].as_str().expect("text").to_owned();
-        assert!(told.starts_with("What broke?\n\n"), "{told}");
-        assert!(told.ends_with(&request().answer.expect("a form").schema.to_string()), "{told}");
+        assert_eq!(seen.body["messages"][1]["content"], "What broke?");
     }
-}
-
-#[tokio::test]
-async fn a_schema_is_told_in_a_message_of_its_own_after_an_answer() {
-    let server = Server::start(vec![Reply::Events(support::openai("{}", "stop"))]).await;
-    let changes = CapabilityChanges {
-        structured_output: Some(StructuredOutput::None),
-        ..CapabilityChanges::default()
-    };
-    let mut settings = settings(&server.url);
-    settings.capabilities = changed("vllm/some", &changes);
-    let mut messages = request().messages;
-    messages.push(ChatMessage::assistant("no JSON"));
-    let asked = ChatRequest { messages, ..request() };
-    model("vllm/some", settings).chat(&asked).await.expect("an answer");
-    let sent = server.body()["messages"].clone();
-    assert_eq!(sent[2], json!({"role": "assistant", "content": "no JSON"}));
-    assert_eq!(sent[3]["role"], "user");
 }
 
 #[tokio::test]
@@ -208,6 +188,4 @@ async fn a_form_of_answer_that_is_rejected_is_replaced_by_a_weaker_one_for_good(
     model.chat(&request()).await.expect("an answer");
     let seen = forms(&server);
     assert_eq!(seen[4..], [beside, json!({"type": "json_object"}), Value::Null]);
-    let told = server.body()["messages"].to_string();
-    assert!(told.contains("JSON Schema"), "without a form the conversation has the schema: {told}");
 }

@@ -124,7 +124,7 @@ pub(crate) fn sections(
     findings: &Findings,
 ) -> Sections {
     let diagnosis = &report.diagnosis;
-    let (considered, considered_more) = considered(diagnosis);
+    let (considered, considered_more) = considered(report);
     let (evidence, evidence_more) = evidence(report);
     Sections {
         name: shown(&report.name),
@@ -327,7 +327,14 @@ fn charts_note(charts: &Charts) -> String {
 }
 
 /// What was considered and is not named, and how many more there are.
-fn considered(diagnosis: &Diagnosis) -> (Vec<Lost>, usize) {
+fn considered(report: &Report) -> (Vec<Lost>, usize) {
+    let diagnosis = &report.diagnosis;
+    let alternatives = report.alternatives().map(|(entity, it)| Lost {
+        what: shown(it.cause.as_ref().map_or("", EntityId::as_str)),
+        change: String::new(),
+        when: String::new(),
+        why: shown(&words::alternative(entity, it)),
+    });
     let told: BTreeSet<&EntityId> =
         diagnosis.considered.iter().map(|it| &it.change.entity).collect();
     let changes = diagnosis.considered.iter().map(|it| Lost {
@@ -342,7 +349,7 @@ fn considered(diagnosis: &Diagnosis) -> (Vec<Lost>, usize) {
         let why = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&line);
         Lost { what: shown(name), change: String::new(), when: String::new(), why: shown(why) }
     });
-    let mut all: Vec<Lost> = changes.chain(others).collect();
+    let mut all: Vec<Lost> = alternatives.chain(changes).chain(others).collect();
     let more = all.len().saturating_sub(MAX_ROWS);
     all.truncate(MAX_ROWS);
     (all, more)

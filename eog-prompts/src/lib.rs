@@ -22,7 +22,7 @@
 //!
 //! let model = MockModel::new("mock/small").then(
 //!     r#"{ "because": "All as usual.", "label": "healthy", "evidence": [1], "next_page": false,
-//!          "claims": [], "proposals": [], "direction": "none" }"#,
+//!          "claims": [], "proposals": [], "other_causes": [] }"#,
 //! );
 //! let policy = LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![Arc::new(model)]));
 //! let calm = packet("db").finding(finding("db").measured(20.0, 20.0, "ms")).build();

@@ -35,7 +35,7 @@ use crate::{
 ///     "# Entity: db",
 ///     r#"{ "because": "The pool became ten times smaller, then calls queued.", "label": "origin",
 ///          "evidence": [1, 2], "next_page": false, "claims": [], "proposals": [],
-///          "direction": "none" }"#,
+///          "other_causes": [] }"#,
 /// ));
 /// let policy = LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![model.clone()]));
 ///

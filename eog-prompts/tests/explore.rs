@@ -9,9 +9,9 @@ use std::sync::Arc;
 use eog_core::contract::{Coverage, FormerBelief, Hint, Route};
 use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::Direction;
-use eog_core::{ContextPacket, EvidenceId, EvidenceKind, Finding, Label};
+use eog_core::{ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label};
 use eog_prompts::phases::{
-    Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame, Step,
+    Explore, ExploreAlternative, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame,
 };
 use eog_prompts::{
     ChatErrorKind, ChatModel, LlmPolicy, MockModel, ModelInfo, Pack, PacketCut, Phase, Prompter,
@@ -75,7 +75,7 @@ fn answer(label: Label, evidence: &[u32]) -> ExploreAnswer {
     ExploreAnswer {
         because: "It is so.".to_owned(),
         claims: Vec::new(),
-        direction: Step::None,
+        other_causes: Vec::new(),
         evidence: evidence.to_vec(),
         label,
         next_page: false,
@@ -98,7 +98,7 @@ fn looking(names: &[&str]) -> ExploreAnswer {
         |name: &&str| ExploreProposal { entity: (*name).to_owned(), reason: "why".to_owned() };
     ExploreAnswer {
         proposals: names.iter().map(propose).collect(),
-        direction: Step::Upstream,
+        other_causes: Vec::new(),
         ..answer(Label::Symptom, &[2])
     }
 }
@@ -289,6 +289,33 @@ fn an_experiment_ran_where_what_its_schedule_owns_did() {
 }
 
 #[test]
+fn other_causes_are_kept_with_what_speaks_against_them() {
+    let input = input(&situation());
+    let other = |cause: &str| ExploreAlternative {
+        cause: cause.into(),
+        mechanism: "It answers late [2].".into(),
+        objection: "Its latency is as usual [7].".into(),
+    };
+    let other_causes = ["web", "db", "the payment provider", "disk"].map(other).to_vec();
+    let answer = ExploreAnswer { other_causes, ..answer(Label::Origin, &[2]) };
+    assert!(Explore::problems(&input, &answer).is_empty());
+    let kept = input.decision(&answer).alternatives;
+    let kept: Vec<_> = kept
+        .iter()
+        .map(|it| (it.label, it.cause.as_ref().map(EntityId::as_str), it.summary.as_str()))
+        .collect();
+    assert_eq!(
+        kept,
+        [
+            (Label::Symptom, Some("web"), "It answers late."),
+            (Label::Origin, None, "It answers late."),
+            // An outside system is no entity.
+            (Label::Symptom, None, "the payment provider: It answers late."),
+        ]
+    );
+}
+
+#[test]
 fn numbers_and_names_are_mapped_back() {
     let packet = situation();
     let input = input(&packet);
@@ -303,7 +330,7 @@ fn numbers_and_names_are_mapped_back() {
     assert_eq!(decision.claims[0].cause, entity("web"));
     assert_eq!(decision.summary, "It is so.");
 
-    // Where a neighbour stands is declared, whatever the model calls the step.
+    // Where a neighbour stands is declared.
     let decision = input.decision(&looking(&["disk", "web"]));
     let directions: Vec<Direction> =
         decision.proposals.iter().map(|proposal| proposal.direction).collect();
@@ -360,7 +387,7 @@ fn a_model_that_names_somebody_unknown_is_told_whom_it_may_name() {
         "because": "Web sends more.", "label": "symptom", "evidence": [5, 7], "next_page": false,
         "claims": [{ "cause": "web", "effect": "db", "condition": "more load",
                      "observed": "it ran out", "evidence": [7] }],
-        "direction": "none", "proposals": [],
+        "other_causes": [], "proposals": [],
     });
     let bad = good.to_string().replace("\"web\"", "\"wbe\"");
     let model = Arc::new(MockModel::new("mock/a").then(bad).then(good));
@@ -405,7 +432,7 @@ fn a_wrong_proposal_is_left_out_at_once() {
     let reply = |claims: Value| {
         json!({
             "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
-            "next_page": false, "claims": claims, "direction": "upstream",
+            "next_page": false, "claims": claims, "other_causes": [],
             "proposals": [{ "entity": "zebra", "reason": "it may tell" },
                           { "entity": "web", "reason": "what it sends" }],
         })
@@ -440,7 +467,7 @@ fn a_claim_that_stays_wrong_does_not_cost_the_judgement() {
         });
         json!({
             "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
-            "next_page": false, "claims": claims.collect::<Vec<_>>(), "direction": "upstream",
+            "next_page": false, "claims": claims.collect::<Vec<_>>(), "other_causes": [],
             "proposals": [{ "entity": "zebra", "reason": "it may tell" }],
         })
     };
@@ -680,7 +707,7 @@ fn what_stands_out_elsewhere_may_be_cited_named_and_rested_on() {
     let answer = |evidence: Vec<u32>| {
         json!({ "because": "What both share was changed.", "label": "origin", "evidence": evidence,
             "next_page": false, "claims": [{ "cause": "shop", "effect": "cart", "evidence": [2],
-            "condition": "its flag", "observed": "slower" }], "proposals": [], "direction": "none" })
+            "condition": "its flag", "observed": "slower" }], "proposals": [], "other_causes": [] })
     };
     let parse = |value| serde_json::from_value(value).unwrap();
     assert_eq!(Explore::problems(&shown, &parse(answer(vec![1]))), Vec::<String>::new());

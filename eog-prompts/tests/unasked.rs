@@ -22,7 +22,7 @@ fn watched(own: &[EvidenceKind]) -> Option<Coverage> {
 fn decided(packet: &ContextPacket) -> (Option<String>, Label, usize) {
     let said = json!({
         "because": "It is asked.", "label": "defer", "evidence": [], "next_page": false,
-        "claims": [], "direction": "none", "proposals": [],
+        "claims": [], "other_causes": [], "proposals": [],
     });
     let model = Arc::new(MockModel::new("mock/a").then(said));
     let decision = ask(&policy(Pack::sre(), &model), packet).unwrap().decision;

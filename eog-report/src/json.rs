@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::contract::Term;
+use eog_core::contract::{Alternative, Term};
 use eog_core::diagnosis::{ConsideredChange, ForkTaken, Unnamed};
 use eog_core::incident::{Bootstrap, Unusable};
 use eog_core::{
@@ -63,17 +63,32 @@ struct ResultFile<'r> {
 /// What was considered and is not named, with why.
 #[derive(Serialize)]
 struct AlsoConsidered<'r> {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    alternatives: Vec<OtherExplanation<'r>>,
     changes: &'r [ConsideredChange],
     entities: &'r [Unnamed],
     /// How many there are beyond those listed.
     more: usize,
 }
 
+/// Another explanation that the policy left open for an entity that is named, or that is the best guess.
+#[derive(Serialize)]
+struct OtherExplanation<'r> {
+    instead_of: &'r EntityId,
+    #[serde(flatten)]
+    explanation: &'r Alternative,
+}
+
 impl<'r> AlsoConsidered<'r> {
-    fn of(diagnosis: &'r Diagnosis) -> Self {
+    fn of(report: &'r Report) -> Self {
+        let diagnosis = &report.diagnosis;
+        let alternatives = report.alternatives();
         let (changes, entities) = (&diagnosis.considered, &diagnosis.unnamed);
         let cut = |length: usize| length.min(MAX_CONSIDERED);
         Self {
+            alternatives: alternatives
+                .map(|(instead_of, explanation)| OtherExplanation { instead_of, explanation })
+                .collect(),
             changes: &changes[..cut(changes.len())],
             entities: &entities[..cut(entities.len())],
             more: changes.len() - cut(changes.len()) + entities.len() - cut(entities.len()),
@@ -81,7 +96,7 @@ impl<'r> AlsoConsidered<'r> {
     }
 
     fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.entities.is_empty()
+        self.alternatives.is_empty() && self.changes.is_empty() && self.entities.is_empty()
     }
 }
 
@@ -130,7 +145,7 @@ pub fn json(report: &Report) -> String {
         forks: diagnosis.forks.iter().map(Fork::from).collect(),
         conclusion: &diagnosis.conclusion,
         next_suspects: diagnosis.next_suspects().take(MAX_NEXT).map(|it| &it.entity).collect(),
-        also_considered: AlsoConsidered::of(diagnosis),
+        also_considered: AlsoConsidered::of(report),
         narrative: &report.narrative,
         anomalies: &diagnosis.anomalies,
         causal_claims: &diagnosis.causal,

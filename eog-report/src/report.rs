@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::contract::Term;
+use eog_core::contract::{Alternative, FALLBACK_RULE, Term};
 use eog_core::diagnosis::{FailedLook, OriginGroup};
 use eog_core::{Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, StopReason};
 use serde::Serialize;
@@ -184,13 +184,26 @@ impl Report {
         weights.filter(|(_, weight)| weight.term.log_odds < 0)
     }
 
-    /// What was considered and is not named, one line each: changes on record, then entities with
-    /// severe evidence that no such change stands for.
+    /// Other explanations of what is named, or of the best guess, that the policy left open, each with the entity it is about.
+    pub fn alternatives(&self) -> impl Iterator<Item = (&EntityId, &Alternative)> {
+        let diagnosis = &self.diagnosis;
+        let named = diagnosis.causes().flat_map(|group| &group.origins);
+        let guess = diagnosis.candidates().take(usize::from(!diagnosis.is_diagnosed()));
+        let all = named.chain(guess.map(|ranked| &ranked.entity));
+        all.flat_map(|entity| {
+            let others = diagnosis.alternatives.get(entity).into_iter().flatten();
+            others.map(move |other| (entity, other))
+        })
+    }
+
+    /// What was considered and is not named, one line each: other explanations of what is named, changes on record, then
+    /// entities with severe evidence that no such change stands for.
     pub fn also_considered(&self) -> Vec<String> {
         let Diagnosis { considered, unnamed, .. } = &self.diagnosis;
         let told: BTreeSet<&EntityId> = considered.iter().map(|it| &it.change.entity).collect();
         let others = unnamed.iter().filter(|it| !told.contains(&it.entity)).map(words::unnamed);
-        let lines = considered.iter().map(words::considered).chain(others);
+        let alternatives = self.alternatives().map(|(entity, it)| words::alternative(entity, it));
+        let lines = alternatives.chain(considered.iter().map(words::considered)).chain(others);
         lines.map(|line| clean_to(&line, MAX_CONSIDERED_CHARS)).collect()
     }
 
@@ -234,6 +247,10 @@ impl Report {
             }
         };
         list("last evaluation failed", stale);
+        let beliefs = self.diagnosis.beliefs.iter();
+        let fallen_back = beliefs.filter(|(_, it)| it.rule.as_deref() == Some(FALLBACK_RULE));
+        let fallen_back: Vec<EntityId> = fallen_back.map(|(entity, _)| entity.clone()).collect();
+        list("judged without the model, which gave no usable answer", &fallen_back);
         list("changed too often, so not evaluated again", damped);
         list("unread messages", unread);
         notes.extend(self.refusals());

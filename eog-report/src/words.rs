@@ -8,6 +8,7 @@ mod fork;
 use std::fmt::Display;
 
 use eog_core::belief::ClaimEdge;
+use eog_core::contract::Alternative;
 use eog_core::controller::ChangeCause;
 use eog_core::diagnosis::{Confidence, ConsideredChange, OriginGroup, Ranked, RuledOut, Unnamed};
 use eog_core::evidence::{EvidenceTime, Verdict};
@@ -235,6 +236,15 @@ pub fn ruled_out(reason: &RuledOut) -> String {
     }
 }
 
+/// Another explanation that a policy left open for an entity, in one line.
+pub fn alternative(entity: &EntityId, other: &Alternative) -> String {
+    let Alternative { cause, summary, lost, .. } = other;
+    let cause = cause.as_ref().map(|cause| format!("{cause}: ")).unwrap_or_default();
+    let summary = summary.trim_end_matches('.');
+    let against = if lost.is_empty() { String::new() } else { format!("; against it: {lost}") };
+    format!("instead of {entity}: {cause}{summary}{against}")
+}
+
 /// An entity with severe evidence that is not named, with the reason, in one line.
 pub fn unnamed(unnamed: &Unnamed) -> String {
     let Unnamed { entity, label, rule, summary, lost } = unnamed;
@@ -338,6 +348,23 @@ mod tests {
     use eog_core::{EntityId, Label};
 
     use super::*;
+
+    #[test]
+    fn an_alternative_names_its_cause_and_what_speaks_against_it() {
+        let web = EntityId::new("web").unwrap();
+        let mut other = Alternative {
+            label: Label::Symptom,
+            rule: None,
+            cause: Some(EntityId::new("db").unwrap()),
+            summary: "It answers late.".into(),
+            lost: "Its latency is as usual.".into(),
+            evidence: Vec::new(),
+        };
+        let words = "instead of web: db: It answers late; against it: Its latency is as usual.";
+        assert_eq!(alternative(&web, &other), words);
+        (other.cause, other.lost) = (None, String::new());
+        assert_eq!(alternative(&web, &other), "instead of web: It answers late");
+    }
 
     #[test]
     fn the_rule_that_judged_is_named_once() {

@@ -7,8 +7,8 @@ mod policy_fn;
 
 pub use in_memory::InMemoryContext;
 pub use packet::{
-    Alternative, CandidateScore, ContextPacket, Coverage, Decision, FormerBelief, Hint,
-    LocalContext, NamedOrigin, Notice, NoticeReason, Proposal, Reach, Route, Term,
+    Alternative, CandidateScore, ContextPacket, Coverage, Decision, FALLBACK_RULE, FormerBelief,
+    Hint, LocalContext, NamedOrigin, Notice, NoticeReason, Proposal, Reach, Route, Term,
 };
 pub use policy_fn::{policy_fn, try_policy_fn};
 

@@ -425,6 +425,9 @@ pub struct Alternative {
     pub evidence: Vec<EvidenceId>,
 }
 
+/// The [rule](Decision::rule) of decisions that the evidence policy made because a model gave no usable answer.
+pub const FALLBACK_RULE: &str = "the evidence policy";
+
 impl Decision {
     /// A decision without evidence, claims or proposals.
     pub fn new(label: Label, summary: impl Into<String>) -> Self {

@@ -19,7 +19,7 @@ use crate::budget::Spent;
 use crate::contract::Failure;
 use crate::contract::packet::{Alternative, Decision, Term};
 use crate::digest::Digest;
-use crate::evidence::{Finding, Verdict};
+use crate::evidence::{EvidenceKind, Finding, Trend, Verdict};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::{Anomaly, Bootstrap};
 use crate::incident::topology::Topology;
@@ -284,13 +284,14 @@ impl Diagnosis {
         self.lookup(&belief.evidence)
     }
 
-    /// The findings behind ids, changes first, then by time. Ids of findings that no context of
+    /// The findings behind ids: changes first, what is as usual last, each by kind and time. Ids of findings that no context of
     /// this investigation held are left out.
     pub fn lookup<'i>(&self, ids: impl IntoIterator<Item = &'i EvidenceId>) -> Vec<&Finding> {
         let unique: BTreeSet<&EvidenceId> = ids.into_iter().collect();
         let mut findings: Vec<&Finding> =
             unique.into_iter().filter_map(|id| self.findings.get(id)).collect();
-        findings.sort_by_key(|finding| (finding.kind, finding.time.start(), finding.id().clone()));
+        let is_usual = |it: &Finding| it.trend == Trend::Steady && it.kind != EvidenceKind::Change;
+        findings.sort_by_key(|it| (is_usual(it), it.kind, it.time.start(), it.id().clone()));
         findings
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Deviation {
     /// intervals, and what hangs is noticed only when it should have moved.
     pub(super) between: (Timestamp, Timestamp),
     pub(super) how: How,
+    /// Whether it is told by events, or by what was measured.
+    pub(super) by_events: bool,
     pub(super) query: String,
     pub(super) text: String,
 }
@@ -72,8 +74,14 @@ pub(super) fn is_unspecific(signal: Signal) -> bool {
 
 fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
     let query = format!("metric={}", shorten(&series.metric, 120));
-    let found =
-        |onset, between, how, text| Deviation { onset, between, how, query: query.clone(), text };
+    let found = |onset, between, how, text| Deviation {
+        onset,
+        between,
+        how,
+        by_events: false,
+        query: query.clone(),
+        text,
+    };
     let name = shorten(&series.metric, 120);
     if let Some(states) = States::of(series, periods) {
         let (onset, latest, how, value) = states.unusual()?;
@@ -260,6 +268,7 @@ fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
             onset,
             between: (onset, onset),
             how,
+            by_events: true,
             query: format!("reason={reason}"),
             text,
         })

@@ -700,7 +700,8 @@ pub(super) fn of_deviation(entity: &EntityId, own: &Deviation) -> Finding {
     let note =
         note(entity, Signal::Other, at, None, format!("entity={entity} {}", own.query), excerpt);
     let onset = Some(Onset::between(earliest.min(latest), latest));
-    Finding::new(FindingContent { onset, ..note.content().clone() })
+    let kind = if own.by_events { EvidenceKind::Event } else { EvidenceKind::Note };
+    Finding::new(FindingContent { kind, onset, ..note.content().clone() })
 }
 
 fn note(

@@ -119,6 +119,7 @@ impl<'a> Observation<'a> {
             Signal::Exhaustion if is_bad => Self::Failure { exhausted: true },
             Signal::Availability if is_bad => Self::Failure { exhausted: false },
             Signal::Availability if finding.trend == Trend::Falling => Self::Recovered,
+            Signal::Other if is_bad => Self::EarlyDeviation,
             _ => Self::Nothing,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use eog_core::contract::FALLBACK_RULE;
 use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Failure};
 
 use super::EvidencePolicy;
@@ -42,5 +43,6 @@ fn in_place(packet: &ContextPacket, failure: &Failure) -> Answer {
     let reason = shorten(&failure.message, 120);
     let summary = format!("{} [judged without a model: {reason}]", decision.summary);
     decision.summary = shorten(&summary, MAX_SUMMARY);
+    decision.rule = Some(FALLBACK_RULE.to_owned());
     Answer { usage: failure.usage, ..decision.into() }
 }

@@ -54,7 +54,7 @@ pub(crate) fn standout(finding: &Finding) -> Option<(Standout, f64)> {
         Observation::Contention | Observation::HoldsUpCallers => (Standout::Effect, 1.0),
         Observation::EndsRequests(size) => (Standout::Effect, size),
         // A variable that is in a new state; of events each kind is new where few are recorded.
-        Observation::EarlyDeviation if !finding.query.contains(" reason=") => {
+        Observation::EarlyDeviation if finding.kind != EvidenceKind::Event => {
             (Standout::Deviation, 0.05)
         }
         _ if finding.kind == EvidenceKind::Log && is_new_or_worse(finding) => {

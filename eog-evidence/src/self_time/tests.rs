@@ -199,3 +199,45 @@ fn who_stops_before_a_call_makes_fewer_of_them() {
     assert_eq!((fewer[0].0.as_str(), fewer[0].1), ("mail", 1.0));
     assert!(fewer[0].2 < 0.05, "{fewer:?}");
 }
+
+/// `web` serves a request each second and calls `shop` (by a client span and a served one) and `mail` in each. From 500 on
+/// every fifth request fails, and of each 20 failed ones 17 hold a failed call of `shop`.
+fn traced_failures(shop_fails_itself: bool) -> Traces {
+    let spans = (0..600).flat_map(|second| {
+        let fails = second >= 500 && second % 5 == 0;
+        let by_shop = fails && (second / 5) % 20 < 17;
+        let span =
+            |entity: &str, callee: Option<&str>, failed: bool, own: &str, parent| SpanRecord {
+                time: at(second),
+                entity: id(entity),
+                duration_ms: 20.0,
+                failed: Some(failed),
+                peer: callee.map(|callee| Peer { entity: id(callee), role: PeerRole::Callee }),
+                operation: None,
+                ids: Some(SpanIds { trace: second.to_string(), span: own.into(), parent }),
+            };
+        let under = |parent: &str| Some(parent.to_owned());
+        [
+            span("web", None, fails, "root", None),
+            span("web", Some("shop"), by_shop, "a", under("root")),
+            span("shop", None, by_shop && shop_fails_itself, "b", under("a")),
+            span("web", Some("mail"), false, "c", under("root")),
+            span("mail", None, false, "d", under("c")),
+        ]
+    });
+    Traces(spans.collect())
+}
+
+#[test]
+fn failed_calls_within_failed_requests_are_counted() {
+    for itself in [true, false] {
+        let books = traced_failures(itself).books(Counted::Failures);
+        let web = books.get(&id("web")).unwrap();
+        let shares: Vec<String> = web
+            .callees
+            .iter()
+            .map(|(callee, part)| format!("{callee} {:.2}", web.share(*part)))
+            .collect();
+        assert_eq!(shares, ["shop 0.85", "mail 0.00"], "shop fails itself: {itself}; {web:?}");
+    }
+}

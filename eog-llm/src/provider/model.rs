@@ -170,7 +170,7 @@ impl GenaiModel {
     ) -> Result<ChatResponse, ChatError> {
         let collector = Collector::new(&self.errors, self.max_response_bytes);
         let options = self.settings.options(&self.info, request, output, collector.frames());
-        let conversation = self.settings.conversation(request, output);
+        let conversation = Settings::conversation(request);
         let stream =
             self.client.exec_chat_stream(self.model.clone(), conversation, Some(&options)).await;
         let stream = stream.map_err(|error| self.errors.from(&error))?.stream;

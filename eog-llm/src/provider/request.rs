@@ -25,14 +25,9 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The conversation. The schema is part of it, where the provider does not hold to it.
-    pub(crate) fn conversation(&self, request: &ChatRequest, output: StructuredOutput) -> Request {
-        let mut messages: Vec<ChatMessage> = request.messages.clone();
-        let strict = output == StructuredOutput::Strict;
-        if let Some(form) = request.answer.as_ref().filter(|_| !strict) {
-            tell_schema(&mut messages, form);
-        }
-        Request::from_messages(messages.into_iter().map(message).collect())
+    /// The conversation. The prompt of each phase has the form of its answer.
+    pub(crate) fn conversation(request: &ChatRequest) -> Request {
+        Request::from_messages(request.messages.iter().cloned().map(message).collect())
     }
 
     pub(crate) fn options(
@@ -92,21 +87,6 @@ fn effort_of(effort: ReasoningEffort) -> Effort {
         ReasoningEffort::Low => Effort::Low,
         ReasoningEffort::Medium => Effort::Medium,
         ReasoningEffort::High => Effort::High,
-    }
-}
-
-/// Last, so that what changes least stays first.
-fn tell_schema(messages: &mut Vec<ChatMessage>, form: &AnswerForm) {
-    let told = format!(
-        "Answer with one JSON value that is valid by this JSON Schema, and with nothing else:\n{}",
-        form.schema
-    );
-    match messages.last_mut() {
-        Some(last) if last.role == Role::User => {
-            last.text.push_str("\n\n");
-            last.text.push_str(&told);
-        }
-        _ => messages.push(ChatMessage::user(told)),
     }
 }
 

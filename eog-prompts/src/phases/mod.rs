@@ -21,7 +21,9 @@ pub use bootstrap::{Candidate, ChooseSeeds, Ignored, SeedsAnswer, SeedsInput, St
 pub(crate) use bootstrap::{MAX_CANDIDATES, SeedFacts};
 pub use classify::ClassifyEvidence;
 pub(crate) use explore::unasked;
-pub use explore::{Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Step};
+pub use explore::{
+    Explore, ExploreAlternative, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal,
+};
 pub use filter::{FilterAnswer, FilterInput, Part, Relevant};
 pub(crate) use filter::{ItemLine, Scope, change_limit};
 pub use filter_changes::FilterChanges;

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use eog_core::incident::Direction;
 use eog_core::{BoxFuture, Claim, Decision, EvidenceId, Label, Proposal};
-use eog_prompts::phases::{ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Step};
+use eog_prompts::phases::{ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal};
 use eog_prompts::{ChatError, ChatModel, ChatRequest, ChatResponse, ModelInfo};
 
 use super::exchange::Exchanges;
@@ -71,14 +70,9 @@ pub(crate) fn answer(input: &ExploreInput, decision: &Decision) -> ExploreAnswer
         reason: proposal.reason.clone(),
     };
     ExploreAnswer {
+        other_causes: Vec::new(),
         because: decision.summary.clone(),
         claims: decision.claims.iter().map(claim).collect(),
-        direction: match decision.proposals.first().map(|proposal| proposal.direction) {
-            None => Step::None,
-            Some(Direction::Upstream) => Step::Upstream,
-            Some(Direction::Downstream) => Step::Downstream,
-            Some(Direction::Both) => Step::Infrastructure,
-        },
         evidence: listed(&decision.evidence),
         label: decision.label,
         next_page: false,
@@ -89,9 +83,9 @@ pub(crate) fn answer(input: &ExploreInput, decision: &Decision) -> ExploreAnswer
 /// What each number of a prompt stands for. They are counted from 1 without gaps.
 fn numbers(input: &ExploreInput) -> BTreeMap<EvidenceId, u32> {
     let blank = ExploreAnswer {
+        other_causes: Vec::new(),
         because: String::new(),
         claims: Vec::new(),
-        direction: Step::None,
         evidence: Vec::new(),
         label: Label::Healthy,
         next_page: false,

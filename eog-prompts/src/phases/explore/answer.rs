@@ -13,9 +13,6 @@ pub struct ExploreAnswer {
     /// What explains what; may be empty.
     #[schemars(description = " ")]
     pub claims: Vec<ExploreClaim>,
-    /// Where all proposals stand.
-    #[schemars(description = " ")]
-    pub direction: Step,
     /// Numbers of evidence.
     #[schemars(description = " ")]
     pub evidence: Vec<u32>,
@@ -25,9 +22,24 @@ pub struct ExploreAnswer {
     /// Whether the next page of evidence is wanted.
     #[schemars(description = " ")]
     pub next_page: bool,
+    /// Other explanations of the harm that the evidence leaves open, the likeliest first; may be empty.
+    #[schemars(description = " ")]
+    pub other_causes: Vec<ExploreAlternative>,
     /// Where to look next, best first; may be empty.
     #[schemars(description = " ")]
     pub proposals: Vec<ExploreProposal>,
+}
+
+/// Another explanation of the harm at the entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExploreAlternative {
+    /// entity, or an outside system
+    pub cause: String,
+    /// how it would bring about the harm
+    pub mechanism: String,
+    /// what speaks against it
+    pub objection: String,
 }
 
 /// One explanation.
@@ -55,20 +67,4 @@ pub struct ExploreProposal {
     pub entity: String,
     /// what could be found there
     pub reason: String,
-}
-
-/// Where proposals stand: one direction for each judgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// Where effects come from.
-    Upstream,
-    /// Where effects go.
-    Downstream,
-    /// What owns, controls or configures the entity.
-    Ownership,
-    /// What it runs on or is fed by.
-    Infrastructure,
-    /// Nothing is proposed.
-    None,
 }

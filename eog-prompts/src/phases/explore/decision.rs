@@ -1,16 +1,20 @@
 //! From an answer without problems to a decision.
 
+use eog_core::contract::Alternative;
 use eog_core::incident::Direction;
-use eog_core::{Claim, Decision, EntityId, EvidenceId, Proposal};
+use eog_core::{Claim, Decision, EntityId, EvidenceId, Label, Proposal};
 
 use super::grounding::Grounding;
 use super::refused::with_doubts;
 use super::subject::Subject;
 use super::unasked::PASSES_ON;
-use super::{ExploreAnswer, ExploreInput, Step};
+use super::{ExploreAlternative, ExploreAnswer, ExploreInput};
 
 /// Longest reasons, in characters. They are sent to neighbours, again and again.
 const MAX_BECAUSE_CHARS: usize = 600;
+
+/// Most alternatives of one judgement; further ones are left out.
+const MAX_ALTERNATIVES: usize = 3;
 
 /// Longest condition, observation or reason of a proposal, in characters.
 const MAX_PART_CHARS: usize = 240;
@@ -37,11 +41,32 @@ impl ExploreInput {
             let Ok(entity) = subject.resolve(&proposal.entity) else { continue };
             decision.proposals.push(Proposal {
                 entity: entity.clone(),
-                direction: direction(subject, entity, answer.direction),
+                direction: direction(subject, entity),
                 reason: whole_sentences(&proposal.reason, MAX_PART_CHARS),
             });
         }
+        let alternatives = answer.other_causes.iter().take(MAX_ALTERNATIVES);
+        decision.alternatives = alternatives.map(|other| alternative(subject, other)).collect();
         decision
+    }
+}
+
+/// Another explanation. A cause that is no entity, such as an outside system, stays as text.
+fn alternative(subject: &Subject, other: &ExploreAlternative) -> Alternative {
+    let cause = subject.resolve(&other.cause).ok().cloned();
+    let mechanism = without_numbers(&other.mechanism);
+    let summary = match &cause {
+        Some(_) => mechanism,
+        None => format!("{}: {mechanism}", other.cause.trim()),
+    };
+    let is_own = cause.as_ref() == Some(&subject.entity);
+    Alternative {
+        label: if is_own { Label::Origin } else { Label::Symptom },
+        rule: None,
+        cause: cause.filter(|_| !is_own),
+        summary: whole_sentences(&summary, MAX_PART_CHARS),
+        lost: whole_sentences(&without_numbers(&other.objection), MAX_PART_CHARS),
+        evidence: Vec::new(),
     }
 }
 
@@ -153,15 +178,10 @@ fn ids(subject: &Subject, numbers: &[u32]) -> Vec<EvidenceId> {
     ids
 }
 
-/// Where a neighbour is declared to stand counts more than what the model calls it.
-fn direction(subject: &Subject, entity: &EntityId, step: Step) -> Direction {
+/// Where a neighbour is declared to stand; of others that is not known.
+fn direction(subject: &Subject, entity: &EntityId) -> Direction {
     let declared = subject.neighbours.iter().find(|neighbour| neighbour.entity == *entity);
-    match (declared, step) {
-        (Some(neighbour), _) => neighbour.direction,
-        (None, Step::Upstream) => Direction::Upstream,
-        (None, Step::Downstream) => Direction::Downstream,
-        (None, Step::Ownership | Step::Infrastructure | Step::None) => Direction::Both,
-    }
+    declared.map_or(Direction::Both, |neighbour| neighbour.direction)
 }
 
 #[cfg(test)]

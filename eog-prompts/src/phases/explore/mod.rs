@@ -9,7 +9,7 @@ mod refused;
 mod subject;
 mod unasked;
 
-pub use answer::{ExploreAnswer, ExploreClaim, ExploreProposal, Step};
+pub use answer::{ExploreAlternative, ExploreAnswer, ExploreClaim, ExploreProposal};
 pub use input::ExploreInput;
 pub(crate) use unasked::decision as unasked;
 

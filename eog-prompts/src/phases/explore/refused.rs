@@ -2,9 +2,9 @@
 
 use eog_evidence::shorten;
 
+use super::ExploreAnswer;
 use super::grounding::Grounding;
 use super::subject::Subject;
-use super::{ExploreAnswer, Step};
 
 /// Longest account of what was refused, in characters. It is sent to neighbours.
 const MAX_ACCOUNT_CHARS: usize = 240;
@@ -35,9 +35,6 @@ pub(super) fn without_refused(subject: &Subject, answer: &ExploreAnswer) -> Opti
     let proposals = answer.proposals.iter().enumerate();
     kept.proposals =
         proposals.filter(|(at, _)| is_sound("proposal", *at)).map(|(_, it)| it.clone()).collect();
-    if kept.proposals.is_empty() {
-        kept.direction = Step::None;
-    }
     if !Grounding::of(subject, &kept).refusals.is_empty() {
         return None;
     }
