@@ -18,7 +18,7 @@ use crate::line_rates::{ComparedTimes, LineRate, RateChange, line_rates, two_sid
 use crate::onsets::rate_onset;
 use crate::shift::during;
 use crate::spans::{SpanIds, SpanRecord};
-use crate::text::{rounded, shorten_line};
+use crate::text::{line_excerpt, rounded};
 use ids::comparable;
 pub use ids::request_id;
 
@@ -36,7 +36,7 @@ const CLOCKS: SignedDuration = SignedDuration::from_millis(1);
 const CHANCE: f64 = 0.01;
 
 /// Longest quoted message, in characters.
-const MAX_MESSAGE: usize = 200;
+const MAX_MESSAGE: usize = 400;
 
 /// A log line of level error that names a request.
 #[derive(Clone, Copy, Debug)]
@@ -316,7 +316,7 @@ impl<'a> Place<'a> {
             0 => String::new(),
             count => format!(", {count} more are in no clear order"),
         };
-        let message = shorten_line(message, MAX_MESSAGE);
+        let message = line_excerpt(message, MAX_MESSAGE);
         let extent = compared.and_then(|compared| {
             Some((compared.before.iter().next()?.start(), compared.after.end()))
         });

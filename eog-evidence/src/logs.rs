@@ -20,7 +20,7 @@ use level::Level;
 pub const MAX_LOG_PATTERNS: usize = 200;
 
 /// Longest quoted message, in characters.
-const MAX_MESSAGE: usize = 200;
+const MAX_MESSAGE: usize = 400;
 
 /// One line of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]

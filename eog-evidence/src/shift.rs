@@ -1,5 +1,7 @@
 //! Shifts of a series against its baseline.
 
+use std::collections::BTreeSet;
+
 use eog_core::evidence::{EvidenceTime, FindingContent, PeerRole, Quantity, Signal, Trend};
 use eog_core::incident::Onset;
 use eog_core::{Finding, Timestamp, Window};
@@ -293,10 +295,21 @@ pub(crate) fn level_finding(
     query: &str,
 ) -> Option<Finding> {
     let parts = periods.cut(&series.points)?;
+    if series.signal == Signal::Other && is_switched(&series.points, &parts.incident) {
+        return None;
+    }
     let baseline = median(parts.baseline.iter().map(|(_, value)| *value))?;
     let observed = median(parts.incident.iter().map(|(_, value)| *value))?;
     let ends = (parts.incident.first()?.0, parts.incident.last()?.0);
     Some(finding(series, Trend::Steady, ends, (observed, baseline), None, source, query))
+}
+
+/// Whether a series has but two values and takes both in the window: a switch has no level between them.
+fn is_switched(all: &[(Timestamp, f64)], inside: &[(Timestamp, f64)]) -> bool {
+    let values = |points: &[(Timestamp, f64)]| {
+        points.iter().map(|(_, value)| value.to_bits()).collect::<BTreeSet<u64>>().len()
+    };
+    values(inside) == 2 && values(all) == 2
 }
 
 /// That a resource is nearly full where nothing earlier is known of it, or nothing: the median of at least

@@ -41,6 +41,31 @@ pub fn shorten_line(text: &str, limit: usize) -> String {
     format!("{head}{tail}")
 }
 
+/// What a line of a log says, at most `limit` characters of it: of a JSON object the message and the error rather than ids and
+/// addresses beside them.
+pub(crate) fn line_excerpt(line: &str, limit: usize) -> String {
+    shorten_line(&said_in_json(line).unwrap_or_else(|| line.to_owned()), limit)
+}
+
+/// The message and the error of a JSON object, if it is one that has any.
+fn said_in_json(line: &str) -> Option<String> {
+    const FIELDS: [&str; 9] =
+        ["message", "msg", "event", "error", "err", "exception", "cause", "reason", "detail"];
+    const LONGEST: usize = 16_384;
+    let line = line.trim();
+    if !line.starts_with('{') || line.len() > LONGEST {
+        return None;
+    }
+    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
+    let mut said: Vec<&str> = Vec::new();
+    for text in FIELDS.iter().filter_map(|field| fields.get(*field)?.as_str()) {
+        if !text.is_empty() && !said.iter().any(|known| known.contains(text)) {
+            said.push(text);
+        }
+    }
+    (!said.is_empty()).then(|| said.join(": "))
+}
+
 /// The text of a change on one line, at most `limit` characters of it. Of a diff that is longer, the
 /// names of the files and the changed lines are kept and what stands around them is left out, then
 /// changed lines from the end, with their count. Lines are joined by ` | `.

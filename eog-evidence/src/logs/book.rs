@@ -11,7 +11,7 @@ use super::{LogLine, LogPattern, MAX_LOG_PATTERNS, MAX_MESSAGE};
 use crate::held::HEAP;
 use crate::patterns::patterns_of;
 use crate::template::{MAX_TEMPLATE, mask_values};
-use crate::text::shorten_line;
+use crate::text::line_excerpt;
 
 /// What tells two patterns of an entity apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +60,7 @@ impl Book {
             let Some(first) = times.first().copied() else { continue };
             let peer = peer.map(|peer| (peer.entity, peer.role));
             let key = Key { level: Level::of(level), signal, peer, pattern };
-            let found = Pattern { sample: (first, shorten_line(&example, MAX_MESSAGE)), times };
+            let found = Pattern { sample: (first, line_excerpt(&example, MAX_MESSAGE)), times };
             match mined.get_mut(&key) {
                 Some(known) => known.join(&found),
                 None => drop(mined.insert(key, found)),
@@ -107,7 +107,7 @@ impl Book {
         }
         let peer = line.peer.clone().map(|peer| (peer.entity, peer.role));
         let key = Key { level, signal, peer, pattern: masked.to_owned() };
-        let sample = (line.time, shorten_line(&line.message, MAX_MESSAGE));
+        let sample = (line.time, line_excerpt(&line.message, MAX_MESSAGE));
         let texts = 2 * masked.len() + sample.1.len() + 6 * HEAP;
         self.keep(key, Pattern { sample, times: vec![line.time] });
         2 * size_of::<(Key, Pattern)>() + texts
@@ -221,7 +221,7 @@ impl Pattern {
     fn add(&mut self, line: &LogLine) -> usize {
         self.times.push(line.time);
         if line.time <= self.sample.0 {
-            let sample = (line.time, shorten_line(&line.message, MAX_MESSAGE));
+            let sample = (line.time, line_excerpt(&line.message, MAX_MESSAGE));
             if sample < self.sample {
                 self.sample = sample;
             }
