@@ -25,7 +25,7 @@ fn counts(answer: &Value) -> Vec<(String, u64)> {
 fn shop() -> Recording {
     let mut recording = Recording::new();
     for at in 0..6 {
-        let shelf = ["books", "music", "films"][at % 3];
+        let shelf = ["books", "music", "films", "games", "tools", "plants"][at];
         let clock = format!("10:0{at}:00");
         recording.log(&clock, "ads", "INFO", &format!("offer requested for [{shelf}] today"));
         recording.log(&clock, "cart", "INFO", &format!("order {at} placed"));
@@ -42,7 +42,7 @@ fn lines_that_say_the_same_are_one_pattern() {
     assert_eq!(
         counts(&answer),
         [
-            ("offer requested for <*> today".to_owned(), 6),
+            ("offer requested for [<*>] today".to_owned(), 6),
             ("order <*> placed".to_owned(), 6),
             ("order <*> refused: no Answer from <*>".to_owned(), 1),
             ("order <*> refused: no answer from <*>".to_owned(), 1),
@@ -55,8 +55,6 @@ fn lines_that_say_the_same_are_one_pattern() {
     assert_eq!(offers["first"], "2026-01-01T10:00:00Z");
     assert_eq!(offers["last"], "2026-01-01T10:05:00Z");
     assert_eq!(offers["example"], "offer requested for [books] today");
-    let exact = mine(&shop().open(), json!({"similarity": 1, "service": "ads"}));
-    assert_eq!(counts(&exact).iter().map(|row| row.1).collect::<Vec<_>>(), [2, 2, 2]);
 }
 
 #[test]
@@ -116,7 +114,6 @@ fn arguments_that_cannot_be_used_are_named() {
             json!({"severity": "eror"}),
             "severity: there is no severity \"eror\"; did you mean error?",
         ),
-        (json!({"similarity": 2}), "similarity: 2 is out of range; give a number from 0 to 1"),
         (
             json!({"filters": {"txt": "x"}}),
             "filters: there is no column \"txt\"; did you mean text?",
