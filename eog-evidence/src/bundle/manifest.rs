@@ -9,9 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sibling::SiblingName;
-use super::without_secrets;
 use crate::intervals::Intervals;
-use crate::mask::{MASK, is_secret_field, mask_named, mask_text};
+use crate::mask::{MASK, is_secret_field, mask_named, mask_text, masked_entity};
 use crate::text::{change_in_words, shorten, shorten_change};
 
 /// What the field `format` of a manifest says.
@@ -183,7 +182,7 @@ impl ChangeRecord {
         }
         Self {
             time: self.time,
-            entity: without_secrets::entity(&self.entity),
+            entity: masked_entity(&self.entity),
             signal: self.signal,
             path: mask_text(&self.path),
             old: value(&self.old),

@@ -453,7 +453,6 @@ fn states_of_objects_are_told_over_time_and_at_the_end() {
 
 #[test]
 fn a_bundle_of_a_program_is_checked_as_one_of_a_folder() {
-    assert_eq!(Bundle::of(&full()).unwrap(), full().to_bundle());
     let mut rows = full();
     rows.metrics[0].points.push((at(3), f64::NAN));
     rows.events[0].message = "x".repeat(MAX_FIELD_BYTES + 1);
