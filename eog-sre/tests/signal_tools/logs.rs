@@ -128,14 +128,6 @@ fn arguments_that_cannot_be_used_are_named() {
     assert_eq!(nothing, json!({"lines": 0, "rows": [], "total": 0, "offset": 0, "limit": 50}));
 }
 
-#[test]
-fn secrets_stay_masked() {
-    let mut recording = Recording::new();
-    recording.log("10:00:00", "cart", "INFO", "login with password=hunter2 as ann");
-    let answer = mine(&recording.open(), json!({"text": "login"})).to_string();
-    assert!(!answer.contains("hunter2"), "{answer}");
-}
-
 /// The answer of the reference tool to one call.
 fn answer_of(number: &str) -> Option<Value> {
     let name = format!("upstream_tool_outputs/{number}_log_analysis.json");
