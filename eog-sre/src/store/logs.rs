@@ -10,6 +10,8 @@ use super::{Resource, Texts, Times, cell, number, reorder};
 columns! {
     /// All log lines of a snapshot in time order. Texts are numbers into `texts`.
     Logs,
+    /// One log line.
+    LogRef,
     /// A line on its way into the columns.
     NewLog {
         /// Into `senders`.
@@ -27,76 +29,32 @@ columns! {
 impl Logs {
     /// Bytes of a row, twice, since columns that grow hold a reserve.
     pub(crate) const ROW: usize = 2 * (8 + 5 * 4 + 1);
-
-    /// A line by its row.
-    pub(crate) fn get(&self, row: u32) -> LogRef<'_> {
-        LogRef { logs: self, row }
-    }
-
-    /// All lines in time order.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = LogRef<'_>> {
-        (0..self.len()).map(|row| self.get(number(row)))
-    }
-}
-
-/// One log line.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LogRef<'a> {
-    logs: &'a Logs,
-    row: u32,
 }
 
 impl<'a> LogRef<'a> {
-    fn cell<T: Copy + Default>(self, column: &[T]) -> T {
-        cell(column, self.row as usize)
-    }
-
-    /// Its row.
-    pub(crate) fn row(self) -> u32 {
-        self.row
-    }
-
-    /// When it was written.
-    pub(crate) fn at(self) -> Timestamp {
-        self.logs.at.get(self.row as usize)
-    }
-
-    pub(crate) fn sender(self) -> &'a Resource {
-        self.logs.sender(self.sender_number())
-    }
-
-    /// The sender's number, to compare.
-    pub(crate) fn sender_number(self) -> u32 {
-        self.cell(&self.logs.sender)
-    }
-
     /// OpenTelemetry's severity number; 0 unknown.
     pub(crate) fn severity(self) -> u8 {
-        self.cell(&self.logs.severity)
+        self.cell(&self.of.severity)
     }
 
     pub(crate) fn text(self) -> &'a str {
-        self.logs.texts.get(self.cell(&self.logs.text))
+        self.text_in(&self.of.text)
     }
 
     /// The text without what differs from line to line.
     pub(crate) fn pattern(self) -> &'a str {
-        self.logs.texts.get(self.pattern_number())
+        self.of.texts.get(self.pattern_number())
     }
 
     /// The pattern's number, to compare.
     pub(crate) fn pattern_number(self) -> u32 {
-        self.cell(&self.logs.pattern)
+        self.cell(&self.of.pattern)
     }
 
     /// The trace or request that it names, of an error.
     pub(crate) fn request(self) -> Option<&'a str> {
-        let request = self.logs.texts.get(self.cell(&self.logs.request));
+        let request = self.text_in(&self.of.request);
         Some(request).filter(|request| !request.is_empty())
-    }
-
-    pub(crate) fn file(self) -> &'a str {
-        self.logs.texts.get(self.cell(&self.logs.file))
     }
 }
 

@@ -36,6 +36,8 @@ impl Link {
 columns! {
     /// All spans of a snapshot in time order. Texts are numbers into `texts`.
     Spans,
+    /// One span.
+    SpanRef,
     /// A span on its way into the columns.
     NewSpan {
         /// In nanoseconds.
@@ -69,16 +71,6 @@ impl Spans {
         self.len() == 0
     }
 
-    /// A span by its row.
-    pub(crate) fn get(&self, row: u32) -> SpanRef<'_> {
-        SpanRef { spans: self, row }
-    }
-
-    /// All spans in time order.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = SpanRef<'_>> {
-        self.rows(0..self.len())
-    }
-
     /// The spans of some rows, in time order.
     pub(crate) fn rows(
         &self,
@@ -88,90 +80,56 @@ impl Spans {
     }
 }
 
-/// One span.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SpanRef<'a> {
-    spans: &'a Spans,
-    row: u32,
-}
-
 impl<'a> SpanRef<'a> {
-    fn cell<T: Copy + Default>(self, column: &[T]) -> T {
-        cell(column, self.row as usize)
-    }
-
-    /// Its row.
-    pub(crate) fn row(self) -> u32 {
-        self.row
-    }
-
-    /// When it began.
-    pub(crate) fn at(self) -> Timestamp {
-        self.spans.at.get(self.row as usize)
-    }
-
     pub(crate) fn duration_ms(self) -> f64 {
-        self.cell(&self.spans.duration) as f64 / 1e6
-    }
-
-    pub(crate) fn sender(self) -> &'a Resource {
-        self.spans.sender(self.sender_number())
-    }
-
-    /// The sender's number, to compare.
-    pub(crate) fn sender_number(self) -> u32 {
-        self.cell(&self.spans.sender)
+        self.cell(&self.of.duration) as f64 / 1e6
     }
 
     pub(crate) fn name(self) -> &'a str {
-        self.spans.texts.get(self.cell(&self.spans.name))
+        self.text_in(&self.of.name)
     }
 
     pub(crate) fn kind(self) -> SpanKind {
-        self.cell(&self.spans.kind)
+        self.cell(&self.of.kind)
     }
 
     pub(crate) fn failed(self) -> bool {
-        self.cell(&self.spans.failed)
+        self.cell(&self.of.failed)
     }
 
     /// What it says of its outcome; may be empty.
     pub(crate) fn message(self) -> &'a str {
-        self.spans.texts.get(self.cell(&self.spans.message))
+        self.text_in(&self.of.message)
     }
 
     /// The trace's number, to compare.
     pub(crate) fn trace_number(self) -> u32 {
-        self.cell(&self.spans.trace)
+        self.cell(&self.of.trace)
     }
 
     /// The trace for people who look it up, of a failed span; else empty.
     pub(crate) fn trace(self) -> &'a str {
-        self.spans.texts.get(self.cell(&self.spans.trace_text))
+        self.text_in(&self.of.trace_text)
     }
 
     /// The parent, when that is in the recording.
     pub(crate) fn parent(self) -> Option<SpanRef<'a>> {
-        self.cell(&self.spans.parent).get().map(|row| self.spans.get(row))
+        self.cell(&self.of.parent).get().map(|row| self.of.get(row))
     }
 
     /// Of a client span the number of a sender that took the call, when that is another service.
     pub(crate) fn callee_number(self) -> Option<u32> {
-        self.cell(&self.spans.callee).get()
+        self.cell(&self.of.callee).get()
     }
 
     /// The host that a client span says it talks to, without port.
     pub(crate) fn peer_host(self) -> Option<&'a str> {
-        Some(self.spans.texts.get(self.cell(&self.spans.peer_host))).filter(|host| !host.is_empty())
+        Some(self.text_in(&self.of.peer_host)).filter(|host| !host.is_empty())
     }
 
     /// All that tells whom a client span says it talks to, to compare: sender, name and host.
     pub(crate) fn address(self) -> (u32, u32, u32) {
-        let Spans { name, peer_host, .. } = self.spans;
+        let Spans { name, peer_host, .. } = self.of;
         (self.sender_number(), self.cell(name), self.cell(peer_host))
-    }
-
-    pub(crate) fn file(self) -> &'a str {
-        self.spans.texts.get(self.cell(&self.spans.file))
     }
 }
