@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal};
 use eog_core::incident::{Edge, EffectDirection, Onset};
 use eog_core::{Digest, EntityId, EvidenceKind, Finding, Timestamp, Topology, Window};
 use schemars::JsonSchema;
@@ -203,18 +203,12 @@ impl ChangeRecord {
             description => format!("{description} ({words})"),
         };
         Finding::new(FindingContent {
-            kind: EvidenceKind::Change,
-            signal,
-            trend: Trend::Steady,
-            time: EvidenceTime::At(time),
-            quantity: None,
             query: format!("entity={entity} path={} time={time}", detail.path),
-            entity,
             change: Some(detail),
-            peer: None,
             source: "changes.json".into(),
             excerpt,
             onset: Some(Onset::at(time)),
+            ..FindingContent::new(entity, EvidenceKind::Change, signal, EvidenceTime::At(time))
         })
     }
 }

@@ -819,13 +819,7 @@ fn what_filled_up_before_an_alert_that_came_late_is_not_usual() {
 
 fn alert_at(minute: i64) -> Anomaly {
     Anomaly {
-        name: "Slow".into(),
-        entity: id("service"),
-        signal: Signal::Latency,
-        onset: at(minute),
-        renewed: vec![],
-        last_seen: None,
         severity: "warning".into(),
-        description: String::new(),
+        ..Anomaly::new("Slow", id("service"), Signal::Latency, at(minute))
     }
 }
