@@ -58,17 +58,10 @@ fn finding(alert: &Anomaly, time: EvidenceTime, state: &str, source: &str) -> Fi
         description => format!(": {description}"),
     };
     Finding::new(FindingContent {
-        entity: alert.entity.clone(),
-        kind: EvidenceKind::Alert,
-        signal: alert.signal,
         trend: Trend::Rising,
-        time,
-        quantity: None,
-        change: None,
-        peer: None,
         source: source.to_owned(),
         query: format!("entity={} alert={name}", alert.entity),
         excerpt: format!("{name}{severity} {state} since {}{description}", time.start()),
-        onset: None,
+        ..FindingContent::new(alert.entity.clone(), EvidenceKind::Alert, alert.signal, time)
     })
 }

@@ -161,18 +161,10 @@ mod tests {
         let unit = "ms".to_owned();
         let quantity = |observed| Quantity { observed, baseline: Some(10.0), unit: unit.clone() };
         Finding::new(FindingContent {
-            entity: id(entity),
-            kind,
-            signal,
             trend: Trend::Rising,
-            time: EvidenceTime::At(at(second)),
             quantity: observed.map(quantity),
-            change: None,
-            peer: None,
-            source: String::new(),
-            query: String::new(),
             excerpt: format!("{entity} at {second}"),
-            onset: None,
+            ..FindingContent::new(id(entity), kind, signal, EvidenceTime::At(at(second)))
         })
     }
 

@@ -1,6 +1,7 @@
 //! Secrets are masked where text comes in, before anything is stored or shown: one masker, `eog-secrets`,
 //! for every source.
 
+use eog_core::EntityId;
 use eog_secrets::{Masked, Masker};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -67,6 +68,16 @@ pub fn masked_value<T: DeserializeOwned>(value: Value) -> serde_json::Result<T> 
 /// When the value is not one that JSON holds.
 pub fn masked<T: Serialize + DeserializeOwned>(value: &T) -> serde_json::Result<T> {
     serde_json::to_value(value).and_then(masked_value)
+}
+
+/// The name of an entity that no reader made, without its secrets.
+pub(crate) fn masked_entity(name: &EntityId) -> EntityId {
+    let masked = mask_text(name.as_str());
+    if masked == name.as_str() {
+        return name.clone();
+    }
+    // It may be too long now.
+    EntityId::new(masked).or_else(|_| EntityId::new(MASK)).unwrap_or_else(|_| name.clone())
 }
 
 #[cfg(test)]

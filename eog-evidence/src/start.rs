@@ -226,7 +226,7 @@ fn last_onset(anomaly: &Anomaly) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Trend};
+    use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent};
     use eog_core::incident::EffectDirection;
     use eog_core::{EntityId, EvidenceKind, Finding, Topology};
 
@@ -245,18 +245,9 @@ mod tests {
     fn finding(kind: EvidenceKind, signal: Signal, entity: &str, minute: i64) -> Finding {
         let detail = ChangeDetail { path: "image".into(), old: None, new: Some("2".into()) };
         Finding::new(FindingContent {
-            entity: id(entity),
-            kind,
-            signal,
-            trend: Trend::Steady,
-            time: EvidenceTime::At(at(minute)),
-            quantity: None,
             change: (kind == EvidenceKind::Change).then_some(detail),
-            peer: None,
-            source: String::new(),
-            query: String::new(),
             excerpt: "killed".into(),
-            onset: None,
+            ..FindingContent::new(id(entity), kind, signal, EvidenceTime::At(at(minute)))
         })
     }
 
@@ -266,14 +257,8 @@ mod tests {
 
     fn alert(entity: &str, signal: Signal, onset: i64, last_seen: Option<i64>) -> Anomaly {
         Anomaly {
-            name: format!("alert-{entity}"),
-            entity: id(entity),
-            signal,
-            onset: at(onset),
-            renewed: vec![],
             last_seen: last_seen.map(at),
-            severity: String::new(),
-            description: String::new(),
+            ..Anomaly::new(format!("alert-{entity}"), id(entity), signal, at(onset))
         }
     }
 

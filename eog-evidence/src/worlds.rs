@@ -1,6 +1,6 @@
 //! Incidents for tests.
 
-use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal};
 use eog_core::incident::EffectDirection;
 use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Timestamp, Topology};
 use proptest::prelude::*;
@@ -122,18 +122,9 @@ pub(crate) fn finding(
 ) -> Finding {
     let detail = ChangeDetail { path: path.into(), old: None, new };
     Finding::new(FindingContent {
-        entity: id(entity),
-        kind,
-        signal,
-        trend: Trend::Steady,
-        time: EvidenceTime::At(at(minute)),
-        quantity: None,
         change: (kind == EvidenceKind::Change).then_some(detail),
-        peer: None,
-        source: String::new(),
-        query: String::new(),
         excerpt: path.into(),
-        onset: None,
+        ..FindingContent::new(id(entity), kind, signal, EvidenceTime::At(at(minute)))
     })
 }
 
@@ -141,14 +132,8 @@ fn anomaly(entity: impl Strategy<Value = &'static str>) -> impl Strategy<Value =
     let renewed = prop::collection::vec(0..90_i64, 0..3);
     (entity, select(&["Errors", "Slow"][..]), 0..90_i64, renewed).prop_map(
         |(entity, name, onset, renewed)| Anomaly {
-            name: name.into(),
-            entity: id(entity),
-            signal: Signal::Errors,
-            onset: at(onset / 5 * 5),
             renewed: renewed.into_iter().map(at).collect(),
-            last_seen: None,
-            severity: String::new(),
-            description: String::new(),
+            ..Anomaly::new(name, id(entity), Signal::Errors, at(onset / 5 * 5))
         },
     )
 }

@@ -41,14 +41,8 @@ fn shop() -> BundleWriter {
         connect("flags", "configures", configured, EffectDirection::SourceToTarget);
     }
     writer.alerts = vec![Anomaly {
-        name: "ErrorRate".into(),
-        entity: id("web"),
-        signal: Signal::Errors,
-        onset: at(38),
-        renewed: vec![],
         last_seen: Some(at(60)),
-        severity: String::new(),
-        description: String::new(),
+        ..Anomaly::new("ErrorRate", id("web"), Signal::Errors, at(38))
     }];
     for entity in ["db", "mail"] {
         measure(&mut writer, entity, 0.0, 0.0);

@@ -28,6 +28,7 @@ mod facts;
 pub mod fuzzing;
 mod graph;
 mod incident;
+mod json;
 mod masker;
 mod names;
 mod notice;

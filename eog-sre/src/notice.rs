@@ -245,7 +245,9 @@ impl Notices {
         }
     }
 
-    fn one(form: AlertForm, group: String, alert: Notice) -> Self {
+    /// One alert, which makes a group of its own by its key.
+    fn one(form: AlertForm, sender: &str, alert: Notice) -> Self {
+        let group = format!("{sender} {}", alert.key);
         Self { group: Some(group), alerts: vec![alert], ..Self::new(form) }
     }
 
@@ -267,6 +269,33 @@ impl Notices {
             }
         }
     }
+}
+
+type Texts = BTreeMap<String, String>;
+
+impl Notice {
+    /// An alert that began at a time, or is over since then.
+    fn new(
+        key: impl Into<String>,
+        (labels, annotations): (Texts, Texts),
+        state: AlertState,
+        at: Option<Timestamp>,
+    ) -> Self {
+        let (is_over, key) = (state == AlertState::Resolved, key.into());
+        let (starts_at, ends_at) = (at.filter(|_| !is_over), at.filter(|_| is_over));
+        Self { labels, annotations, state, starts_at, ends_at, value: None, key }
+    }
+}
+
+fn state(is_over: bool) -> AlertState {
+    if is_over { AlertState::Resolved } else { AlertState::Firing }
+}
+
+/// Texts by their names, without those that are empty.
+fn filled<'a>(all: impl IntoIterator<Item = (&'a str, &'a str)>) -> Texts {
+    let mut texts = Texts::new();
+    all.into_iter().for_each(|(name, value)| put(&mut texts, name, value));
+    texts
 }
 
 /// An alert with labels: `startsAt` of Alertmanager and Grafana, `activeAt` of Prometheus.
@@ -330,87 +359,64 @@ fn pager_duty(body: &Value) -> Result<Notices, String> {
         let event = eog_evidence::shorten(event, 60);
         return Err(format!("PagerDuty event {event:?}: only events of incidents are read"));
     }
-    let mut labels = BTreeMap::new();
     let title = of("title").or(of("summary")).unwrap_or("PagerDuty incident");
-    put(&mut labels, "alertname", title);
-    put(&mut labels, "service", text(body, "/event/data/service/summary").unwrap_or_default());
-    put(&mut labels, PAGERDUTY_INCIDENT, of("id").unwrap_or_default());
-    put(&mut labels, "severity", of("urgency").unwrap_or_default());
-    put(&mut labels, "priority", text(body, "/event/data/priority/summary").unwrap_or_default());
-    let mut annotations = BTreeMap::new();
-    put(&mut annotations, "summary", title);
-    put(&mut annotations, "generatorURL", of("html_url").unwrap_or_default());
+    let labels = filled([
+        ("alertname", title),
+        ("service", text(body, "/event/data/service/summary").unwrap_or_default()),
+        (PAGERDUTY_INCIDENT, of("id").unwrap_or_default()),
+        ("severity", of("urgency").unwrap_or_default()),
+        ("priority", text(body, "/event/data/priority/summary").unwrap_or_default()),
+    ]);
+    let url = of("html_url").unwrap_or_default();
+    let annotations = filled([("summary", title), ("generatorURL", url)]);
     let is_over = event == "incident.resolved" || of("status") == Some("resolved");
     let at = |pointer: &str| body.pointer(pointer).and_then(read_time);
     let occurred = at("/event/occurred_at");
-    let key = of("incident_key").or(of("id")).unwrap_or(title).to_owned();
+    let key = of("incident_key").or(of("id")).unwrap_or(title);
     let alert = Notice {
-        labels,
-        annotations,
-        state: if is_over { AlertState::Resolved } else { AlertState::Firing },
         starts_at: at("/event/data/created_at").or(occurred),
-        ends_at: occurred.filter(|_| is_over),
-        value: None,
-        key: key.clone(),
+        ..Notice::new(key, (labels, annotations), state(is_over), occurred)
     };
-    Ok(Notices::one(AlertForm::PagerDuty, format!("pagerduty {key}"), alert))
+    Ok(Notices::one(AlertForm::PagerDuty, "pagerduty", alert))
 }
 
 fn pager_duty_event(body: &Value) -> Result<Notices, String> {
     let of = |name: &str| text(body, &format!("/payload/{name}")).unwrap_or_default();
-    let mut labels = BTreeMap::new();
     let action = text(body, "/event_action").unwrap_or_default();
-    let key = text(body, "/dedup_key").unwrap_or_default().to_owned();
-    let name = [of("class"), of("summary"), &key].into_iter().find(|it| !it.is_empty());
-    put(&mut labels, "alertname", name.unwrap_or("PagerDuty event"));
-    put(&mut labels, "severity", of("severity"));
-    put(&mut labels, "component", of("component"));
-    put(&mut labels, "group", of("group"));
-    put(&mut labels, "source", of("source"));
-    for (name, value) in texts(body.pointer("/payload/custom_details")) {
-        labels.entry(name).or_insert(value);
-    }
-    let mut annotations = BTreeMap::new();
-    put(&mut annotations, "summary", of("summary"));
-    put(&mut annotations, "generatorURL", text(body, "/client_url").unwrap_or_default());
-    let state = if action == "resolve" { AlertState::Resolved } else { AlertState::Firing };
+    let key = text(body, "/dedup_key").unwrap_or_default();
+    let name = [of("class"), of("summary"), key].into_iter().find(|it| !it.is_empty());
+    let own = ["severity", "component", "group", "source"].map(|name| (name, of(name)));
+    let name = ("alertname", name.unwrap_or("PagerDuty event"));
+    let mut labels = filled(std::iter::once(name).chain(own));
+    add(&mut labels, texts(body.pointer("/payload/custom_details")));
+    let url = text(body, "/client_url").unwrap_or_default();
+    let annotations = filled([("summary", of("summary")), ("generatorURL", url)]);
     let starts_at = body.pointer("/payload/timestamp").and_then(read_time);
-    let group = format!("pagerduty {}", if key.is_empty() { of("summary") } else { &key });
-    let alert = Notice { labels, annotations, state, starts_at, ends_at: None, value: None, key };
-    Ok(Notices::one(AlertForm::PagerDutyEvent, group, alert))
+    let state = state(action == "resolve");
+    let alert = Notice { starts_at, ..Notice::new(key, (labels, annotations), state, None) };
+    let mut one = Notices::one(AlertForm::PagerDutyEvent, "pagerduty", alert);
+    if key.is_empty() {
+        one.group = Some(format!("pagerduty {}", of("summary")));
+    }
+    Ok(one)
 }
 
 fn opsgenie(body: &Value) -> Result<Notices, String> {
     let of = |name: &str| text(body, &format!("/alert/{name}")).unwrap_or_default();
-    let mut labels = BTreeMap::new();
-    put(&mut labels, "alertname", of("message"));
-    put(&mut labels, "priority", of("priority"));
-    put(&mut labels, "entity", of("entity"));
-    put(&mut labels, "source", of("source"));
+    let own = ["priority", "entity", "source"].map(|name| (name, of(name)));
+    let mut labels = filled(std::iter::once(("alertname", of("message"))).chain(own));
     for tag in body.pointer("/alert/tags").and_then(Value::as_array).into_iter().flatten() {
         tagged(&mut labels, tag.as_str().unwrap_or_default());
     }
-    for (name, value) in texts(body.pointer("/alert/details")) {
-        labels.entry(name).or_insert(value);
-    }
+    add(&mut labels, texts(body.pointer("/alert/details")));
     labels.entry("alertname".to_owned()).or_insert_with(|| "Opsgenie alert".to_owned());
-    let mut annotations = BTreeMap::new();
-    put(&mut annotations, "summary", of("message"));
-    put(&mut annotations, "description", of("description"));
-    let is_over = matches!(text(body, "/action"), Some("Close" | "Delete"));
+    let annotations = filled([("summary", of("message")), ("description", of("description"))]);
+    let state = state(matches!(text(body, "/action"), Some("Close" | "Delete")));
     let at = |name: &str| body.pointer(&format!("/alert/{name}")).and_then(read_time);
     let key = [of("alias"), of("alertId")].into_iter().find(|it| !it.is_empty());
-    let key = key.unwrap_or_default().to_owned();
-    let alert = Notice {
-        labels,
-        annotations,
-        state: if is_over { AlertState::Resolved } else { AlertState::Firing },
-        starts_at: at("createdAt"),
-        ends_at: at("updatedAt").filter(|_| is_over),
-        value: None,
-        key: key.clone(),
-    };
-    Ok(Notices::one(AlertForm::Opsgenie, format!("opsgenie {key}"), alert))
+    let alert = Notice::new(key.unwrap_or_default(), (labels, annotations), state, at("updatedAt"));
+    let alert = Notice { starts_at: at("createdAt"), ..alert };
+    Ok(Notices::one(AlertForm::Opsgenie, "opsgenie", alert))
 }
 
 /// Datadog's webhook: its default payload, and the variables that people add, under the names of its documentation.
@@ -421,26 +427,24 @@ fn datadog(body: &Value, map: &Map<String, Value>) -> Result<Notices, String> {
         found.map(|(_, value)| plain(value)).filter(|text| !text.is_empty())
     };
     let title = find(&["alert_title", "title", "event_title"]).unwrap_or_default();
-    let (state, scope, name) = datadog_title(&title);
-    let mut labels = BTreeMap::new();
-    put(&mut labels, "alertname", if name.is_empty() { "Datadog monitor" } else { name });
+    let (told, scope, name) = datadog_title(&title);
+    let found = |names: &[&str]| find(names).unwrap_or_default();
+    let mut labels =
+        filled([("alertname", if name.is_empty() { "Datadog monitor" } else { name })]);
     let scopes = [Some(scope.to_owned()), find(&["alert_scope", "scope"]), find(&["tags"])];
     for tag in scopes.iter().flatten().flat_map(|scope| scope.split(',')) {
         tagged(&mut labels, tag.trim());
     }
-    put(&mut labels, "host", &find(&["hostname", "host"]).unwrap_or_default());
-    put(&mut labels, "severity", &find(&["alert_type", "priority"]).unwrap_or_default());
-    let mut annotations = BTreeMap::new();
-    put(&mut annotations, "summary", &title);
-    put(
-        &mut annotations,
-        "description",
-        &find(&["body", "event_msg", "text_only_msg"]).unwrap_or_default(),
-    );
-    put(&mut annotations, "query", &find(&["alert_query"]).unwrap_or_default());
-    put(&mut annotations, "generatorURL", &find(&["link"]).unwrap_or_default());
-    let transition = find(&["alert_transition", "alert_status"]).unwrap_or_default();
-    let is_over = [state, transition.as_str()]
+    put(&mut labels, "host", &found(&["hostname", "host"]));
+    put(&mut labels, "severity", &found(&["alert_type", "priority"]));
+    let annotations = filled([
+        ("summary", title.as_str()),
+        ("description", &found(&["body", "event_msg", "text_only_msg"])),
+        ("query", &found(&["alert_query"])),
+        ("generatorURL", &found(&["link"])),
+    ]);
+    let transition = found(&["alert_transition", "alert_status"]);
+    let is_over = [told, transition.as_str()]
         .iter()
         .any(|it| it.to_lowercase().contains("recovered") || it.eq_ignore_ascii_case("ok"))
         || find(&["alert_type"]).is_some_and(|it| it == "success");
@@ -451,16 +455,8 @@ fn datadog(body: &Value, map: &Map<String, Value>) -> Result<Notices, String> {
     if title.is_empty() && body.get("body").is_none() {
         return Err(format!("{EXPECTED}; found Datadog fields without a title or body"));
     }
-    let alert = Notice {
-        labels,
-        annotations,
-        state: if is_over { AlertState::Resolved } else { AlertState::Firing },
-        starts_at: at.filter(|_| !is_over),
-        ends_at: at.filter(|_| is_over),
-        value: None,
-        key: key.clone(),
-    };
-    Ok(Notices::one(AlertForm::Datadog, format!("datadog {key}"), alert))
+    let alert = Notice::new(key, (labels, annotations), state(is_over), at);
+    Ok(Notices::one(AlertForm::Datadog, "datadog", alert))
 }
 
 /// State, scope and name out of `[Triggered on {host:a,service:b}] Name`.
@@ -474,8 +470,15 @@ fn datadog_title(title: &str) -> (&str, &str, &str) {
     }
 }
 
+/// Adds labels, of which those that are there already stay.
+fn add(labels: &mut Texts, more: Texts) {
+    for (name, value) in more {
+        labels.entry(name).or_insert(value);
+    }
+}
+
 /// Adds a tag `name:value` as a label.
-fn tagged(labels: &mut BTreeMap<String, String>, tag: &str) {
+fn tagged(labels: &mut Texts, tag: &str) {
     if let Some((name, value)) = tag.split_once([':', '=']) {
         let (name, value) = (name.trim(), value.trim());
         if !name.is_empty() && !value.is_empty() {
@@ -503,22 +506,11 @@ fn sns(body: &Value, kind: &str) -> Result<Notices, String> {
                 return read_notices(&inner)
                     .map_err(|reason| format!("the message of an SNS notification: {reason}"));
             }
-            let mut labels = BTreeMap::new();
             let name = text(body, "/Subject").unwrap_or("SNS notification");
-            put(&mut labels, "alertname", name);
-            let mut annotations = BTreeMap::new();
-            put(&mut annotations, "description", message);
-            let alert = Notice {
-                labels,
-                annotations,
-                state: AlertState::Firing,
-                starts_at: body.get("Timestamp").and_then(read_time),
-                ends_at: None,
-                value: None,
-                key: format!("{topic} {name}"),
-            };
-            let group = format!("sns {topic} {name}");
-            Ok(Notices::one(AlertForm::CloudWatch, group, alert))
+            let texts = (filled([("alertname", name)]), filled([("description", message)]));
+            let at = body.get("Timestamp").and_then(read_time);
+            let alert = Notice::new(format!("{topic} {name}"), texts, AlertState::Firing, at);
+            Ok(Notices::one(AlertForm::CloudWatch, "sns", alert))
         }
     }
 }
@@ -526,11 +518,12 @@ fn sns(body: &Value, kind: &str) -> Result<Notices, String> {
 fn cloud_watch(body: &Value) -> Result<Notices, String> {
     let of = |pointer: &str| text(body, pointer).unwrap_or_default();
     let name = of("/AlarmName");
-    let mut labels = BTreeMap::new();
-    put(&mut labels, "alertname", name);
-    put(&mut labels, "metric", of("/Trigger/MetricName"));
-    put(&mut labels, "metric_namespace", of("/Trigger/Namespace"));
-    put(&mut labels, "region", of("/Region"));
+    let mut labels = filled([
+        ("alertname", name),
+        ("metric", of("/Trigger/MetricName")),
+        ("metric_namespace", of("/Trigger/Namespace")),
+        ("region", of("/Region")),
+    ]);
     let own = body.pointer("/Trigger/Dimensions").and_then(Value::as_array).into_iter().flatten();
     let metrics = body.pointer("/Trigger/Metrics").and_then(Value::as_array).into_iter().flatten();
     let of_metrics =
@@ -542,27 +535,17 @@ fn cloud_watch(body: &Value) -> Result<Notices, String> {
         };
         put(&mut labels, field("name", "Name"), field("value", "Value"));
     }
-    let mut annotations = BTreeMap::new();
-    put(&mut annotations, "summary", of("/AlarmDescription"));
-    put(&mut annotations, "description", of("/NewStateReason"));
+    let reason = ("description", of("/NewStateReason"));
+    let annotations = filled([("summary", of("/AlarmDescription")), reason]);
     let state = match of("/NewStateValue") {
         "OK" => AlertState::Resolved,
         "INSUFFICIENT_DATA" => AlertState::Pending,
         _ => AlertState::Firing,
     };
     let at = body.get("StateChangeTime").and_then(read_time);
-    let is_over = state == AlertState::Resolved;
     let arn = if of("/AlarmArn").is_empty() { name } else { of("/AlarmArn") };
-    let alert = Notice {
-        labels,
-        annotations,
-        state,
-        starts_at: at.filter(|_| !is_over),
-        ends_at: at.filter(|_| is_over),
-        value: None,
-        key: arn.to_owned(),
-    };
-    Ok(Notices::one(AlertForm::CloudWatch, format!("cloudwatch {arn}"), alert))
+    let alert = Notice::new(arn, (labels, annotations), state, at);
+    Ok(Notices::one(AlertForm::CloudWatch, "cloudwatch", alert))
 }
 
 /// An event of CloudEvents. If its data is an alert of a known form, that is what counts.
@@ -581,9 +564,7 @@ fn cloud_event(body: &Value) -> Result<Notices, String> {
         return Err("a CloudEvent needs type and source".to_owned());
     }
     let mut labels = texts(data.and_then(|it| it.get("labels")));
-    for (name, value) in texts(data) {
-        labels.entry(name).or_insert(value);
-    }
+    add(&mut labels, texts(data));
     put(&mut labels, "source", source);
     put(&mut labels, "subject", subject);
     labels.entry("alertname".to_owned()).or_insert_with(|| kind.to_owned());
@@ -600,19 +581,11 @@ fn cloud_event(body: &Value) -> Result<Notices, String> {
     // An alert and its end are events of their own, with one source and subject.
     let key =
         if subject.is_empty() { format!("{source} {kind}") } else { format!("{source} {subject}") };
-    let alert = Notice {
-        labels,
-        annotations,
-        state: if is_over { AlertState::Resolved } else { AlertState::Firing },
-        starts_at: at.filter(|_| !is_over),
-        ends_at: at.filter(|_| is_over),
-        value: None,
-        key: key.clone(),
-    };
-    Ok(Notices::one(AlertForm::CloudEvent, format!("cloudevents {key}"), alert))
+    let alert = Notice::new(key, (labels, annotations), state(is_over), at);
+    Ok(Notices::one(AlertForm::CloudEvent, "cloudevents", alert))
 }
 
-fn put(texts: &mut BTreeMap<String, String>, name: &str, value: &str) {
+fn put(texts: &mut Texts, name: &str, value: &str) {
     let value = value.trim();
     if !name.is_empty() && !value.is_empty() {
         texts.insert(name.to_owned(), value.to_owned());
@@ -624,7 +597,7 @@ fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
 }
 
 /// Texts and numbers of an object by name; what lies deeper is no label.
-fn texts(value: Option<&Value>) -> BTreeMap<String, String> {
+fn texts(value: Option<&Value>) -> Texts {
     let map = value.and_then(Value::as_object).into_iter().flatten();
     let flat = map.filter(|(_, value)| !value.is_object() && !value.is_array() && !value.is_null());
     flat.map(|(name, value)| (name.clone(), plain(value))).collect()

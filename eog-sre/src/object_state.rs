@@ -4,9 +4,9 @@ use eog_core::Timestamp;
 use eog_evidence::{ObjectState, StateRecord, mask_text, shorten};
 use serde_json::Value;
 
+use crate::json::{self, condition, is_true, list, moment, word};
 use crate::names;
 use crate::snapshot::Snapshot;
-use crate::time;
 
 /// Longest reason, in characters.
 const MAX_REASON: usize = 200;
@@ -44,34 +44,17 @@ pub fn object_state(
 
 type State = Option<(ObjectState, String, Option<Timestamp>)>;
 
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn moment(value: &Value, pointer: &str) -> Option<Timestamp> {
-    time::parse(value.pointer(pointer)?.as_str()?)
-}
-
-fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    let all = object.pointer("/status/conditions")?.as_array()?;
-    all.iter().find(|it| text(it, "/type") == kind)
-}
-
 fn since(condition: Option<&Value>) -> Option<Timestamp> {
-    moment(condition?, "/lastTransitionTime")
-}
-
-fn is_true(condition: Option<&Value>) -> bool {
-    condition.is_some_and(|it| text(it, "/status") == "True")
+    condition.and_then(json::since)
 }
 
 fn pod(object: &Value) -> State {
     let ready = condition(object, "Ready");
     let at = since(ready);
-    match text(object, "/status/phase") {
+    match word(object, "/status/phase") {
         "Succeeded" => return Some((ObjectState::Done, "Completed".to_owned(), at)),
         "Failed" => {
-            let reason = text(object, "/status/reason");
+            let reason = word(object, "/status/reason");
             let reason = if reason.is_empty() { "Failed" } else { reason };
             return Some((ObjectState::Failing, reason.to_owned(), at));
         }
@@ -85,31 +68,31 @@ fn pod(object: &Value) -> State {
         return Some((ObjectState::Pending, "Terminating".to_owned(), at));
     }
     let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"];
-    let statuses = statuses.iter().filter_map(|at| object.pointer(at)?.as_array()).flatten();
+    let statuses = statuses.into_iter().flat_map(|at| list(object, at));
     let mut is_starting = false;
     for status in statuses {
-        let waiting = text(status, "/state/waiting/reason");
+        let waiting = word(status, "/state/waiting/reason");
         if STARTING.contains(&waiting) {
             is_starting = true;
             continue;
         }
         let code = status.pointer("/state/terminated/exitCode").and_then(Value::as_i64);
         let ended =
-            code.filter(|code| *code != 0).map(|_| text(status, "/state/terminated/reason"));
+            code.filter(|code| *code != 0).map(|_| word(status, "/state/terminated/reason"));
         if let Some(reason) = Some(waiting).filter(|it| !it.is_empty()).or(ended) {
             return Some((ObjectState::Failing, reason.to_owned(), at));
         }
     }
     let scheduled = condition(object, "PodScheduled");
     if scheduled.is_some() && !is_true(scheduled) {
-        let reason = scheduled.map_or("", |it| text(it, "/reason")).to_owned();
+        let reason = scheduled.map_or("", |it| word(it, "/reason")).to_owned();
         return Some((ObjectState::Failing, reason, since(scheduled)));
     }
     if is_starting {
         return Some((ObjectState::Pending, "ContainerCreating".to_owned(), at));
     }
-    let reason = ready.map_or("NotReady", |it| text(it, "/reason")).to_owned();
-    let state = match text(object, "/status/phase") {
+    let reason = ready.map_or("NotReady", |it| word(it, "/reason")).to_owned();
+    let state = match word(object, "/status/phase") {
         "Pending" => ObjectState::Pending,
         _ => ObjectState::Failing,
     };
@@ -126,8 +109,8 @@ fn replicas(object: &Value, wanted: &str, ready: &str) -> State {
         return Some((ObjectState::Done, "no replicas wanted".to_owned(), None));
     }
     let told = format!("{ready} of {wanted} replicas ready");
-    let stuck = condition(object, "Progressing").filter(|it| text(it, "/status") == "False");
-    let reason = stuck.map_or(told.clone(), |it| format!("{told}: {}", text(it, "/reason")));
+    let stuck = condition(object, "Progressing").filter(|it| word(it, "/status") == "False");
+    let reason = stuck.map_or(told.clone(), |it| format!("{told}: {}", word(it, "/reason")));
     match ready >= wanted {
         true => Some((ObjectState::Ready, String::new(), since(available))),
         false => Some((ObjectState::Failing, reason, since(stuck.or(available)))),
@@ -140,7 +123,7 @@ fn job(object: &Value) -> State {
         return Some((ObjectState::Done, "Complete".to_owned(), since(complete)));
     }
     if is_true(failed) {
-        let reason = failed.map_or("Failed", |it| text(it, "/reason")).to_owned();
+        let reason = failed.map_or("Failed", |it| word(it, "/reason")).to_owned();
         return Some((ObjectState::Failing, reason, since(failed)));
     }
     object.get("status")?;
@@ -150,7 +133,7 @@ fn job(object: &Value) -> State {
 fn node(object: &Value) -> State {
     let ready = condition(object, "Ready")?;
     if !is_true(Some(ready)) {
-        let reason = text(ready, "/reason").to_owned();
+        let reason = word(ready, "/reason").to_owned();
         return Some((ObjectState::Failing, reason, since(Some(ready))));
     }
     let pressures = ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
@@ -162,7 +145,7 @@ fn node(object: &Value) -> State {
 }
 
 fn phase(object: &Value) -> State {
-    let phase = text(object, "/status/phase");
+    let phase = word(object, "/status/phase");
     let state = match phase {
         "Bound" | "Available" => ObjectState::Ready,
         "Pending" => ObjectState::Pending,
@@ -178,7 +161,7 @@ fn autoscaler(object: &Value) -> State {
     for kind in ["AbleToScale", "ScalingActive"] {
         let found = condition(object, kind);
         if found.is_some() && !is_true(found) {
-            let reason = found.map_or("", |it| text(it, "/reason")).to_owned();
+            let reason = found.map_or("", |it| word(it, "/reason")).to_owned();
             return Some((ObjectState::Failing, reason, since(found)));
         }
     }

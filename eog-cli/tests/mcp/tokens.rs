@@ -89,7 +89,7 @@ async fn tools_that_a_bundle_refuses_are_not_listed() {
         assert_eq!(names.len(), listed, "{toolset}: {names:?}");
         // Nor is what it refuses of the others.
         let told = serde_json::to_string(&tools).unwrap();
-        for name in refused.into_iter().chain(["min_duration", "similarity"]) {
+        for name in refused.into_iter().chain(["min_duration"]) {
             assert!(!told.contains(name), "{toolset}: {name}");
         }
         // Nor is a folder to be named: there is one.

@@ -1,7 +1,7 @@
 //! Large incidents of three shapes in which every entity was changed once: for benchmarks, and for
 //! tests that count steps.
 
-use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal};
 use eog_core::incident::EffectDirection;
 use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Timestamp, Topology};
 
@@ -92,32 +92,21 @@ fn name(number: usize) -> EntityId {
 
 fn change(entity: &EntityId, second: usize, new: String) -> Finding {
     Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Change,
-        signal: Signal::Configuration,
-        trend: Trend::Steady,
-        time: EvidenceTime::At(at(second)),
-        quantity: None,
         change: Some(ChangeDetail { path: "image".into(), old: Some("1".into()), new: Some(new) }),
-        peer: None,
         source: "changes.json".into(),
         query: format!("entity={entity}"),
         excerpt: "image changed".into(),
-        onset: None,
+        ..FindingContent::new(
+            entity.clone(),
+            EvidenceKind::Change,
+            Signal::Configuration,
+            EvidenceTime::At(at(second)),
+        )
     })
 }
 
 fn alert(entity: &EntityId, second: usize) -> Anomaly {
-    Anomaly {
-        name: "Errors".into(),
-        entity: entity.clone(),
-        signal: Signal::Errors,
-        onset: at(second),
-        renewed: vec![],
-        last_seen: None,
-        severity: String::new(),
-        description: String::new(),
-    }
+    Anomaly::new("Errors", entity.clone(), Signal::Errors, at(second))
 }
 
 fn at(second: usize) -> Timestamp {

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal};
 use eog_core::incident::{Edge, EffectDirection, Onset};
 use eog_core::{Digest, EntityId, EvidenceKind, Finding, Timestamp, Topology, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sibling::SiblingName;
-use super::without_secrets;
 use crate::intervals::Intervals;
-use crate::mask::{MASK, is_secret_field, mask_named, mask_text};
+use crate::mask::{MASK, is_secret_field, mask_named, mask_text, masked_entity};
 use crate::text::{change_in_words, shorten, shorten_change};
 
 /// What the field `format` of a manifest says.
@@ -183,7 +182,7 @@ impl ChangeRecord {
         }
         Self {
             time: self.time,
-            entity: without_secrets::entity(&self.entity),
+            entity: masked_entity(&self.entity),
             signal: self.signal,
             path: mask_text(&self.path),
             old: value(&self.old),
@@ -204,18 +203,12 @@ impl ChangeRecord {
             description => format!("{description} ({words})"),
         };
         Finding::new(FindingContent {
-            kind: EvidenceKind::Change,
-            signal,
-            trend: Trend::Steady,
-            time: EvidenceTime::At(time),
-            quantity: None,
             query: format!("entity={entity} path={} time={time}", detail.path),
-            entity,
             change: Some(detail),
-            peer: None,
             source: "changes.json".into(),
             excerpt,
             onset: Some(Onset::at(time)),
+            ..FindingContent::new(entity, EvidenceKind::Change, signal, EvidenceTime::At(time))
         })
     }
 }

@@ -18,7 +18,6 @@ mod table;
 mod tests;
 mod time;
 mod told;
-mod without_secrets;
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};

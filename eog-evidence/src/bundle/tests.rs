@@ -453,7 +453,6 @@ fn states_of_objects_are_told_over_time_and_at_the_end() {
 
 #[test]
 fn a_bundle_of_a_program_is_checked_as_one_of_a_folder() {
-    assert_eq!(Bundle::of(&full()).unwrap(), full().to_bundle());
     let mut rows = full();
     rows.metrics[0].points.push((at(3), f64::NAN));
     rows.events[0].message = "x".repeat(MAX_FIELD_BYTES + 1);
@@ -820,13 +819,7 @@ fn what_filled_up_before_an_alert_that_came_late_is_not_usual() {
 
 fn alert_at(minute: i64) -> Anomaly {
     Anomaly {
-        name: "Slow".into(),
-        entity: id("service"),
-        signal: Signal::Latency,
-        onset: at(minute),
-        renewed: vec![],
-        last_seen: None,
         severity: "warning".into(),
-        description: String::new(),
+        ..Anomaly::new("Slow", id("service"), Signal::Latency, at(minute))
     }
 }

@@ -15,7 +15,6 @@ use super::intake::Intake;
 use super::limits::MAX_ROWS;
 use super::manifest::{BUNDLE_FORMAT, BUNDLE_VERSION, ChangeRecord, Manifest};
 use super::table::{Complaints, Row, Tally, read_rows};
-use super::without_secrets;
 use crate::events::EventRecord;
 use crate::logs::LogLine;
 use crate::mask::{MASK, mask_text, masked};
@@ -106,18 +105,17 @@ impl BundleWriter {
         put_json(&dir.join("bundle.json"), &manifest)
     }
 
-    /// The bundle that reading the written files would give, of content that a reader finds nothing wrong with: numbers are
-    /// finite, names are not empty, bounds are kept. [`Bundle::of`] checks that.
+    /// The bundle that reading the written files would give, of content that a reader finds nothing wrong with: where
+    /// [`Bundle::of`] refuses it, one without telemetry that says why.
     pub fn to_bundle(&self) -> Bundle {
-        let mut intake = Intake::default();
-        self.metrics.iter().for_each(|series| intake.points(&without_secrets::series(series)));
-        self.events.iter().for_each(|event| intake.event(without_secrets::event(event)));
-        for (entity, line) in &self.logs {
-            intake.log(&without_secrets::entity(entity), &without_secrets::line(line));
-        }
-        self.spans.iter().for_each(|span| intake.span(without_secrets::span(span)));
-        self.states.iter().for_each(|state| intake.state(without_secrets::state(state)));
-        let mut complaints = Complaints::default();
+        Bundle::of(self).unwrap_or_else(|error| {
+            let mut complaints = Complaints::default();
+            complaints.warnings.push(error.to_string());
+            self.assemble(Intake::default(), complaints)
+        })
+    }
+
+    fn assemble(&self, intake: Intake, mut complaints: Complaints) -> Bundle {
         let (manifest, alerts) = self.masked_parts(&mut complaints);
         Bundle::assemble(manifest, alerts, &self.changes, intake, complaints)
     }
@@ -294,8 +292,7 @@ impl Bundle {
             let take = |row: &Row<'_>| (file.take)(row, &mut intake);
             read_rows(path, text.as_slice(), file.columns, &mut complaints, take)?;
         }
-        let (manifest, alerts) = rows.masked_parts(&mut complaints);
-        Ok(Self::assemble(manifest, alerts, &rows.changes, intake, complaints))
+        Ok(rows.assemble(intake, complaints))
     }
 }
 

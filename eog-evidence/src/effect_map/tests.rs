@@ -1,7 +1,7 @@
 //! What notes are given on small topologies.
 
 use eog_core::EvidenceKind;
-use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Trend};
+use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent};
 use eog_core::incident::EffectDirection;
 use proptest::prelude::*;
 
@@ -12,31 +12,22 @@ use crate::worlds::{Small, at, everybody, id, small};
 
 fn change(entity: &str, minute: i64, signal: Signal, path: &str) -> Finding {
     Finding::new(FindingContent {
-        entity: id(entity),
-        kind: EvidenceKind::Change,
-        signal,
-        trend: Trend::Steady,
-        time: EvidenceTime::At(at(minute)),
-        quantity: None,
         change: Some(ChangeDetail { path: path.into(), old: None, new: Some("on".into()) }),
-        peer: None,
         source: "changes".into(),
-        query: String::new(),
         excerpt: path.into(),
-        onset: None,
+        ..FindingContent::new(
+            id(entity),
+            EvidenceKind::Change,
+            signal,
+            EvidenceTime::At(at(minute)),
+        )
     })
 }
 
 fn alert(entity: &str, onset: i64, renewed: &[i64]) -> Anomaly {
     Anomaly {
-        name: format!("alert-{entity}"),
-        entity: id(entity),
-        signal: Signal::Errors,
-        onset: at(onset),
         renewed: renewed.iter().map(|minute| at(*minute)).collect(),
-        last_seen: None,
-        severity: String::new(),
-        description: String::new(),
+        ..Anomaly::new(format!("alert-{entity}"), id(entity), Signal::Errors, at(onset))
     }
 }
 

@@ -135,32 +135,21 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Stored for u64 {
-    fn put(&self, to: &mut Writer) {
-        to.number(*self);
-    }
-    fn get(from: &mut Reader<'_>) -> Option<Self> {
-        from.number()
-    }
+/// Writes a whole number in as few bytes as it needs.
+macro_rules! stored_numbers {
+    ($($number:ty)+) => {$(
+        impl Stored for $number {
+            fn put(&self, to: &mut Writer) {
+                to.number(*self as u64);
+            }
+            fn get(from: &mut Reader<'_>) -> Option<Self> {
+                Self::try_from(from.number()?).ok()
+            }
+        }
+    )+};
 }
 
-impl Stored for u32 {
-    fn put(&self, to: &mut Writer) {
-        to.number(u64::from(*self));
-    }
-    fn get(from: &mut Reader<'_>) -> Option<Self> {
-        Self::try_from(from.number()?).ok()
-    }
-}
-
-impl Stored for usize {
-    fn put(&self, to: &mut Writer) {
-        to.number(*self as u64);
-    }
-    fn get(from: &mut Reader<'_>) -> Option<Self> {
-        Self::try_from(from.number()?).ok()
-    }
-}
+stored_numbers! { u64 u32 usize }
 
 impl Stored for u8 {
     fn put(&self, to: &mut Writer) {

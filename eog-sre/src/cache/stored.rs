@@ -1,5 +1,7 @@
 //! The records of a snapshot as bytes. A field that is missing here does not compile.
 
+use std::sync::Arc;
+
 use eog_core::incident::Unusable;
 
 use super::codec::{Reader, Stored, Writer};
@@ -97,24 +99,24 @@ impl Stored for &'static str {
     }
 }
 
-impl Stored for Link {
-    fn put(&self, to: &mut Writer) {
-        self.0.put(to);
-    }
+/// Writes what is but a name for something else as that.
+macro_rules! stored_as {
+    ($($record:ident($inner:ty);)+) => {$(
+        impl Stored for $record {
+            fn put(&self, to: &mut Writer) {
+                self.0.put(to);
+            }
 
-    fn get(from: &mut Reader<'_>) -> Option<Self> {
-        u32::get(from).map(Self)
-    }
+            fn get(from: &mut Reader<'_>) -> Option<Self> {
+                <$inner>::get(from).map(Self)
+            }
+        }
+    )+};
 }
 
-impl Stored for Texts {
-    fn put(&self, to: &mut Writer) {
-        self.0.put(to);
-    }
-
-    fn get(from: &mut Reader<'_>) -> Option<Self> {
-        Vec::get(from).map(Self)
-    }
+stored_as! {
+    Link(u32);
+    Texts(Vec<Arc<str>>);
 }
 
 /// Each time as the step from the one before, which is short.

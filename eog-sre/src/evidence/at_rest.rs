@@ -6,6 +6,7 @@ use eog_core::incident::Edge;
 use serde_json::Value;
 
 use crate::graph::{OperationalGraph, relation};
+use crate::json::{condition, is_true, moment, text};
 use crate::names;
 use crate::read::{ObjectHistory, Objects};
 
@@ -35,26 +36,17 @@ pub(super) fn as_wanted(
 }
 
 fn is_done(history: &ObjectHistory, pointer: &str, state: &str) -> bool {
-    let now = history.latest().and_then(|object| object.pointer(pointer)?.as_str());
-    now == Some(state)
+    history.latest().and_then(|object| text(object, pointer)) == Some(state)
 }
 
 fn is_complete(history: &ObjectHistory) -> bool {
-    let list = history.latest().and_then(|object| object.pointer("/status/conditions")?.as_array());
-    list.into_iter().flatten().any(|condition| {
-        let is =
-            |field: &str, value: &str| condition.get(field).and_then(Value::as_str) == Some(value);
-        is("type", "Complete") && is("status", "True")
-    })
+    is_true(history.latest().and_then(|object| condition(object, "Complete")))
 }
 
 /// Whether the last run that was planned ended well, and none is under way.
 fn ran_as_planned(history: &ObjectHistory) -> bool {
-    let time = |field: &str| {
-        let text = history.latest()?.get("status")?.get(field)?.as_str()?;
-        crate::time::parse(text)
-    };
-    let planned_and_done = time("lastScheduleTime").zip(time("lastSuccessfulTime"));
+    let time = |place: &str| moment(history.latest()?, place);
+    let planned_and_done = time("/status/lastScheduleTime").zip(time("/status/lastSuccessfulTime"));
     planned_and_done.is_some_and(|(planned, done)| done >= planned)
 }
 

@@ -13,9 +13,9 @@ use serde_json::Value;
 use super::diff::{Leaf, changed_leaves};
 use super::{Draft, selector};
 use crate::graph::is_experiment;
+use crate::json::{list, moment, text};
 use crate::names;
 use crate::read::{CONSEQUENCES, ObjectHistory, Objects, Observation};
-use crate::time;
 
 /// Most changed leaves of one object between two dumps that become findings of their own.
 const MAX_LEAVES: usize = 12;
@@ -87,9 +87,8 @@ impl Objects {
     /// The recorded owner of an object.
     fn owner(&self, entity: &EntityId) -> Option<EntityId> {
         let object = self.histories.get(entity)?.latest()?;
-        let text = |pointer: &str| object.pointer(pointer)?.as_str();
-        let kind = text("/metadata/ownerReferences/0/kind")?;
-        let name = text("/metadata/ownerReferences/0/name")?;
+        let kind = text(object, "/metadata/ownerReferences/0/kind")?;
+        let name = text(object, "/metadata/ownerReferences/0/name")?;
         let namespace = names::namespace_of(entity).unwrap_or_default();
         let owner = names::entity(namespace, kind, name)?;
         self.histories.contains_key(&owner).then_some(owner)
@@ -153,7 +152,7 @@ impl Changes<'_> {
             old: old.map(str::to_owned),
             new: new.map(str::to_owned),
         };
-        if self.experiment && self.owner_is_recorded(&first.object) {
+        if self.experiment && self.objects.owner(self.entity).is_some() {
             // What defines the experiment is its schedule or workflow.
             return;
         }
@@ -189,15 +188,6 @@ impl Changes<'_> {
                 &basis,
             ));
         }
-    }
-
-    fn owner_is_recorded(&self, object: &Value) -> bool {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-        let kind = text("/metadata/ownerReferences/0/kind");
-        let name = text("/metadata/ownerReferences/0/name");
-        let namespace = names::namespace_of(self.entity).unwrap_or_default();
-        let owner = kind.zip(name).and_then(|(kind, name)| names::entity(namespace, kind, name));
-        owner.is_some_and(|owner| self.objects.histories.contains_key(&owner))
     }
 
     /// From the last round of dumps that cannot have missed an object to the one that shows it first.
@@ -269,9 +259,7 @@ impl Lifetime {
         let times = objects.dumps.get(names::kind_of(entity));
         let times = times.map(Vec::as_slice).unwrap_or_default();
         let first = history.states.first();
-        let created = first
-            .and_then(|first| first.object.pointer("/metadata/creationTimestamp")?.as_str())
-            .and_then(time::parse);
+        let created = first.and_then(|first| moment(&first.object, "/metadata/creationTimestamp"));
         let is_new = match created {
             // The first object of its kind is new as well, whatever was dumped before.
             Some(at) => began.is_some_and(|began| at > began),
@@ -444,14 +432,11 @@ fn time_of_change(old: &Observation, new: &Observation) -> Written {
 
 /// Manager and time of every entry that is not about the status.
 fn managers(object: &Value) -> Vec<(String, Timestamp)> {
-    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
-    let entries = entries.into_iter().flatten();
-    let writes = entries.filter(|entry| {
-        entry.get("subresource").and_then(Value::as_str).is_none_or(|name| name != "status")
-    });
+    let entries = list(object, "/metadata/managedFields");
+    let writes = entries.filter(|entry| text(entry, "/subresource") != Some("status"));
     let read = |entry: &Value| {
-        let manager = entry.get("manager").and_then(Value::as_str).unwrap_or("someone");
-        Some((shorten(manager, 80), time::parse(entry.get("time")?.as_str()?)?))
+        let manager = text(entry, "/manager").unwrap_or("someone");
+        Some((shorten(manager, 80), moment(entry, "/time")?))
     };
     writes.filter_map(read).collect()
 }

@@ -6,17 +6,11 @@ use eog_core::Window;
 
 use crate::store::Samples;
 
-/// How much a counter grew within a window. A fall is a restart of the counter.
+/// How much a counter grew within a window, and in how many seconds, from the starting point to
+/// the last sample. Nothing without a sample in the window. A fall is a restart of the counter.
 ///
 /// The points are in time order. The last sample before the window is the starting point, so that
 /// a slow scrape loses nothing.
-#[cfg(test)]
-pub(crate) fn increase(points: &Samples, window: Window) -> f64 {
-    growth(points, window).map_or(0.0, |(grown, _)| grown)
-}
-
-/// How much a counter grew within a window, and in how many seconds, from the starting point to
-/// the last sample. Nothing without a sample in the window.
 pub(crate) fn growth(points: &Samples, window: Window) -> Option<(f64, f64)> {
     let inside = points.at.rows(window);
     let last = inside.end.checked_sub(1).filter(|last| inside.contains(last))?;
@@ -94,7 +88,8 @@ mod tests {
         let cases = [((5, 25), 5.0), ((5, 45), 9.0), ((0, 5), 0.0), ((50, 60), 0.0)];
         for ((start, end), expected) in cases {
             let window = Window::new(at(start), at(end)).unwrap();
-            assert_eq!(increase(&points, window), expected, "{start} to {end}");
+            let grown = growth(&points, window).map_or(0.0, |(grown, _)| grown);
+            assert_eq!(grown, expected, "{start} to {end}");
         }
     }
 

@@ -5,9 +5,9 @@ use eog_core::Timestamp;
 use eog_core::evidence::{Quantity, Signal};
 use serde_json::Value;
 
+use crate::json::{condition, list, moment, since, text, word};
 use crate::names;
 use crate::quantity::quantity;
-use crate::time;
 
 /// How far a metric may exceed its target before an autoscaler acts, as a factor: the default of
 /// `--horizontal-pod-autoscaler-tolerance`.
@@ -63,7 +63,7 @@ fn at_maximum(object: &Value) -> Option<Level> {
     let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_f64);
     let most = number("/spec/maxReplicas")?;
     let limited = condition(object, "ScalingLimited").filter(|condition| {
-        text(condition, "status") == "True" && text(condition, "reason") == "TooManyReplicas"
+        word(condition, "/status") == "True" && word(condition, "/reason") == "TooManyReplicas"
     });
     let wants = limited.is_some() || exceeds_target(object);
     if !wants || number("/status/currentReplicas").unwrap_or(0.0) < most {
@@ -84,9 +84,7 @@ fn exceeds_target(object: &Value) -> bool {
         current.zip(target).is_some_and(|(current, target)| current > target * TOLERANCE)
     };
     let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_f64);
-    let list = |pointer: &str| object.pointer(pointer).and_then(Value::as_array);
-    let (targets, currents) = (list("/spec/metrics"), list("/status/currentMetrics"));
-    let mut pairs = targets.into_iter().flatten().zip(currents.into_iter().flatten());
+    let mut pairs = list(object, "/spec/metrics").zip(list(object, "/status/currentMetrics"));
     let by_list = pairs.any(|(target, current)| {
         ["resource", "containerResource", "pods", "object", "external"].iter().any(|source| {
             ["averageUtilization", "averageValue", "value"].iter().any(|field| {
@@ -118,8 +116,8 @@ fn allows_nothing(object: &Value) -> Option<Level> {
 
 /// A pod that its node evicted.
 fn evicted(object: &Value) -> Option<Level> {
-    let status = object.get("status").filter(|status| text(status, "reason") == "Evicted")?;
-    let said = format!("Evicted: {}", text(status, "message"));
+    let status = object.get("status").filter(|status| word(status, "/reason") == "Evicted")?;
+    let said = format!("Evicted: {}", word(status, "/message"));
     let mut level = Level::new("reason", Signal::Exhaustion, said);
     level.since = condition(object, "DisruptionTarget").and_then(since);
     Some(level)
@@ -127,8 +125,7 @@ fn evicted(object: &Value) -> Option<Level> {
 
 /// A certificate that is past its end, though nothing was changed.
 fn expired(object: &Value, seen: Timestamp) -> Option<Level> {
-    let end =
-        time::parse(object.pointer("/status/notAfter")?.as_str()?).filter(|end| *end <= seen)?;
+    let end = moment(object, "/status/notAfter").filter(|end| *end <= seen)?;
     let said = format!("the certificate expired at {end}");
     let mut level = Level::new("notAfter", Signal::Availability, said);
     level.since = Some(end);
@@ -142,24 +139,11 @@ pub(super) fn blames_node(message: &str) -> bool {
 
 /// The node that a pod ran on, as an entity.
 pub(super) fn node_of(object: &Value) -> Option<eog_core::EntityId> {
-    names::entity("", "Node", object.pointer("/spec/nodeName")?.as_str()?)
+    names::entity("", "Node", text(object, "/spec/nodeName")?)
 }
 
 fn whole() -> Quantity {
     Quantity { observed: 1.0, baseline: None, unit: "ratio".into() }
-}
-
-fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    let list = object.pointer("/status/conditions")?.as_array()?;
-    list.iter().find(|condition| text(condition, "type") == kind)
-}
-
-fn since(condition: &Value) -> Option<Timestamp> {
-    time::parse(text(condition, "lastTransitionTime"))
-}
-
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A value without the quotes of a text.

@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::levels::{blames_node, levels, node_of};
 use super::{Draft, selector};
 use crate::graph::is_experiment;
+use crate::json::{condition as condition_of, list, moment, since, text, word};
 use crate::names;
 use crate::read::{Objects, Observation};
-use crate::time;
 
 /// Conditions that should be true.
 const GOOD: [&str; 4] = ["Available", "Ready", "ContainersReady", "Initialized"];
@@ -64,13 +64,10 @@ impl Report<'_> {
         let runs = is_experiment(&state.object);
         let seen = appeared(before, state);
         for condition in list(&state.object, "/status/conditions") {
-            let (kind, status) = (text(condition, "type"), text(condition, "status"));
-            let old = before.and_then(|before| {
-                let mut old = list(&before.object, "/status/conditions");
-                old.find(|old| text(old, "type") == kind)
-            });
+            let (kind, status) = (word(condition, "/type"), word(condition, "/status"));
+            let old = before.and_then(|before| condition_of(&before.object, kind));
             if runs {
-                let is_new = old.is_none_or(|old| text(old, "status") != status);
+                let is_new = old.is_none_or(|old| word(old, "/status") != status);
                 if kind == "AllInjected" && status == "True" && is_new {
                     let said = "the experiment ran: its faults are injected".to_owned();
                     let when = injected(&state.object, seen);
@@ -78,34 +75,35 @@ impl Report<'_> {
                 }
                 continue;
             }
-            let since = time::parse(text(condition, "lastTransitionTime"));
-            let at = since.unwrap_or(state.first_seen);
-            let when = since.map_or(seen, |at| (at, Some(Onset::at(at))));
+            let began = since(condition);
+            let at = began.unwrap_or(state.first_seen);
+            let when = began.map_or(seen, |at| (at, Some(Onset::at(at))));
             let (is_good, is_bad) = (GOOD.contains(&kind), BAD.contains(&kind));
             let holds_well = (is_good && status == "True") || (is_bad && status == "False");
-            let reason = text(condition, "reason");
-            let message = shorten(text(condition, "message"), 160);
+            let reason = word(condition, "/reason");
+            let message = shorten(word(condition, "/message"), 160);
             if (is_good || is_bad) && !holds_well {
                 let pressure = kind.ends_with("Pressure");
                 let signal = if pressure { Signal::Exhaustion } else { Signal::Availability };
                 // Finished pods are not ready, and nothing is wrong with them.
-                if reason != "PodCompleted" && old.is_none_or(|old| text(old, "status") != status) {
+                if reason != "PodCompleted" && old.is_none_or(|old| word(old, "/status") != status)
+                {
                     let said = format!("{kind} is {status} since {at}: {reason} {message}");
                     self.push(signal, Trend::Rising, when, kind, said, None);
                 }
                 continue;
             }
             // A workload at zero replicas switches its autoscaler off.
-            let turned = old.is_some_and(|old| text(old, "status") == "True");
+            let turned = old.is_some_and(|old| word(old, "/status") == "True");
             if SCALING.contains(&kind) && status == "False" && turned && reason != "ScalingDisabled"
             {
                 let said = format!("{kind} is {status} since {at}: {reason} {message}");
                 self.push(Signal::Availability, Trend::Rising, when, kind, said, None);
             }
             // True in both dumps, but with a younger date: it was not true in between.
-            let flipped = old.filter(|old| text(old, "status") == status).is_some_and(|old| {
-                time::parse(text(old, "lastTransitionTime")).is_some_and(|old| old < at)
-            });
+            let flipped = old
+                .filter(|old| word(old, "/status") == status)
+                .is_some_and(|old| since(old).is_some_and(|old| old < at));
             if flipped && kind == "Available" {
                 let said = format!("{kind} became {status} again at {at}: it was not for a while");
                 self.push(Signal::Restart, Trend::Steady, when, kind, said, None);
@@ -143,14 +141,14 @@ impl Report<'_> {
     fn containers(&mut self, before: Option<&Observation>, state: &Observation) {
         let seen = appeared(before, state);
         for container in list(&state.object, "/status/containerStatuses") {
-            let name = text(container, "name");
+            let name = word(container, "/name");
             let count = |container: &Value| container.get("restartCount").and_then(Value::as_u64);
             let old = before.and_then(|before| {
                 let mut old = list(&before.object, "/status/containerStatuses");
-                old.find(|old| text(old, "name") == name)
+                old.find(|old| word(old, "/name") == name)
             });
-            let waiting = container.pointer("/state/waiting/reason").and_then(Value::as_str);
-            let waited = old.and_then(|old| old.pointer("/state/waiting/reason")?.as_str());
+            let waiting = text(container, "/state/waiting/reason");
+            let waited = old.and_then(|old| text(old, "/state/waiting/reason"));
             if let Some(reason) = waiting.filter(|reason| waited != Some(reason))
                 && !["ContainerCreating", "PodInitializing"].contains(&reason)
             {
@@ -162,7 +160,7 @@ impl Report<'_> {
             let Some(end) = container.pointer("/lastState/terminated").filter(|_| restarted) else {
                 continue;
             };
-            let reason = text(end, "reason");
+            let reason = word(end, "/reason");
             let code = end.get("exitCode").and_then(Value::as_i64).unwrap_or(0);
             let signal = match (reason, code) {
                 ("OOMKilled", _) => Signal::Exhaustion,
@@ -170,7 +168,7 @@ impl Report<'_> {
                 _ => Signal::Availability,
             };
             // The last end is told. Of several since the dump before, the first one is not.
-            let when = match time::parse(text(end, "finishedAt")) {
+            let when = match moment(end, "/finishedAt") {
                 Some(at) if now - then == 1 => (at, Some(Onset::at(at))),
                 Some(at) => (at, before.map(|old| Onset::between(old.last_seen, at))),
                 None => seen,
@@ -251,22 +249,14 @@ fn appeared(before: Option<&Observation>, state: &Observation) -> (Timestamp, Op
 /// creation and the dump that shows it.
 fn injected(experiment: &Value, seen: (Timestamp, Option<Onset>)) -> (Timestamp, Option<Onset>) {
     let records = list(experiment, "/status/experiment/containerRecords");
-    let applied = records
-        .flat_map(|record| list(record, "/events"))
-        .filter(|event| (text(event, "operation"), text(event, "type")) == ("Apply", "Succeeded"));
-    let first = applied.filter_map(|event| time::parse(text(event, "timestamp"))).min();
+    let applied = records.flat_map(|record| list(record, "/events")).filter(|event| {
+        (word(event, "/operation"), word(event, "/type")) == ("Apply", "Succeeded")
+    });
+    let first = applied.filter_map(|event| moment(event, "/timestamp")).min();
     if let Some(first) = first {
         return (first, Some(Onset::at(first)));
     }
-    let created = experiment.pointer("/metadata/creationTimestamp").and_then(Value::as_str);
-    let created = created.and_then(time::parse).map(|created| Onset::between(created, seen.0));
+    let created = moment(experiment, "/metadata/creationTimestamp");
+    let created = created.map(|created| Onset::between(created, seen.0));
     (seen.0, seen.1.or(created))
-}
-
-fn list<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-    object.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
-}
-
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }

@@ -8,6 +8,7 @@ use eog_core::incident::EffectDirection::{SourceToTarget, TargetToSource};
 
 use super::builder::Builder;
 use super::relation;
+use crate::json::text;
 use crate::names;
 use crate::snapshot::Snapshot;
 
@@ -36,8 +37,7 @@ impl Builder {
         let mut by_uid: BTreeMap<&str, &EntityId> = BTreeMap::new();
         if preempted().next().is_some() {
             for (entity, history) in &snapshot.objects.histories {
-                let uid = history.latest().and_then(|object| object.pointer("/metadata/uid"));
-                let uid = uid.and_then(serde_json::Value::as_str);
+                let uid = history.latest().and_then(|object| text(object, "/metadata/uid"));
                 if let Some(uid) = uid.filter(|_| names::kind_of(entity) == "Pod") {
                     by_uid.insert(uid, entity);
                 }
@@ -62,8 +62,8 @@ impl Builder {
     pub(super) fn add_resolvers(&mut self, snapshot: &Snapshot) {
         let mut resolvers = Vec::new();
         for (entity, history) in &snapshot.objects.histories {
-            let label = history.latest().and_then(|object| object.pointer(NAME_SERVICE.0));
-            let serves = label.and_then(serde_json::Value::as_str) == Some(NAME_SERVICE.1);
+            let label = history.latest().and_then(|object| text(object, NAME_SERVICE.0));
+            let serves = label == Some(NAME_SERVICE.1);
             if serves && names::kind_of(entity) == "Service" {
                 resolvers.push(entity.clone());
             }

@@ -14,6 +14,7 @@ use super::builder::Builder;
 use super::objects::{containers, pod_spec};
 use super::{NameIndex, relation};
 use crate::architecture::Architecture;
+use crate::json::{list, text};
 use crate::names;
 use crate::read::Objects;
 use crate::unfold::UNFOLDED;
@@ -43,7 +44,7 @@ impl Builder {
                 let Some(spec) = pod_spec(&state.object) else { continue };
                 for host in named_hosts(spec, namespace, objects) {
                     let home = host.namespace.as_deref().unwrap_or(namespace);
-                    if !is_known(&self.index, home, &host) {
+                    if !self.index.is_host(home, &host.name) {
                         continue;
                     }
                     let is_sink =
@@ -66,10 +67,6 @@ impl Builder {
     }
 }
 
-fn is_known(index: &NameIndex, namespace: &str, host: &Host) -> bool {
-    index.is_host(namespace, &host.name)
-}
-
 /// Every host named by the values and commands of a pod specification.
 fn named_hosts(spec: &Value, namespace: &str, objects: &Objects) -> BTreeSet<Host> {
     let mut found = BTreeSet::new();
@@ -78,9 +75,8 @@ fn named_hosts(spec: &Value, namespace: &str, objects: &Objects) -> BTreeSet<Hos
         for value in values.values() {
             found.extend(hosts(&expand(value, &values)));
         }
-        for field in ["command", "args"] {
-            let words = container.get(field).and_then(Value::as_array).into_iter().flatten();
-            for text in words.filter_map(Value::as_str) {
+        for field in ["/command", "/args"] {
+            for text in list(container, field).filter_map(Value::as_str) {
                 found.extend(hosts_in_command(&expand(text, &values)));
             }
         }
@@ -95,14 +91,14 @@ fn environment(container: &Value, namespace: &str, objects: &Objects) -> BTreeMa
         let entity = names::entity(namespace, "ConfigMap", name?.as_str()?)?;
         objects.histories.get(&entity)?.latest()?.get("data")?.as_object()
     };
-    for source in container.get("envFrom").and_then(Value::as_array).into_iter().flatten() {
+    for source in list(container, "/envFrom") {
         for (key, value) in data(source.pointer("/configMapRef/name")).into_iter().flatten() {
             values.extend(value.as_str().map(|text| (key.clone(), text.to_owned())));
         }
     }
-    for variable in container.get("env").and_then(Value::as_array).into_iter().flatten() {
-        let Some(name) = variable.get("name").and_then(Value::as_str) else { continue };
-        let direct = variable.get("value").and_then(Value::as_str);
+    for variable in list(container, "/env") {
+        let Some(name) = text(variable, "/name") else { continue };
+        let direct = text(variable, "/value");
         let reference = variable.pointer("/valueFrom/configMapKeyRef");
         let referred = reference.and_then(|reference| {
             let key = reference.get("key")?.as_str()?;

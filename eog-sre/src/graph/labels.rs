@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::json::{list, word};
+
 /// The labels that pods of this object carry: of the template for workloads, else its own.
 pub(crate) fn pod_labels(object: &Value) -> Option<&Value> {
     object.pointer("/spec/template/metadata/labels").or_else(|| object.pointer("/metadata/labels"))
@@ -32,11 +34,9 @@ pub(crate) fn selects(selector: &Value, labels: Option<&Value>) -> bool {
 }
 
 fn holds(expression: &Value, labels: Option<&Value>) -> bool {
-    let text = |field: &str| expression.get(field).and_then(Value::as_str).unwrap_or_default();
-    let value = labels.and_then(|labels| labels.get(text("key")));
-    let listed = expression.get("values").and_then(Value::as_array);
-    let listed = listed.zip(value).is_some_and(|(list, value)| list.contains(value));
-    match text("operator") {
+    let value = labels.and_then(|labels| labels.get(word(expression, "/key")));
+    let listed = value.is_some_and(|value| list(expression, "/values").any(|one| one == value));
+    match word(expression, "/operator") {
         "In" => listed,
         "NotIn" => !listed,
         "Exists" => value.is_some(),

@@ -15,10 +15,10 @@ use super::OperationalGraph;
 use super::builder::Builder;
 use super::relation;
 use crate::evidence::{entity_of, reason_to_ignore, used_up};
+use crate::json::moment;
 use crate::names::{self, WORKLOAD_KINDS};
 use crate::read::ObjectHistory;
 use crate::snapshot::Snapshot;
-use crate::time;
 
 /// Kinds of objects that limit what may run in their namespace.
 const LIMITS: [&str; 2] = ["ResourceQuota", "LimitRange"];
@@ -148,7 +148,7 @@ fn acts_since(
 }
 
 fn created(object: &Value) -> Option<Timestamp> {
-    time::parse(object.pointer("/metadata/creationTimestamp")?.as_str()?)
+    moment(object, "/metadata/creationTimestamp")
 }
 
 impl OperationalGraph {

@@ -12,6 +12,7 @@ use super::hosts::outside_entity;
 use super::labels::selects;
 use super::relation;
 use super::selectable::Selectable;
+use crate::json::{list, text};
 use crate::names::{self, EntityName, WORKLOAD_KINDS, is_experiment_group};
 use crate::read::Objects;
 
@@ -70,7 +71,7 @@ impl Builder {
         self.add_mounts(entity, object, namespace);
         match names::kind_of(entity) {
             "Service" => {
-                let outside = object.pointer("/spec/externalName").and_then(Value::as_str);
+                let outside = text(object, "/spec/externalName");
                 let outside = outside.and_then(|host| outside_entity(host, &self.index));
                 self.connect(Some(entity.clone()), relation::CALLS, outside, TargetToSource);
                 let selector = object.pointer("/spec/selector").unwrap_or(&Value::Null);
@@ -81,12 +82,12 @@ impl Builder {
             }
             "Endpoints" | "EndpointSlice" => self.add_endpoints(entity, object, namespace),
             "Pod" => {
-                let node = object.pointer("/spec/nodeName").and_then(Value::as_str);
+                let node = text(object, "/spec/nodeName");
                 let node = node.and_then(|node| names::entity("", "Node", node));
                 self.connect(Some(entity.clone()), relation::RUNS_ON, node, TargetToSource);
             }
             "PersistentVolumeClaim" => {
-                let volume = object.pointer("/spec/volumeName").and_then(Value::as_str);
+                let volume = text(object, "/spec/volumeName");
                 let volume = volume.and_then(|name| names::entity("", "PersistentVolume", name));
                 self.connect(Some(entity.clone()), relation::MOUNTS, volume, TargetToSource);
             }
@@ -97,9 +98,8 @@ impl Builder {
                 self.connect(Some(entity.clone()), relation::SCALES, target, SourceToTarget);
             }
             "Ingress" | "HTTPRoute" | "Route" | "VirtualService" => {
-                let tls = object.pointer("/spec/tls").and_then(Value::as_array);
-                for one in tls.into_iter().flatten() {
-                    let secret = one.get("secretName").and_then(Value::as_str);
+                for one in list(object, "/spec/tls") {
+                    let secret = text(one, "/secretName");
                     let secret =
                         secret.and_then(|name| EntityName::new(namespace, "Secret", name).id());
                     self.connect(Some(entity.clone()), relation::MOUNTS, secret, TargetToSource);
@@ -132,8 +132,7 @@ impl Builder {
                 }
             }
             "ServiceEntry" => {
-                let hosts = object.pointer("/spec/hosts").and_then(Value::as_array);
-                for host in hosts.into_iter().flatten().filter_map(Value::as_str) {
+                for host in list(object, "/spec/hosts").filter_map(Value::as_str) {
                     let (from, to) = (Some(entity.clone()), outside_entity(host, &self.index));
                     self.connect(from, relation::RESTRICTS, to, SourceToTarget);
                 }
@@ -146,20 +145,18 @@ impl Builder {
 
     /// A certificate of cert-manager fills a Secret, and an issuer signs it.
     fn add_certificate(&mut self, entity: &EntityId, object: &Value, namespace: Option<&str>) {
-        let secret = object.pointer("/spec/secretName").and_then(Value::as_str);
+        let secret = text(object, "/spec/secretName");
         let secret = secret.and_then(|name| EntityName::new(namespace, "Secret", name).id());
         self.connect(Some(entity.clone()), relation::ISSUES, secret, SourceToTarget);
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-        let kind = text("/spec/issuerRef/kind").unwrap_or("Issuer");
+        let kind = text(object, "/spec/issuerRef/kind").unwrap_or("Issuer");
         let home = namespace.filter(|_| !kind.starts_with("Cluster"));
-        let issuer = text("/spec/issuerRef/name");
+        let issuer = text(object, "/spec/issuerRef/name");
         let issuer = issuer.and_then(|name| EntityName::new(home, kind, name).id());
         self.connect(issuer, relation::ISSUES, Some(entity.clone()), SourceToTarget);
     }
 
     fn add_owners(&mut self, entity: &EntityId, object: &Value, namespace: Option<&str>) {
-        let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-        for owner in owners.into_iter().flatten() {
+        for owner in list(object, "/metadata/ownerReferences") {
             let owner = referred(owner, namespace);
             self.connect(owner, relation::OWNS, Some(entity.clone()), SourceToTarget);
         }
@@ -181,8 +178,8 @@ impl Builder {
     }
 
     fn add_endpoints(&mut self, entity: &EntityId, object: &Value, namespace: Option<&str>) {
-        let label = object.pointer("/metadata/labels/kubernetes.io~1service-name");
-        let service = label.and_then(Value::as_str).unwrap_or_else(|| names::bare(entity));
+        let service = text(object, "/metadata/labels/kubernetes.io~1service-name");
+        let service = service.unwrap_or_else(|| names::bare(entity));
         let namespace = namespace.unwrap_or_default();
         let service = names::entity(namespace, "Service", service);
         for reference in target_references(object) {
@@ -217,38 +214,37 @@ impl Builder {
 
 /// Whether an object defines a fault experiment, by the name of its API group.
 pub(crate) fn is_experiment(object: &Value) -> bool {
-    object.get("apiVersion").and_then(Value::as_str).is_some_and(is_experiment_group)
+    text(object, "/apiVersion").is_some_and(is_experiment_group)
 }
 
 /// What an autoscaler scales: a Deployment unless it says otherwise.
 fn scaled(reference: &Value, namespace: Option<&str>) -> Option<EntityId> {
-    let text = |field: &str| reference.get(field).and_then(Value::as_str);
-    EntityName::new(namespace, text("kind").unwrap_or("Deployment"), text("name")?).id()
+    let kind = text(reference, "/kind").unwrap_or("Deployment");
+    EntityName::new(namespace, kind, text(reference, "/name")?).id()
 }
 
 /// The object that a reference with `kind` and `name` means.
 fn referred(reference: &Value, namespace: Option<&str>) -> Option<EntityId> {
-    let text = |field: &str| reference.get(field).and_then(Value::as_str);
-    let namespace = match text("kind")? {
+    let kind = text(reference, "/kind")?;
+    let namespace = match kind {
         "Node" => None,
-        _ => text("namespace").or(namespace),
+        _ => text(reference, "/namespace").or(namespace),
     };
-    EntityName::new(namespace, text("kind")?, text("name")?).id()
+    EntityName::new(namespace, kind, text(reference, "/name")?).id()
 }
 
 /// The pod specification of a workload, a job, a scheduled job or a pod.
 pub(crate) fn pod_spec(object: &Value) -> Option<&Value> {
     let templates = ["/spec/jobTemplate/spec/template/spec", "/spec/template/spec"];
     let template = templates.iter().find_map(|pointer| object.pointer(pointer));
-    let is_pod = object.get("kind").and_then(Value::as_str) == Some("Pod");
+    let is_pod = text(object, "/kind") == Some("Pod");
     let owned = object.pointer("/metadata/ownerReferences/0").is_some();
     template.or_else(|| object.get("spec").filter(|_| is_pod && !owned))
 }
 
 /// The containers of a pod specification, those that run first included.
 pub(crate) fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
-    let lists = ["containers", "initContainers"].map(|field| spec.get(field));
-    lists.into_iter().flatten().filter_map(Value::as_array).flatten()
+    list(spec, "/containers").chain(list(spec, "/initContainers"))
 }
 
 /// Kind and name of everything that a pod specification mounts or reads.
@@ -260,22 +256,21 @@ fn mounted(spec: &Value) -> BTreeSet<(&'static str, String)> {
             found.insert((kind, name.to_owned()));
         }
     };
-    for volume in spec.get("volumes").and_then(Value::as_array).into_iter().flatten() {
+    for volume in list(spec, "/volumes") {
         add("ConfigMap", volume.get("configMap"), "name");
         add("Secret", volume.get("secret"), "secretName");
         add("PersistentVolumeClaim", volume.get("persistentVolumeClaim"), "claimName");
-        let projected = volume.pointer("/projected/sources").and_then(Value::as_array);
-        for source in projected.into_iter().flatten() {
+        for source in list(volume, "/projected/sources") {
             add("ConfigMap", source.get("configMap"), "name");
             add("Secret", source.get("secret"), "name");
         }
     }
     for container in containers(spec) {
-        for source in container.get("envFrom").and_then(Value::as_array).into_iter().flatten() {
+        for source in list(container, "/envFrom") {
             add("ConfigMap", source.get("configMapRef"), "name");
             add("Secret", source.get("secretRef"), "name");
         }
-        for variable in container.get("env").and_then(Value::as_array).into_iter().flatten() {
+        for variable in list(container, "/env") {
             add("ConfigMap", variable.pointer("/valueFrom/configMapKeyRef"), "name");
             add("Secret", variable.pointer("/valueFrom/secretKeyRef"), "name");
         }
@@ -286,14 +281,9 @@ fn mounted(spec: &Value) -> BTreeSet<(&'static str, String)> {
 }
 
 fn target_references(object: &Value) -> impl Iterator<Item = &Value> {
-    let of_slices = object.get("endpoints").and_then(Value::as_array).into_iter().flatten();
-    let of_slices = of_slices.filter_map(|endpoint| endpoint.get("targetRef"));
-    let subsets = object.get("subsets").and_then(Value::as_array).into_iter().flatten();
-    let addresses = subsets.flat_map(|subset| {
-        let lists = ["addresses", "notReadyAddresses"].map(|field| subset.get(field));
-        lists.into_iter().flatten().filter_map(Value::as_array).flatten()
-    });
-    of_slices.chain(addresses.filter_map(|address| address.get("targetRef")))
+    let of_subset = |subset| list(subset, "/addresses").chain(list(subset, "/notReadyAddresses"));
+    let addresses = list(object, "/subsets").flat_map(of_subset);
+    list(object, "/endpoints").chain(addresses).filter_map(|one| one.get("targetRef"))
 }
 
 /// The services that a route object sends requests to.
@@ -303,19 +293,16 @@ fn route_targets(object: &Value) -> BTreeSet<String> {
     while let Some(value) = open.pop() {
         match value {
             Value::Object(map) => {
-                let name = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
                 let routes = [
-                    name("/backend/service/name"),
-                    name("/backend/serviceName"),
-                    name("/destination/host"),
-                    name("/defaultBackend/service/name"),
-                    name("/to/name"),
+                    "/backend/service/name",
+                    "/backend/serviceName",
+                    "/destination/host",
+                    "/defaultBackend/service/name",
+                    "/to/name",
                 ];
-                let hosts = routes.into_iter().flatten();
+                let hosts = routes.into_iter().filter_map(|place| text(value, place));
                 found.extend(hosts.map(|host| host.split('.').next().unwrap_or(host).to_owned()));
-                let backends = map.get("backendRefs").and_then(Value::as_array);
-                let backends = backends.into_iter().flatten();
-                let named = backends.filter_map(|backend| backend.get("name")?.as_str());
+                let named = list(value, "/backendRefs").filter_map(|one| text(one, "/name"));
                 found.extend(named.map(str::to_owned));
                 open.extend(map.values());
             }

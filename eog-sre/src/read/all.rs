@@ -10,7 +10,7 @@ use crate::store::{Logs, Spans};
 use crate::warnings::Warnings;
 
 /// Everything that the files of a snapshot hold.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Records {
     pub(crate) alerts: Vec<AlertRecord>,
     pub(crate) events: Vec<EventRecord>,
@@ -20,35 +20,12 @@ pub(crate) struct Records {
     pub(crate) metrics: Vec<MetricSeries>,
 }
 
-/// Records of one kind, or of one metric file.
-enum Part {
-    Alerts(Vec<AlertRecord>),
-    Events(Result<Vec<EventRecord>, SnapshotError>),
-    Objects(Result<Objects, SnapshotError>),
-    Logs(Result<Logs, SnapshotError>),
-    Spans(Result<Spans, SnapshotError>),
-    Metrics(MetricFile),
-}
+/// What was read, for its place among all; files of metrics are joined when all are there.
+type Put = Box<dyn FnOnce(&mut Records, &mut Vec<MetricFile>) -> Result<(), SnapshotError> + Send>;
 
-impl Part {
-    /// The place in the order in which files, warnings and errors are told.
-    fn rank(&self) -> u8 {
-        match self {
-            Self::Alerts(_) => 0,
-            Self::Events(_) => 1,
-            Self::Objects(_) => 2,
-            Self::Logs(_) => 3,
-            Self::Spans(_) => 4,
-            Self::Metrics(_) => 5,
-        }
-    }
-}
-
-/// A part, the files that were opened for it, and what was wrong with them.
-type Done = (Part, Folder, Warnings);
-
-/// Reads the files of one part.
-type ReadPart<'a> = Box<dyn FnOnce(&mut Folder, &mut Warnings) -> Part + Send + 'a>;
+/// What was read, with its place in the order in which files, warnings and errors are told, the files that were
+/// opened for it, and what was wrong with them.
+type Done = (u8, Put, Folder, Warnings);
 
 /// Reads every file of the layout.
 ///
@@ -70,27 +47,12 @@ pub(crate) fn read_all(
         let path = folder.root().display().to_string();
         return Err(SnapshotError::OutOfMemory { path, allowed: folder.budget().allowed() });
     }
-    done.sort_by_key(|(part, _, _)| part.rank());
-    let mut records = Records {
-        alerts: Vec::new(),
-        events: Vec::new(),
-        objects: Objects::default(),
-        logs: Logs::default(),
-        spans: Spans::default(),
-        metrics: Vec::new(),
-    };
-    let mut metrics = Vec::new();
-    for (part, opened, noted) in done {
+    done.sort_by_key(|(rank, ..)| *rank);
+    let (mut records, mut metrics) = (Records::default(), Vec::new());
+    for (_, put, opened, noted) in done {
         folder.join(opened);
         warnings.append(noted);
-        match part {
-            Part::Alerts(alerts) => records.alerts = alerts,
-            Part::Events(events) => records.events = events?,
-            Part::Objects(objects) => records.objects = objects?,
-            Part::Logs(logs) => records.logs = logs?,
-            Part::Spans(spans) => records.spans = spans?,
-            Part::Metrics(file) => metrics.push(file),
-        }
+        put(&mut records, &mut metrics)?;
     }
     records.metrics = join_metrics(metrics, warnings);
     Ok(records)
@@ -99,36 +61,53 @@ pub(crate) fn read_all(
 /// One task for each kind of records, and one for each metric file. What takes longest is begun
 /// first.
 fn tasks<'a>(folder: &Folder, layout: &'a Layout, rows: usize) -> Vec<Task<'a, Done>> {
-    let task = |read: ReadPart<'a>| {
+    type Read<'a> = Box<dyn FnOnce(&mut Folder, &mut Warnings) -> Put + Send + 'a>;
+    let task = |(rank, read): (u8, Read<'a>)| {
         let mut folder = folder.fork();
         let task: Task<'a, Done> = Box::new(move || {
             let mut warnings = Warnings::default();
-            let part = read(&mut folder, &mut warnings);
-            (part, folder, warnings)
+            let put = read(&mut folder, &mut warnings);
+            (rank, put, folder, warnings)
         });
         task
     };
+    macro_rules! table {
+        ($rank:literal, $read:ident, $files:ident, $field:ident) => {
+            task((
+                $rank,
+                Box::new(move |folder, warnings| {
+                    let read = $read(folder, &layout.$files, rows, warnings);
+                    Box::new(move |records, _| {
+                        records.$field = read?;
+                        Ok(())
+                    })
+                }),
+            ))
+        };
+    }
+    let alerts: Read<'a> = Box::new(move |folder, warnings| {
+        let alerts = read_alerts(folder, &layout.alerts, warnings);
+        Box::new(move |records, _| {
+            records.alerts = alerts;
+            Ok(())
+        })
+    });
     let mut tasks = vec![
-        task(Box::new(move |folder, warnings| {
-            Part::Spans(read_traces(folder, &layout.traces, rows, warnings))
-        })),
-        task(Box::new(move |folder, warnings| {
-            Part::Objects(read_objects(folder, &layout.objects, rows, warnings))
-        })),
-        task(Box::new(move |folder, warnings| {
-            Part::Logs(read_logs(folder, &layout.logs, rows, warnings))
-        })),
-        task(Box::new(move |folder, warnings| {
-            Part::Events(read_events(folder, &layout.events, rows, warnings))
-        })),
-        task(Box::new(move |folder, warnings| {
-            Part::Alerts(read_alerts(folder, &layout.alerts, warnings))
-        })),
+        table!(4, read_traces, traces, spans),
+        table!(2, read_objects, objects, objects),
+        table!(3, read_logs, logs, logs),
+        table!(1, read_events, events, events),
+        task((0, alerts)),
     ];
     tasks.extend(layout.metrics.iter().map(|file| {
-        task(Box::new(move |folder, warnings| {
-            Part::Metrics(read_metric_file(folder, file, rows, warnings))
-        }))
+        let read: Read<'a> = Box::new(move |folder, warnings| {
+            let read = read_metric_file(folder, file, rows, warnings);
+            Box::new(move |_, metrics| {
+                metrics.push(read);
+                Ok(())
+            })
+        });
+        task((5, read))
     }));
     tasks
 }

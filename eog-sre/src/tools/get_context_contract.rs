@@ -6,10 +6,10 @@ use serde::Deserialize;
 use super::query::TimeRange;
 use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
-use crate::context::{ContextQuery, DEPS_PER_PAGE, MAX_TOKENS, SnapshotContext};
+use crate::context::{ContextQuery, DEPS_PER_PAGE, MAX_TOKENS};
 
 /// One page of local evidence about an entity: what the context contract gives to the controller,
-/// since both call [`SnapshotContext::read`].
+/// since both call [`SnapshotContext::read`](crate::SnapshotContext::read).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -58,18 +58,22 @@ impl Default for GetContextContract {
 }
 
 /// The window of the arguments, its missing ends taken from the window of the investigation.
-fn window(context: &SnapshotContext, wanted: Option<TimeRange>) -> Result<Window, ToolError> {
+pub(super) fn window(
+    usual: impl Fn() -> Result<Window, String>,
+    wanted: Option<TimeRange>,
+) -> Result<Window, ToolError> {
+    let wrong = |reason: String| ToolError::argument("window", reason, "give START/END");
     let TimeRange { start, end } = wanted.unwrap_or_default();
-    let usual = context.usual_window();
-    let start = start.or_else(|| usual.map(|usual| usual.start()));
-    let end = end.or_else(|| usual.map(|usual| usual.end()));
-    let (Some(start), Some(end)) = (start, end) else {
-        let reason = "the recording does not suggest a window";
-        return Err(ToolError::argument("window", reason, "give START/END"));
+    let (start, end) = match (start, end) {
+        (Some(start), Some(end)) => (start, end),
+        (start, end) => {
+            let usual = usual().map_err(wrong)?;
+            (start.unwrap_or(usual.start()), end.unwrap_or(usual.end()))
+        }
     };
     Window::new(start, end).map_err(|error| {
-        let hint = usual.map(|usual| format!("the investigation's window is {usual}"));
-        ToolError::argument("window", error.to_string(), hint.unwrap_or_default())
+        let usual = usual().map(|usual| format!("the investigation's window is {usual}"));
+        ToolError::argument("window", error.to_string(), usual.unwrap_or_default())
     })
 }
 
@@ -106,11 +110,15 @@ other pages.";
         }
         let known = entities::known(context.snapshot(), context.graph());
         let entity = entities::one(&known, &self.entity)?;
+        let usual = || {
+            let none = "the recording does not suggest a window";
+            context.usual_window().ok_or_else(|| none.to_owned())
+        };
         Ok(context.read(&ContextQuery {
             page: self.page,
             deps_per_page: self.deps_per_page,
             max_tokens: self.max_tokens,
-            ..ContextQuery::new(entity.clone(), window(context, self.window)?)
+            ..ContextQuery::new(entity.clone(), window(usual, self.window)?)
         }))
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::support::{Recording, Span, config, service, table, workload};
 
 /// One record of each kind at least, with what they can hold.
-fn recording() -> Recording {
+pub(crate) fn recording() -> Recording {
     let mut recording = Recording::new();
     let volumes = json!([{"name": "v", "configMap": {"name": "c"}}]);
     let env = json!({"name": "c", "env": [{"name": "A_TOKEN", "value": "hunter2hunter2"}]});

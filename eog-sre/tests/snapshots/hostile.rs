@@ -4,9 +4,13 @@ use std::fs;
 
 use eog_evidence::open_case;
 use eog_sre::{ReadOptions, Snapshot, SnapshotContext, SnapshotError};
-use serde_json::json;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
 
-use crate::support::{Recording, Span, config, service, table, workload};
+use crate::cache::recording;
+use crate::support::Recording;
 
 const ALERTS: &str = r#"[{"labels": {"alertname": "A", "service_name": "web",
     "namespace": "shop"}, "state": "firing", "activeAt": "2026-01-01T10:02:00Z", "value": "1"}]"#;
@@ -60,49 +64,6 @@ fn links_lead_neither_out_nor_to_the_ground_truth() {
     }
 }
 
-/// A small whole snapshot, as files to break.
-fn files() -> Vec<(&'static str, Vec<u8>)> {
-    let mut recording = Recording::new();
-    let volumes = json!([{"name": "v", "configMap": {"name": "c"}}]);
-    let env = json!({"name": "c", "env": [{"name": "A", "value": "db:1"}]});
-    recording.object("10:00:00", workload("Deployment", "web", env, volumes));
-    recording.object("10:00:00", service("web", "web"));
-    recording.object("10:00:00", config("c", "k", "a: 1\nb:\n - x\n", "09:00:00"));
-    recording.object("10:05:00", config("c", "k", "a: 2\nb:\n - y\n", "10:01:00"));
-    recording.event(
-        "10:03:00",
-        json!({"object": {"reason": "BackOff", "type": "Warning",
-        "lastTimestamp": "2026-01-01T10:03:00Z",
-        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "shop"}}}),
-    );
-    recording.log("10:03:00", "web", "17", "multi\nline \"quoted\" 42");
-    recording.span(Span {
-        at: "10:03:00".into(),
-        ids: ("t", "1".into(), String::new()),
-        name: "router x egress",
-        kind: "Client",
-        service: "web",
-        ms: 1,
-        failed: true,
-        attributes: "{'server.address': 'db'}",
-    });
-    recording.file("alerts/alerts_at_2026-01-01T10-05-00.json", ALERTS);
-    let header = ["metric_name", "timestamp", "value", "pod_name", "namespace", "tags"];
-    let row = ["m_total", "2026-01-01 10:00:00", "1e3", "p", "shop", "{'a': \"b\"}"];
-    let rows = std::iter::once(row.map(str::to_owned).to_vec());
-    recording.file("metrics/pod_p_raw.tsv", table(&header, rows));
-    recording.write();
-    let names = [
-        "alerts/alerts_at_2026-01-01T10-05-00.json",
-        "k8s_events_raw.tsv",
-        "k8s_objects_raw.tsv",
-        "metrics/pod_p_raw.tsv",
-        "otel_logs_raw.tsv",
-        "otel_traces_raw.tsv",
-    ];
-    names.into_iter().map(|name| (name, fs::read(recording.path().join(name)).unwrap())).collect()
-}
-
 /// Reads, and asks everything that can be asked. The outcome may be an error, never a panic.
 fn read_all(recording: &Recording) -> bool {
     let Ok(snapshot) = Snapshot::open(recording.path(), &ReadOptions::default()) else {
@@ -118,58 +79,33 @@ fn read_all(recording: &Recording) -> bool {
     true
 }
 
-#[test]
-fn no_prefix_of_any_file_breaks_the_reader() {
-    let recording = Recording::new();
-    let files = files();
-    for (name, content) in &files {
-        recording.file(name, content);
-    }
-    assert!(read_all(&recording));
-    for (name, content) in &files {
-        let step = content.len().div_ceil(120).max(1);
-        for end in (0..content.len()).step_by(step) {
-            recording.file(name, &content[..end]);
-            read_all(&recording);
-        }
-        recording.file(name, content);
-    }
-}
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
-#[test]
-fn no_flipped_bytes_break_the_reader() {
-    let recording = Recording::new();
-    let files = files();
-    let mut seed = 0x2545_F491_4F6C_DD1D_u64;
-    let mut random = |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed % below as u64) as usize
-    };
-    let mut whole = 0;
-    for _ in 0..150 {
-        for (name, content) in &files {
-            let mut broken = content.clone();
-            for _ in 0..random(4) {
-                let at = random(broken.len());
-                broken[at] = b"\"\t\n{}[]:,'\\0x\xff\x00"[random(15)];
-            }
-            recording.file(name, broken);
+    #[test]
+    fn no_harm_to_a_whole_snapshot_breaks_the_reader(
+        file in any::<Index>(),
+        flips in vec((any::<Index>(), select(b"\"\t\n{}[]:,'\\0x\xff\x00".to_vec())), 0..4),
+        cut in option::of(any::<Index>()),
+    ) {
+        let recording = recording();
+        prop_assert!(read_all(&recording));
+        let path = recording.path().join(file.get(recording.open().files()));
+        let mut bytes = fs::read(&path).unwrap();
+        for (at, byte) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
         }
-        whole += usize::from(read_all(&recording));
+        bytes.truncate(cut.map_or(bytes.len(), |cut| cut.index(bytes.len())));
+        fs::write(path, bytes).unwrap();
+        read_all(&recording);
     }
-    assert!(whole > 50, "only {whole} of 150 could be opened");
 }
 
 #[test]
 fn equal_input_gives_equal_output() {
     let outcome = || {
-        let recording = Recording::new();
-        for (name, content) in files() {
-            recording.file(name, content);
-        }
-        let snapshot = recording.open();
+        let snapshot = recording().open();
         let mut incident = snapshot.incident(&snapshot.graph());
         incident.name.clear();
         format!("{incident:?}")

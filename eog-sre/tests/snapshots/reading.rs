@@ -106,29 +106,6 @@ fn alerts_about_what_is_as_it_should_be_need_no_cause() {
 }
 
 #[test]
-fn events_that_arrive_twice_count_once() {
-    let mut recording = Recording::new();
-    let about = json!({"kind": "Pod", "name": "web-1", "namespace": "shop"});
-    let old = json!({"object": {"apiVersion": "v1", "kind": "Event", "metadata": {"uid": "u1"},
-        "involvedObject": about, "reason": "OOMKilling", "message": "out of memory", "count": 2,
-        "lastTimestamp": "2026-01-01T10:05:00Z", "type": "Warning"}, "type": "ADDED"});
-    let new = json!({"object": {"apiVersion": "events.k8s.io/v1", "kind": "Event",
-        "metadata": {"uid": "u1"}, "regarding": about, "reason": "OOMKilling",
-        "note": "out of memory", "deprecatedCount": 2,
-        "deprecatedLastTimestamp": "2026-01-01T10:05:00Z", "type": "Warning"}, "type": "MODIFIED"});
-    recording.event("10:05:01.5", old.clone());
-    recording.event("10:05:01.6", new);
-    let mut gone = old;
-    gone["type"] = json!("DELETED");
-    recording.event("11:05:01", gone);
-    let snapshot = recording.open();
-    let incident = snapshot.incident(&snapshot.graph());
-    let [failure] = &incident.failures[..] else { panic!("{:?}", incident.failures) };
-    assert_eq!(failure.time.start(), at("10:05:00"));
-    assert_eq!(failure.entity, id("shop/Pod/web-1"));
-}
-
-#[test]
 fn newer_layouts_are_found_and_copies_are_read_once() {
     for base in ["raw/", "lite/", ""] {
         let recording = Recording::new();

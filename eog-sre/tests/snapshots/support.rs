@@ -13,20 +13,20 @@ pub(crate) struct Recording {
     objects: Vec<(String, Value)>,
     events: Vec<(String, Value)>,
     logs: Vec<[String; 4]>,
-    spans: Vec<Span>,
+    spans: Vec<Vec<String>>,
     dumps: usize,
 }
 
 /// One span row.
-pub(crate) struct Span {
+pub(crate) struct Span<'a> {
     pub(crate) at: String,
-    pub(crate) ids: (&'static str, String, String),
-    pub(crate) name: &'static str,
-    pub(crate) kind: &'static str,
-    pub(crate) service: &'static str,
+    pub(crate) ids: (&'a str, String, String),
+    pub(crate) name: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) service: &'a str,
     pub(crate) ms: u64,
     pub(crate) failed: bool,
-    pub(crate) attributes: &'static str,
+    pub(crate) attributes: &'a str,
 }
 
 pub(crate) const LOG_HEADER: [&str; 17] = [
@@ -113,13 +113,38 @@ impl Recording {
         self.events.push((format!("2026-01-01 {clock}"), event));
     }
 
+    /// A line of a severity by its number or its name.
     pub(crate) fn log(&mut self, clock: &str, service: &str, severity: &str, body: &str) {
         let at = format!("2026-01-01 {clock}");
         self.logs.push([at, severity.into(), service.into(), body.into()]);
     }
 
-    pub(crate) fn span(&mut self, span: Span) {
-        self.spans.push(span);
+    pub(crate) fn span(&mut self, span: Span<'_>) {
+        self.spans.push(span_row(&span));
+    }
+
+    /// A trace as `kind service ms [attributes]` for each span, each the child of the one before; a `!` before the kind
+    /// lets the span fail.
+    #[allow(dead_code, reason = "for the tests of the tools")]
+    pub(crate) fn trace(&mut self, clock: &str, spans: &[&str]) {
+        let trace = format!("{:032x}", self.spans.len() + 1);
+        let mut parent = String::new();
+        for span in spans {
+            let own = format!("{:016x}", self.spans.len() + 1);
+            let mut parts = span.splitn(4, ' ');
+            let mut part = || parts.next().unwrap_or("{}");
+            let (kind, service, ms, attributes) = (part(), part(), part(), part());
+            self.span(Span {
+                at: clock.to_owned(),
+                ids: (&trace, own.clone(), std::mem::replace(&mut parent, own)),
+                name: &format!("{service} work"),
+                kind: kind.trim_start_matches('!'),
+                service,
+                ms: ms.parse().unwrap(),
+                failed: kind.starts_with('!'),
+                attributes,
+            });
+        }
     }
 
     /// Writes the collected tables.
@@ -143,7 +168,7 @@ impl Recording {
             self.file("otel_logs_raw.tsv", table(&LOG_HEADER, rows));
         }
         if !self.spans.is_empty() {
-            self.file("otel_traces_raw.tsv", table(&SPAN_HEADER, self.spans.iter().map(span_row)));
+            self.file("otel_traces_raw.tsv", table(&SPAN_HEADER, self.spans.iter().cloned()));
         }
     }
 
@@ -166,7 +191,8 @@ impl Recording {
 fn log_row(at: &str, severity: &str, service: &str, body: &str, resource: &str) -> Vec<String> {
     let cell = |name: &&str| match *name {
         "Timestamp" | "TimestampTime" => at.to_owned(),
-        "SeverityNumber" => severity.to_owned(),
+        "SeverityNumber" if severity.parse::<u8>().is_ok() => severity.to_owned(),
+        "SeverityText" if severity.parse::<u8>().is_err() => severity.to_owned(),
         "ServiceName" => service.to_owned(),
         "Body" => body.to_owned(),
         "ResourceAttributes" => resource.to_owned(),
@@ -175,7 +201,7 @@ fn log_row(at: &str, severity: &str, service: &str, body: &str, resource: &str) 
     LOG_HEADER.iter().map(cell).collect()
 }
 
-fn span_row(span: &Span) -> Vec<String> {
+fn span_row(span: &Span<'_>) -> Vec<String> {
     let cell = |name: &&str| match *name {
         "Timestamp" => format!("2026-01-01 {}", span.at),
         "TraceId" => span.ids.0.to_owned(),
@@ -193,7 +219,7 @@ fn span_row(span: &Span) -> Vec<String> {
         "SpanAttributes" => span.attributes.to_owned(),
         "Duration" => (span.ms * 1_000_000).to_string(),
         "StatusCode" => if span.failed { "Error" } else { "Unset" }.to_owned(),
-        "StatusMessage" if span.failed => "no\nanswer".to_owned(),
+        "StatusMessage" if span.failed => format!("no\nanswer to {}", span.ids.1),
         _ => String::new(),
     };
     SPAN_HEADER.iter().map(cell).collect()

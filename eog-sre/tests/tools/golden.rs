@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{rows, toolbox};
 
 /// The folder of recordings, or nothing when it is not there.
-fn recordings() -> Option<PathBuf> {
+pub(crate) fn recordings() -> Option<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/itbench");
     if folder.join("upstream_tool_outputs").is_dir() {
         return Some(folder);

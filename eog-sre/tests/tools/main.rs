@@ -8,13 +8,17 @@ mod alerts;
 mod calls;
 mod changes;
 mod events;
+mod examples;
 mod golden;
 mod golden_specs;
+mod logs;
+mod metrics;
 mod specs;
 #[allow(dead_code, reason = "shared with the tests of snapshots, which need all of it")]
 #[path = "../snapshots/support.rs"]
 mod support;
 mod topology;
+mod traces;
 
 use std::sync::Arc;
 
@@ -38,6 +42,19 @@ fn rows(toolbox: &Toolbox, tool: &str, arguments: Value, columns: &[&str]) -> Ve
     let line =
         |row: &Value| columns.iter().map(|column| cell(row, column)).collect::<Vec<_>>().join(" ");
     page["rows"].as_array().unwrap().iter().map(line).collect()
+}
+
+/// All tools over a recording, which may be empty.
+fn opened(recording: &support::Recording) -> Toolbox {
+    if recording.path().read_dir().unwrap().next().is_none() {
+        recording.file("alerts/alerts_at_1.json", "[]");
+    }
+    toolbox(recording.open())
+}
+
+/// Runs a tool that must answer.
+fn call(toolbox: &Toolbox, tool: &str, arguments: Value) -> Value {
+    toolbox.call(tool, arguments).unwrap_or_else(|error| panic!("{tool}: {error}"))
 }
 
 fn refusal(toolbox: &Toolbox, tool: &str, arguments: Value) -> String {

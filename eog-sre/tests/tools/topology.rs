@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{Recording, Span, config, service, workload};
 use crate::{refusal, toolbox};
 
-fn span(trace: &'static str, id: &str, parent: &str, service: &'static str) -> Span {
+fn span(trace: &'static str, id: &str, parent: &str, service: &'static str) -> Span<'static> {
     Span {
         at: "10:00:00".into(),
         ids: (trace, id.into(), parent.into()),

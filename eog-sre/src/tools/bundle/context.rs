@@ -4,7 +4,7 @@ use eog_core::{ContextRequest, LocalContext, Window};
 use eog_evidence::open_case;
 
 use super::{BundleTool, BundleToolbox};
-use crate::tools::{GetContextContract, TimeRange, ToolError, entities};
+use crate::tools::{GetContextContract, TimeRange, ToolError, entities, get_context_contract};
 
 impl BundleTool for GetContextContract {
     const ARGUMENTS: &'static [&'static str] = &["entity", "window", "page"];
@@ -32,15 +32,6 @@ pub(super) fn window(
     toolbox: &BundleToolbox<'_>,
     wanted: Option<TimeRange>,
 ) -> Result<Window, ToolError> {
-    let wrong = |reason: String| ToolError::argument("window", reason, "give START/END");
-    let TimeRange { start, end } = wanted.unwrap_or_default();
-    let (start, end) = match (start, end) {
-        (Some(start), Some(end)) => (start, end),
-        (start, end) => {
-            let case =
-                open_case(toolbox.incident, None).map_err(|error| wrong(error.to_string()))?;
-            (start.unwrap_or(case.window.start()), end.unwrap_or(case.window.end()))
-        }
-    };
-    Window::new(start, end).map_err(|error| wrong(error.to_string()))
+    let case = || open_case(toolbox.incident, None).map_err(|error| error.to_string());
+    get_context_contract::window(|| case().map(|case| case.window), wanted)
 }

@@ -11,7 +11,7 @@ use super::{BundleTool, BundleToolbox, word};
 use crate::tools::entities::Chosen;
 use crate::tools::get_metric_anomalies::Compared;
 use crate::tools::metric_analysis::{DEFAULTS, Statistic, bucket, statistics};
-use crate::tools::query::{Cell, Cells, Filters, Kind, Names, Page, Query, Table, near, quantile};
+use crate::tools::query::{Cell, Cells, Filters, Kind, Names, Page, Query, Table, near};
 use crate::tools::records::about;
 use crate::tools::series::name_patterns;
 use crate::tools::signals::readable;
@@ -125,7 +125,10 @@ impl BundleTool for MetricAnalysis {
             let last = points.last().map(|(_, value)| *value);
             let mut values: Vec<f64> = points.into_iter().map(|(_, value)| value).collect();
             values.sort_by(f64::total_cmp);
-            let told = |one: &Statistic| of(*one, &values, last).map(readable).into();
+            let told = |one: &Statistic| match one {
+                Statistic::Last => last.map(readable).into(),
+                other => other.of(&values).map(readable).into(),
+            };
             cells.extend(statistics.iter().map(told));
             cells
         });
@@ -141,20 +144,6 @@ impl BundleTool for MetricAnalysis {
 fn start_of(at: Timestamp, length: i128) -> Timestamp {
     let start = at.as_nanosecond().div_euclid(length).saturating_mul(length);
     Timestamp::from_nanosecond(start).unwrap_or(Timestamp::MIN)
-}
-
-/// A statistic of values that are sorted.
-fn of(statistic: Statistic, sorted: &[f64], last: Option<f64>) -> Option<f64> {
-    let count = sorted.len() as f64;
-    match statistic {
-        Statistic::Count => Some(count),
-        Statistic::Sum => Some(sorted.iter().sum()),
-        Statistic::Mean => (count > 0.0).then(|| sorted.iter().map(|value| value / count).sum()),
-        Statistic::Min => sorted.first().copied(),
-        Statistic::Max => sorted.last().copied(),
-        Statistic::Last => last,
-        other => quantile(sorted, other.share()?),
-    }
 }
 
 impl BundleTool for GetMetricAnomalies {

@@ -1,7 +1,5 @@
 //! `log_analysis`: what log lines say, as patterns with counts.
 
-mod miner;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::{EntityId, Timestamp};
@@ -16,11 +14,6 @@ use crate::graph::OperationalGraph;
 use crate::names;
 use crate::read::Resource;
 use crate::store::{LogRef, Logs};
-
-use miner::{Template, patterns};
-
-/// The share of words that must be equal for two templates to be one pattern.
-const SIMILARITY: f64 = 0.5;
 
 /// Most kinds of senders that a row lists.
 const MAX_SENDERS: usize = 8;
@@ -38,10 +31,9 @@ const SEVERITIES: [(&str, std::ops::RangeInclusive<u8>); 7] = [
 
 /// Patterns of the matching lines, each with its counts and its first line.
 ///
-/// The numbers, ids and quoted parts of a line are masked as they are for findings; lines that
-/// then differ in a word or two are merged. Lines of different gravity (errors, warnings, others)
-/// are never merged.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// The patterns are those of findings, over all lines of the snapshot. Lines of different gravity
+/// (errors, warnings, others) are never merged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogAnalysis {
@@ -58,9 +50,6 @@ pub struct LogAnalysis {
     pub filters: Filters,
     /// Only lines written in this window.
     pub window: Option<TimeRange>,
-    /// The share of words, from 0 to 1, that two lines must have in common to belong to one
-    /// pattern; 0.5 by default. With 1, only masked parts (numbers, ids, quoted text) may differ.
-    pub similarity: Option<f64>,
     /// Columns to show: pattern, lines, percent, severities, services, first, last, example.
     pub columns: Names,
     /// Columns to sort by; a leading minus sorts in descending order. By default the most frequent
@@ -89,13 +78,13 @@ pub struct LogPatternPage {
     pub page: Page,
 }
 
-fn template_of(log: LogRef<'_>) -> Template<'_> {
-    let gravity = match log.severity() {
+/// How grave a line is: an error, a warning, or anything else.
+fn gravity(log: LogRef<'_>) -> u8 {
+    match log.severity() {
         17.. => 2,
         13..=16 => 1,
         _ => 0,
-    };
-    Template { gravity, text: log.pattern() }
+    }
 }
 
 fn severity_name(severity: u8) -> &'static str {
@@ -306,21 +295,11 @@ by `-first` to see what is new.";
     type Answer = LogPatternPage;
 
     fn run(&self, toolbox: &Toolbox) -> Result<LogPatternPage, ToolError> {
-        let similarity = self.similarity.unwrap_or(SIMILARITY);
-        if !(0.0..=1.0).contains(&similarity) {
-            let reason = format!("{similarity} is out of range");
-            return Err(ToolError::argument("similarity", reason, "give a number from 0 to 1"));
-        }
         let chosen = self.lines(toolbox)?;
         let lines = chosen.len();
-        let templates = chosen.iter().copied().map(template_of);
-        let merged = patterns(templates, similarity);
         let mut found: BTreeMap<(&str, u8), Said<'_>> = BTreeMap::new();
         for log in chosen {
-            let template = template_of(log);
-            if let Some(pattern) = merged.get(&template) {
-                found.entry((pattern, template.gravity)).or_default().add(log);
-            }
+            found.entry((log.pattern(), gravity(log))).or_default().add(log);
         }
         let mut rows: Vec<(&str, Said<'_>)> =
             found.into_iter().map(|((pattern, _), said)| (pattern, said)).collect();

@@ -61,7 +61,21 @@ impl Statistic {
         matches!(self, Self::Count | Self::Sum | Self::Increase | Self::Rate)
     }
 
-    pub(crate) fn share(self) -> Option<f64> {
+    /// Of values in order, of which it does not matter when they were measured.
+    pub(crate) fn of(self, sorted: &[f64]) -> Option<f64> {
+        let count = sorted.len();
+        match self {
+            Self::Count => Some(count as f64),
+            _ if count == 0 => None,
+            Self::Sum => Some(sorted.iter().sum()),
+            Self::Mean => Some(mean(sorted)),
+            Self::Min => sorted.first().copied(),
+            Self::Max => sorted.last().copied(),
+            other => quantile(sorted, other.share()?),
+        }
+    }
+
+    fn share(self) -> Option<f64> {
         match self {
             Self::P50 => Some(0.50),
             Self::P90 => Some(0.90),
@@ -91,23 +105,11 @@ impl<'a> Points<'a> {
         if self.histogram {
             return self.observed(statistic);
         }
-        let values = self.values();
-        let count = values.len();
-        if count == 0 {
-            return (statistic == Statistic::Count).then_some(0.0);
-        }
         match statistic {
-            Statistic::Count => Some(count as f64),
-            Statistic::Sum => Some(values.iter().sum()),
-            Statistic::Mean => Some(mean(values)),
-            Statistic::Min => values.first().copied(),
-            Statistic::Max => values.last().copied(),
             Statistic::Last => self.last(),
             Statistic::Increase => self.grown().map(|(grown, _)| grown),
             Statistic::Rate => self.grown().map(|(_, rate)| rate),
-            Statistic::P50 | Statistic::P90 | Statistic::P95 | Statistic::P99 => {
-                quantile(values, statistic.share()?)
-            }
+            of_values => of_values.of(self.values()),
         }
     }
 

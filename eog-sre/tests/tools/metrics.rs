@@ -6,7 +6,9 @@ use std::fs;
 use eog_sre::tools::Toolbox;
 use serde_json::{Value, json};
 
-use crate::support::{Recording, call, recordings, refusal};
+use crate::golden::recordings;
+use crate::support::{Recording, workload};
+use crate::{call, opened, refusal};
 
 const ANALYSIS: &str = "metric_analysis";
 const ANOMALIES: &str = "get_metric_anomalies";
@@ -71,7 +73,7 @@ fn rows(toolbox: &Toolbox, arguments: Value) -> Vec<Value> {
 
 #[test]
 fn each_series_stands_alone_unless_it_is_grouped() {
-    let toolbox = shop().open();
+    let toolbox = opened(&shop());
     let alone = rows(&toolbox, json!({"metrics": "memory_bytes", "entity": "cart-1"}));
     assert_eq!(
         alone,
@@ -96,14 +98,14 @@ fn each_series_stands_alone_unless_it_is_grouped() {
 
 #[test]
 fn entities_are_named_in_full_in_short_or_by_pattern() {
-    let recording = shop();
+    let mut recording = shop();
     recording.file(
         "metrics/pod_shelf-6d5f7c8b9-abcde_raw.tsv",
         "metric_name\ttimestamp\tvalue\tpod_name\tnamespace\ttags\n\
          up\t2026-01-01 10:00:00\t1\tshelf-6d5f7c8b9-abcde\tshop\t{}\n",
     );
-    recording.deployment("shelf");
-    let toolbox = recording.open();
+    recording.object("10:00:00", workload("Deployment", "shelf", json!({"name": "c"}), json!([])));
+    let toolbox = opened(&recording);
     for (entity, metric, series) in [
         ("shop/Pod/cart-1", "*", 4),
         ("cart-1", "*", 4),
@@ -123,7 +125,7 @@ fn entities_are_named_in_full_in_short_or_by_pattern() {
 
 #[test]
 fn counters_tell_growth_and_histograms_what_was_observed() {
-    let toolbox = shop().open();
+    let toolbox = opened(&shop());
     let arguments = json!({"metrics": "cpu_seconds_total", "entity": "cart-1",
         "aggregates": "increase,rate", "window": "2026-01-01T10:10:00Z/2026-01-01T10:20:00Z"});
     let [cpu] = &rows(&toolbox, arguments)[..] else { panic!() };
@@ -144,7 +146,7 @@ fn counters_tell_growth_and_histograms_what_was_observed() {
 
 #[test]
 fn buckets_give_a_row_for_each_length_of_time() {
-    let toolbox = shop().open();
+    let toolbox = opened(&shop());
     let arguments = json!({"metrics": "memory_bytes", "filters": {"container": "main", "name": "cart-1"},
         "group_by": "entity", "aggregates": "min", "bucket": "15m",
         "window": {"start": "2026-01-01T10:05:00Z"}});
@@ -163,7 +165,7 @@ fn buckets_give_a_row_for_each_length_of_time() {
 
 #[test]
 fn derived_metrics_are_columns() {
-    let toolbox = shop().open();
+    let toolbox = opened(&shop());
     let arguments = json!({"derive": {
         "error_percent": "calls_total{status_code=\"*ERROR\"} / calls_total * 100",
         "good": "increase(calls_total{status_code!=\"*ERROR\"})"
@@ -198,7 +200,7 @@ fn derived_metrics_are_columns() {
 
 #[test]
 fn arguments_that_cannot_be_used_are_named() {
-    let toolbox = shop().open();
+    let toolbox = opened(&shop());
     let cases = [
         (
             json!({"metrics": "memory_byte"}),
@@ -255,7 +257,7 @@ fn anomalies(toolbox: &Toolbox, arguments: Value) -> Value {
 
 #[test]
 fn series_that_left_their_range_are_told_with_their_onset() {
-    let toolbox = shop().open();
+    let toolbox = opened(&shop());
     let answer = anomalies(&toolbox, json!({"pivot": "2026-01-01T10:15:00Z"}));
     let told: Vec<(&str, &str, &str, &str)> = answer["rows"]
         .as_array()
@@ -300,7 +302,7 @@ fn one_metric_never_hides_another() {
         rows.push((clock(minute), "queue", if minute < 20 { 3.0 } else { 9.0 }, "{}"));
     }
     file(&recording, "pod", "cart-1", &rows);
-    let answer = anomalies(&recording.open(), json!({"entity": "cart-1"}));
+    let answer = anomalies(&opened(&recording), json!({"entity": "cart-1"}));
     assert_eq!(answer["pivot"]["basis"], "middle");
     assert_eq!(answer["total"], 1, "{answer:#}");
     assert_eq!(answer["rows"][0]["metric"], "queue");
@@ -309,9 +311,10 @@ fn one_metric_never_hides_another() {
 
 #[test]
 fn the_pivot_follows_the_alert_and_what_is_too_short_is_counted() {
-    let recording = shop();
-    recording.alert("web", "10:20:30");
-    let toolbox = recording.open();
+    let mut recording = shop();
+    let labels = json!({"alertname": "ErrorRate", "service_name": "web", "namespace": "shop"});
+    recording.alert("10:30:00", labels, "2026-01-01T10:20:30Z");
+    let toolbox = opened(&recording);
     let answer = anomalies(
         &toolbox,
         json!({"entity": "shop/Service/web", "columns": "metric", "sort": "onset"}),
@@ -324,7 +327,7 @@ fn the_pivot_follows_the_alert_and_what_is_too_short_is_counted() {
     let early = anomalies(&toolbox, json!({"pivot": "2026-01-01T10:02:00Z"}));
     assert_eq!((&early["compared"], &early["total"]), (&json!(0), &json!(0)));
     assert_eq!(early["too_short"], 11);
-    let empty = anomalies(&Recording::new().open(), json!({}));
+    let empty = anomalies(&opened(&Recording::new()), json!({}));
     assert_eq!((&empty["compared"], &empty["rows"]), (&json!(0), &json!([])));
 }
 
@@ -334,7 +337,7 @@ fn the_recorded_histogram_counts_each_row_once() {
     let recording = Recording::new();
     let name = "metrics/service_frontend-proxy_raw.tsv";
     recording.file(name, fs::read(folder.join("scenario-2-partial").join(name)).unwrap());
-    let toolbox = recording.open();
+    let toolbox = opened(&recording);
     let found =
         rows(&toolbox, json!({"group_by": "span_kind,status_code,le", "aggregates": "count,last"}));
     // Eleven rows of which four stand there twice.

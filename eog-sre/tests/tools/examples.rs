@@ -1,13 +1,15 @@
 //! The examples of the tools, on a snapshot that has what they name.
 
 use eog_sre::tools::tools;
+use serde_json::json;
 
-use crate::support::{Recording, call};
+use crate::support::{Recording, workload};
+use crate::{call, opened};
 
 #[test]
 fn every_example_is_answered() {
     let mut recording = Recording::new();
-    recording.deployment("cart");
+    recording.object("10:00:00", workload("Deployment", "cart", json!({"name": "c"}), json!([])));
     let row = |metric: &str, tags: &str| {
         format!("{metric}\t2026-01-01 10:00:00\t1\tcart-6d5f7c8b9-abcde\tshop\t{tags}\n")
     };
@@ -20,7 +22,7 @@ fn every_example_is_answered() {
     recording.file("metrics/pod_cart-6d5f7c8b9-abcde_raw.tsv", metrics.concat());
     recording.log("10:00:00", "cart", "ERROR", "timeout");
     recording.trace("10:00:00", &["Server cart 5"]);
-    let toolbox = recording.open();
+    let toolbox = opened(&recording);
     let mut answered = 0;
     for name in ["get_trace_error_tree", "get_metric_anomalies", "metric_analysis", "log_analysis"]
     {

@@ -6,7 +6,9 @@ use std::fs;
 use eog_sre::tools::Toolbox;
 use serde_json::{Value, json};
 
-use crate::support::{Recording, call, recordings, refusal};
+use crate::golden::recordings;
+use crate::support::Recording;
+use crate::{call, opened, refusal};
 
 const TOOL: &str = "log_analysis";
 
@@ -25,7 +27,7 @@ fn counts(answer: &Value) -> Vec<(String, u64)> {
 fn shop() -> Recording {
     let mut recording = Recording::new();
     for at in 0..6 {
-        let shelf = ["books", "music", "films"][at % 3];
+        let shelf = ["books", "music", "films", "games", "tools", "plants"][at];
         let clock = format!("10:0{at}:00");
         recording.log(&clock, "ads", "INFO", &format!("offer requested for [{shelf}] today"));
         recording.log(&clock, "cart", "INFO", &format!("order {at} placed"));
@@ -37,12 +39,12 @@ fn shop() -> Recording {
 
 #[test]
 fn lines_that_say_the_same_are_one_pattern() {
-    let answer = mine(&shop().open(), json!({}));
+    let answer = mine(&opened(&shop()), json!({}));
     assert_eq!(answer["lines"], 14);
     assert_eq!(
         counts(&answer),
         [
-            ("offer requested for <*> today".to_owned(), 6),
+            ("offer requested for [<*>] today".to_owned(), 6),
             ("order <*> placed".to_owned(), 6),
             ("order <*> refused: no Answer from <*>".to_owned(), 1),
             ("order <*> refused: no answer from <*>".to_owned(), 1),
@@ -55,8 +57,6 @@ fn lines_that_say_the_same_are_one_pattern() {
     assert_eq!(offers["first"], "2026-01-01T10:00:00Z");
     assert_eq!(offers["last"], "2026-01-01T10:05:00Z");
     assert_eq!(offers["example"], "offer requested for [books] today");
-    let exact = mine(&shop().open(), json!({"similarity": 1, "service": "ads"}));
-    assert_eq!(counts(&exact).iter().map(|row| row.1).collect::<Vec<_>>(), [2, 2, 2]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn errors_are_never_put_together_with_other_lines() {
     for severity in ["INFO", "", "ERROR", "FATAL"] {
         recording.log("10:00:00", "cart", severity, "shelf 4711 is empty");
     }
-    let answer = mine(&recording.open(), json!({"columns": "lines,severities"}));
+    let answer = mine(&opened(&recording), json!({"columns": "lines,severities"}));
     assert_eq!(
         answer["rows"],
         json!([
@@ -77,7 +77,7 @@ fn errors_are_never_put_together_with_other_lines() {
 
 #[test]
 fn conditions_pages_and_sorting_apply() {
-    let toolbox = shop().open();
+    let toolbox = opened(&shop());
     let lines = |arguments: Value| mine(&toolbox, arguments)["lines"].as_u64().unwrap();
     let cases = [
         (json!({"severity": "ERROR"}), 1),
@@ -106,7 +106,7 @@ fn conditions_pages_and_sorting_apply() {
 
 #[test]
 fn arguments_that_cannot_be_used_are_named() {
-    let toolbox = shop().open();
+    let toolbox = opened(&shop());
     let cases = [
         (
             json!({"service": "carts"}),
@@ -116,7 +116,6 @@ fn arguments_that_cannot_be_used_are_named() {
             json!({"severity": "eror"}),
             "severity: there is no severity \"eror\"; did you mean error?",
         ),
-        (json!({"similarity": 2}), "similarity: 2 is out of range; give a number from 0 to 1"),
         (
             json!({"filters": {"txt": "x"}}),
             "filters: there is no column \"txt\"; did you mean text?",
@@ -127,16 +126,8 @@ fn arguments_that_cannot_be_used_are_named() {
         let told = refusal(&toolbox, TOOL, arguments);
         assert!(told.starts_with(expected), "{told}");
     }
-    let nothing = mine(&Recording::new().open(), json!({}));
+    let nothing = mine(&opened(&Recording::new()), json!({}));
     assert_eq!(nothing, json!({"lines": 0, "rows": [], "total": 0, "offset": 0, "limit": 50}));
-}
-
-#[test]
-fn secrets_stay_masked() {
-    let mut recording = Recording::new();
-    recording.log("10:00:00", "cart", "INFO", "login with password=hunter2 as ann");
-    let answer = mine(&recording.open(), json!({"text": "login"})).to_string();
-    assert!(!answer.contains("hunter2"), "{answer}");
 }
 
 /// The answer of the reference tool to one call.
@@ -204,7 +195,7 @@ fn patterns_are_as_many_as_the_reference_finds_or_fewer() {
     ] {
         let Some(recording) = rewritten(number) else { return };
         assert_eq!(reference(number).unwrap().len(), theirs);
-        let answer = mine(&recording.open(), json!({"limit": 0}));
+        let answer = mine(&opened(&recording), json!({"limit": 0}));
         assert_eq!(answer["total"], ours, "{number}: {:#?}", counts(&answer));
     }
 }
@@ -239,7 +230,7 @@ fn calls_choose_the_lines_that_the_reference_chooses() {
     ];
     for (number, arguments) in calls {
         let (Some(recording), Some(theirs)) = (shown(), answer_of(number)) else { return };
-        let ours = mine(&recording.open(), arguments);
+        let ours = mine(&opened(&recording), arguments);
         let rows = |rows: &[Value], bodies: fn(&Value) -> &Value| {
             let body = |row: &Value| bodies(row).as_str().unwrap().trim().to_owned();
             rows.iter().map(body).collect::<BTreeSet<String>>()
@@ -259,7 +250,7 @@ fn calls_choose_the_lines_that_the_reference_chooses() {
 #[test]
 fn patterns_read_like_those_of_the_reference() {
     let Some(recording) = rewritten("31") else { return };
-    let found = counts(&mine(&recording.open(), json!({})));
+    let found = counts(&mine(&opened(&recording), json!({})));
     let wanted = [
         "GetCartAsync called with userId=<*>",
         "AddItemAsync called with userId=<*>, productId=<*>, quantity=<*>",
