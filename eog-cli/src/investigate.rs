@@ -22,7 +22,7 @@ use crate::live::{Place, Watching};
 use crate::onward::{self, Onward};
 use crate::progress::Progress;
 use crate::runtime::runtime;
-use crate::{dry_run, files, html, memory, rules, source, told, travel};
+use crate::{dry_run, files, html, memory, report, rules, source, travel};
 
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
@@ -225,7 +225,7 @@ impl<'a> Work<'a> {
             memory::tell(done.memory.as_ref(), running.quiet);
             let (so_far, mut spent) = (done.finished.ledger(), done.finished.spent().usage);
             spent += done.spent_after;
-            let mut report = told::report_of_run(&mut done);
+            let mut report = report::report_of_run(&mut done);
             report.lookup = travel::lookup_of(source, &report.diagnosis, onward.architecture);
             if let Some(watching) = &watching {
                 watching.end_run(&report, &done);

@@ -39,6 +39,7 @@ mod reasoning;
 #[cfg(not(feature = "models"))]
 #[path = "no_reasoning.rs"]
 mod reasoning;
+mod report;
 mod rules;
 mod runtime;
 mod schema;
@@ -47,7 +48,6 @@ mod simulate;
 mod source;
 mod strangers;
 mod stress;
-mod told;
 mod tool;
 mod traces;
 mod travel;

@@ -1,4 +1,6 @@
-//! `eog stress`: how far a result hangs on the order.
+//! `eog stress`: how far a result depends on the order.
+
+mod text;
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -14,7 +16,8 @@ use crate::error::{CliError, Exit};
 use crate::interrupt::interrupted;
 use crate::progress::Progress;
 use crate::runtime::runtime;
-use crate::{files, investigate, memory, rules, told};
+use crate::{files, investigate, memory, rules};
+use text::Ledgers;
 
 /// The file of the run as given.
 const BASELINE: &str = "baseline.jsonl";
@@ -80,9 +83,9 @@ fn tell(arguments: &args::Stress, name: &str, found: &StressReport) -> Result<Ex
     let mut outputs = vec![files::print(&match arguments.format {
         StressFormat::Text => {
             let ledgers = arguments.out.as_deref().map(ledgers);
-            told::stress(name, found, ledgers.as_ref(), files::terminal_width())
+            text::text(name, found, ledgers.as_ref(), files::terminal_width())
         }
-        StressFormat::Json => told::stress_json(name, found),
+        StressFormat::Json => text::json(name, found),
     })];
     if let Some(folder) = &arguments.out {
         if let Some(pair) = &found.pair {
@@ -113,9 +116,9 @@ fn exit(found: &StressReport) -> Exit {
 }
 
 /// Where both ledgers are written, for commands that a person can copy.
-fn ledgers(folder: &Path) -> told::Ledgers {
+fn ledgers(folder: &Path) -> Ledgers {
     let path = |name| folder.join(name).display().to_string();
-    told::Ledgers { baseline: path(BASELINE), differing: path(DIFFERING) }
+    Ledgers { baseline: path(BASELINE), differing: path(DIFFERING) }
 }
 
 #[cfg(test)]

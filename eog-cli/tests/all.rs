@@ -42,7 +42,7 @@ mod real_incident;
 mod resume;
 #[cfg(unix)]
 #[path = "runs/main.rs"]
-mod runs;
+pub(crate) mod runs;
 #[cfg(unix)]
 #[path = "secrets/main.rs"]
 mod secrets;

@@ -1,44 +1,25 @@
 //! `eog eval` through the real binary.
 
 use std::path::Path;
-use std::process::Command;
 
-use serde_json::Value;
-
-fn eog() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_eog"))
-}
-
-fn printed(arguments: &[&str]) -> String {
-    let output = eog().args(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
+use crate::common::{FLASH_SALE, Run, command, copy_tree, read, run};
 
 #[test]
 fn a_suite_of_bundles_is_scored_against_truths_that_no_investigation_sees() {
     let suite = tempfile::tempdir().unwrap();
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
     for (name, truth) in [("right", "frontend"), ("wrong", "catalog")] {
-        let folder = suite.path().join(name);
-        std::fs::create_dir(&folder).unwrap();
-        for entry in example.read_dir().unwrap() {
-            let entry = entry.unwrap();
-            std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
-        }
+        copy_tree(FLASH_SALE, suite.path().join(name));
         let truth = format!("{{\"causes\": [\"{truth}\"]}}");
         std::fs::write(suite.path().join(format!("{name}.truth.json")), truth).unwrap();
     }
-    let dir = suite.path().to_str().unwrap();
     let csv = suite.path().join("results.csv");
-    let json = printed(&["eval", "suite", dir, "--format", "json", "--csv", csv.to_str().unwrap()]);
-    let report: Value = serde_json::from_str(&json).unwrap();
+    let report = run!("eval", "suite", suite, "--format", "json", "--csv", csv).exits(0).json();
     assert!(report.is_object());
-    let rows = std::fs::read_to_string(&csv).unwrap();
+    let rows = read(&csv);
     let row = |name: &str| rows.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
     assert!(rows.lines().count() == 3, "{rows}");
     assert!(row("right").contains("frontend") && row("wrong").contains("catalog"), "{rows}");
-    let text = printed(&["eval", "suite", dir]);
+    let text = run!("eval", "suite", suite).exits(0).out;
     let ours = text.lines().find(|line| line.trim_start().starts_with("eog ")).unwrap();
     assert_eq!(ours.split_whitespace().nth(1), Some("0.500"), "one of two: {text}");
 }
@@ -50,7 +31,7 @@ fn petshop_is_scored_by_one_command() {
         eprintln!("skipped: no data set at {}", dir.display());
         return;
     }
-    let text = printed(&["eval", "petshop", dir.to_str().unwrap()]);
+    let text = run!("eval", "petshop", dir).exits(0).out;
     let top = |kind: &str| {
         let below = text.split_once(&format!("{kind}: ")).unwrap().1;
         let line = below.lines().find(|line| line.trim_start().starts_with("eog ")).unwrap();
@@ -65,34 +46,19 @@ fn petshop_is_scored_by_one_command() {
 #[test]
 fn what_cannot_be_evaluated_is_said_with_its_place() {
     let empty = tempfile::tempdir().unwrap();
+    let place = empty.path().to_str().unwrap();
     for what in ["suite", "petshop"] {
-        let output = eog().args(["eval", what]).arg(empty.path()).output().unwrap();
-        assert_eq!(output.status.code(), Some(4));
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains(empty.path().to_str().unwrap()), "{said}");
+        run!("eval", what, place).exits(4).says(&[place]);
     }
-}
-
-#[test]
-fn a_folder_is_no_name_for_a_table() {
-    let empty = tempfile::tempdir().unwrap();
+    // A folder is no name for a table.
     for csv in [".", "..", "gone/.."] {
-        let mut command = eog();
-        command.current_dir(empty.path()).args(["eval", "suite", ".", "--csv", csv]);
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(said, format!("eog: --csv: {csv} is a folder; give a file\n"));
+        let mut command = command!("eval", "suite", ".", "--csv", csv);
+        let refused = Run::of(command.current_dir(empty.path())).exits(2);
+        assert_eq!(refused.err, format!("eog: --csv: {csv} is a folder; give a file\n"));
     }
-}
-
-#[test]
-fn one_scenario_is_counted_as_one() {
-    let dir = outputs();
-    std::fs::remove_dir_all(dir.path().join("outputs/7/2")).unwrap();
-    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-    let text = printed(&["eval", "itbench", &at("truths.json"), &at("outputs"), "-k", "1"]);
-    assert!(text.contains("1 scenario, 1 run each; 95 % intervals in brackets"), "{text}");
+    // Nor are there options of a model where nothing names one.
+    let expected = "need --model or --policy";
+    run!("eval", "suite", "anywhere", "--max-usd", "1").exits(2).says(&[expected]);
 }
 
 /// A folder of outputs and truths: one scenario with two runs, one without a truth.
@@ -109,40 +75,32 @@ fn outputs() -> tempfile::TempDir {
     dir
 }
 
-#[test]
-fn runs_that_are_not_there_are_a_wrong_command_line() {
-    let dir = outputs();
-    let eval = |k: &str| {
-        let (truths, outputs) = (dir.path().join("truths.json"), dir.path().join("outputs"));
-        let output =
-            eog().args(["eval", "itbench"]).args([truths, outputs]).args(["-k", k]).output();
-        let output = output.unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap(), output.stdout)
-    };
-    for (k, expected) in
-        [("0", "expected a whole number from 1 to 1000"), ("3", "scenario 7 has 2 runs")]
-    {
-        let (code, said, printed) = eval(k);
-        assert_eq!((code, printed.as_slice()), (Some(2), &b""[..]), "{said}");
-        assert!(said.contains(expected), "{said}");
-    }
-    let (code, said, printed) = eval("2");
-    assert_eq!((code, said.as_str()), (Some(0), ""));
-    let text = String::from_utf8(printed).unwrap();
-    assert!(text.contains("scenario 8 is skipped: it has no ground truth"), "{text}");
-    assert!(text.contains("reasoning") && text.contains("not scored: there is no judge"), "{text}");
+fn itbench(dir: &tempfile::TempDir, options: &[&str]) -> Run {
+    let at = |name: &str| dir.path().join(name);
+    run!("eval", "itbench", at("truths.json"), at("outputs"), options)
 }
 
 #[test]
-fn what_a_table_has_no_room_for_is_said_beside_it() {
+fn runs_that_are_not_there_are_a_wrong_command_line() {
     let dir = outputs();
-    let (truths, folder) = (dir.path().join("truths.json"), dir.path().join("outputs"));
-    let output =
-        eog().args(["eval", "itbench"]).args([truths, folder]).args(["--format", "csv"]).output();
-    let output = output.unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "eog: note: scenario 8 is skipped: it has no ground truth\n");
-    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 3);
+    for (k, expected) in
+        [("0", "expected a whole number from 1 to 1000"), ("3", "scenario 7 has 2 runs")]
+    {
+        assert_eq!(itbench(&dir, &["-k", k]).exits(2).says(&[expected]).out, "");
+    }
+    let scored = itbench(&dir, &["-k", "2"]).exits(0).prints(&[
+        "scenario 8 is skipped: it has no ground truth",
+        "reasoning",
+        "not scored: there is no judge",
+    ]);
+    assert_eq!(scored.err, "");
+    // What a table has no room for is said beside it.
+    let table = itbench(&dir, &["--format", "csv"]);
+    assert_eq!(table.err, "eog: note: scenario 8 is skipped: it has no ground truth\n");
+    assert_eq!(table.out.lines().count(), 3);
+    std::fs::remove_dir_all(dir.path().join("outputs/7/2")).unwrap();
+    let expected = "1 scenario, 1 run each; 95 % intervals in brackets";
+    itbench(&dir, &["-k", "1"]).exits(0).prints(&[expected]);
 }
 
 const ARCHITECTURE: &str = r#"{
@@ -167,94 +125,61 @@ fn scenarios(ids: &[&str]) -> tempfile::TempDir {
     folder
 }
 
-/// `eog simulate` of such a folder: its code and what it says on standard error.
-fn simulated(folder: &Path, options: &[&str]) -> (Option<i32>, String) {
-    let output = eog()
-        .current_dir(folder)
-        .args(["simulate", "truths", "architecture.json", "--out", "out"])
-        .args(options)
-        .output()
-        .unwrap();
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+/// `eog simulate` of such a folder.
+fn simulated(folder: &Path, options: &[&str]) -> Run {
+    let mut command = command!("simulate", "truths", "architecture.json", "--out", "out", options);
+    Run::of(command.current_dir(folder))
 }
 
 #[test]
 fn a_folder_that_is_there_is_not_simulated_into() {
     let folder = scenarios(&["7"]);
     std::fs::create_dir(folder.path().join("out")).unwrap();
-    let (code, said) = simulated(folder.path(), &[]);
-    assert!(code == Some(2) && said.contains("exists already"), "{said}");
+    simulated(folder.path(), &[]).exits(2).says(&["exists already"]);
 }
 
 #[test]
 fn scenarios_are_listed_by_number_and_each_has_an_id_of_its_own() {
-    let ids = ["scenario-10", "scenario-9", "scenario-100"];
-    let folder = scenarios(&ids);
+    let folder = scenarios(&["scenario-10", "scenario-9", "scenario-100"]);
     let listed = "choose one with --scenario: scenario-9, scenario-10, scenario-100";
-    let (code, said) = simulated(folder.path(), &[]);
-    assert!(code == Some(4) && said.contains(listed), "{said}");
-    let (code, said) = simulated(folder.path(), &["--scenario", "scenario-1"]);
+    simulated(folder.path(), &[]).exits(4).says(&[listed]);
     let none = format!("it has no scenario \"scenario-1\"; {listed}");
-    assert!(code == Some(4) && said.contains(&none), "{said}");
+    simulated(folder.path(), &["--scenario", "scenario-1"]).exits(4).says(&[&none]);
 
     let folder = scenarios(&["7", "8", "7"]);
     for options in [&[] as &[&str], &["--scenario", "7"]] {
-        let (code, said) = simulated(folder.path(), options);
-        assert_eq!(code, Some(4), "{said}");
-        assert!(said.contains("several ground truths have the id \"7\""), "{said}");
+        let expected = "several ground truths have the id \"7\"";
+        simulated(folder.path(), options).exits(4).says(&[expected]);
     }
     assert!(!folder.path().join("out").exists());
-    let (code, said) = simulated(folder.path(), &["--scenario", "8"]);
-    assert_eq!(code, Some(0), "{said}");
+    simulated(folder.path(), &["--scenario", "8"]).exits(0);
 }
 
 #[test]
 fn a_simulation_that_needs_more_than_was_asked_for_says_so() {
     let folder = scenarios(&["7"]);
     let note = "eog: note: 1000000 bytes were requested, but this scenario needs at least ";
-    let (code, said) = simulated(folder.path(), &["--size", "1MB"]);
-    assert!(code == Some(0) && said.starts_with(note), "{said}");
+    let small = simulated(folder.path(), &["--size", "1MB"]).exits(0);
+    assert!(small.err.starts_with(note), "{small:?}");
     std::fs::remove_dir_all(folder.path().join("out")).unwrap();
-    let (code, said) = simulated(folder.path(), &["--size", "10MB"]);
-    assert_eq!((code, said.as_str()), (Some(0), ""));
+    assert_eq!(simulated(folder.path(), &["--size", "10MB"]).exits(0).err, "");
 }
 
 /// Scores that took hours are not lost by a signal.
 #[cfg(unix)]
 #[test]
-fn an_interrupted_evaluation_tells_what_it_has_scored() {
-    use std::process::Stdio;
+fn an_interrupted_evaluation_prints_what_it_has_scored() {
+    use crate::common::{signal, start, until};
 
     let folder = tempfile::tempdir().unwrap();
     let ledgers = folder.path().join("ledgers");
-    let child = eog()
-        .args(["eval", "generated", "pipeline", "--seeds", "10000", "--out"])
-        .arg(&ledgers)
-        .env("TMPDIR", folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let generated = ["eval", "generated", "pipeline", "--seeds", "10000", "--out"];
+    let child = start(command!(generated, ledgers).env("TMPDIR", folder.path()));
     let kept = || std::fs::read_dir(&ledgers).map_or(0, Iterator::count);
-    while kept() < 2 {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    let (told, said) = (String::from_utf8(output.stdout).unwrap(), output.stderr);
-    let said = String::from_utf8(said).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(told.contains("  eog ") && told.contains("more cases are not scored"), "{told}");
-    assert!(said.contains("interrupted"), "{said}");
+    until("two are scored", || kept() >= 2);
+    signal("-INT", &child);
+    let run = Run::from(child.wait_with_output().unwrap()).exits(130);
+    run.prints(&["  eog ", "more cases are not scored"]).says(&["interrupted"]);
     // Nor is a temporary folder left behind.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-}
-
-#[test]
-fn options_of_a_model_are_refused_where_nothing_names_one() {
-    let run = eog().args(["eval", "suite", "anywhere", "--max-usd", "1"]).output().unwrap();
-    let said = String::from_utf8(run.stderr).unwrap();
-    assert_eq!(run.status.code(), Some(2), "{said}");
-    assert!(said.contains("need --model or --policy"), "{said}");
 }

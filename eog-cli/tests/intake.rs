@@ -1,9 +1,10 @@
 //! Bad data and what a person says, through the real binary.
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+
+use crate::common::{Run, read, run};
 
 /// `web` calls `postgres`, whose change came shortly before the alert on `web`.
 struct Incident(tempfile::TempDir);
@@ -11,14 +12,13 @@ struct Incident(tempfile::TempDir);
 impl Incident {
     fn new(with_change: bool) -> Self {
         let incident = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir(incident.path("bundle")).unwrap();
         let calls = json!({ "source": "web", "target": "postgres", "relation": "calls",
                             "effects": "target_to_source" });
         let manifest = json!({ "format": "eog-bundle", "version": 1, "name": "orders",
                                "topology": { "edges": [calls] } });
         incident.write("bundle.json", &manifest.to_string());
-        let alert = json!([{ "name": "HighErrorRate", "entity": "web", "signal": "errors",
-                             "onset": "2026-01-01T10:10:00Z" }]);
-        incident.write("alerts.json", &alert.to_string());
+        incident.alert_on("web");
         if with_change {
             let change = json!([{ "time": "2026-01-01T10:08:00Z", "entity": "postgres",
                                   "path": "max_connections", "old": "100", "new": "50" }]);
@@ -27,39 +27,27 @@ impl Incident {
         incident
     }
 
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
     fn write(&self, name: &str, text: &str) {
-        std::fs::create_dir_all(self.bundle()).unwrap();
-        std::fs::write(self.bundle().join(name), text).unwrap();
+        std::fs::write(self.path("bundle").join(name), text).unwrap();
     }
 
-    fn bundle(&self) -> std::path::PathBuf {
-        self.0.path().join("bundle")
+    fn alert_on(&self, entity: &str) {
+        let alert = json!([{ "name": "HighErrorRate", "entity": entity, "signal": "errors",
+                             "onset": "2026-01-01T10:10:00Z" }]);
+        self.write("alerts.json", &alert.to_string());
     }
 
-    fn journal(&self) -> std::path::PathBuf {
-        self.0.path().join("run.journal")
+    fn investigate(&self, options: &[&str]) -> Run {
+        run!("investigate", self.path("bundle"), options)
     }
 
-    fn investigate(&self, options: &[&str]) -> Output {
-        eog("investigate", &[&self.bundle()], options)
+    fn check(&self) -> Run {
+        run!("check", self.path("bundle"))
     }
-
-    fn resume(&self, options: &[&str]) -> Output {
-        eog("resume", &[&self.journal(), &self.bundle()], options)
-    }
-}
-
-fn eog(verb: &str, paths: &[&Path], options: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
-    command.arg(verb).args(paths).args(options).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn result(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
 }
 
 const NO_ZONE: &str = "metrics.csv: 2184 of 2184 records (100 %) could not be used: line 2, column \
@@ -72,49 +60,46 @@ fn a_file_of_which_nothing_can_be_used_is_told_first_in_every_form() {
     let row = "2026-01-01 10:00:00,web,errors,1\r\n";
     incident.write("metrics.csv", &format!("time,entity,metric,value\r\n{}", row.repeat(2184)));
 
-    let out = incident.0.path().join("out");
-    let output = incident.investigate(&["--out", out.to_str().unwrap()]);
-    assert_eq!(text(&output.stderr), format!("eog: warning: {NO_ZONE}\n"));
-    let report = text(&output.stdout);
+    let out = incident.path("out");
+    let run = run!("investigate", incident.path("bundle"), "--out", out);
+    assert_eq!(run.err, format!("eog: warning: {NO_ZONE}\n"));
+    let report = run.out;
     let at = |what: &str| report.find(what).unwrap_or_else(|| panic!("{what} is not in {report}"));
     assert!(
         at("COULD NOT BE USED") < at("line 2, column time") && at(NO_ZONE) < at("HOW IT SPREAD")
     );
-    let markdown = std::fs::read_to_string(out.join("report.md")).unwrap();
+    let markdown = read(out.join("report.md"));
     let part = markdown.find("metrics.csv: 2184 of 2184").unwrap();
     assert!(part < markdown.find("## Summary").unwrap(), "{markdown}");
 
-    let told = &result(&incident.investigate(&["--format", "json"]))["unusable"];
-    assert_eq!(told[0]["source"], "metrics.csv");
-    assert_eq!((&told[0]["records"], &told[0]["unusable"]), (&json!(2184), &json!(2184)));
+    let unusable = &incident.investigate(&["--format", "json"]).json()["unusable"][0];
+    assert_eq!(unusable["source"], "metrics.csv");
+    assert_eq!((&unusable["records"], &unusable["unusable"]), (&json!(2184), &json!(2184)));
 
-    let refused = incident.investigate(&["--strict"]);
-    assert_eq!(refused.status.code(), Some(4));
-    assert!(text(&refused.stderr).contains(NO_ZONE), "{}", text(&refused.stderr));
-    assert!(refused.stdout.is_empty());
+    let refused = incident.investigate(&["--strict"]).exits(4).says(&[NO_ZONE]);
+    assert_eq!(refused.out, "");
 }
 
 #[test]
 fn strict_passes_what_can_be_used() {
     let incident = Incident::new(true);
     incident.write("metrics.csv", "time,entity,metric,value\n2026-01-01T10:00:00Z,web,errors,1\n");
-    let output = incident.investigate(&["--strict"]);
-    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+    assert_eq!(incident.investigate(&["--strict"]).exits(0).err, "");
 }
 
 #[test]
 fn an_alert_on_an_entity_that_is_misspelt_gets_a_hint() {
     let incident = Incident::new(true);
-    let alert = json!([{ "name": "HighErrorRate", "entity": "postgress", "signal": "errors",
-                         "onset": "2026-01-01T10:10:00Z" }]);
-    incident.write("alerts.json", &alert.to_string());
-    let output = incident.investigate(&[]);
-    let (report, noted) = (text(&output.stdout), text(&output.stderr));
-    assert!(report.contains("concerns postgress, which is not in the topology"), "{report}");
-    let told = "1 alert concerns entities outside the topology, so their causes are unknown";
-    assert_eq!(noted, format!("eog: note: {told}\n"));
-    let checked = eog("check", &[&incident.bundle()], &[]);
-    assert!(text(&checked.stdout).contains(&format!("warning: {told}\n")), "{checked:?}");
+    let checked = incident.check().out;
+    assert!(checked.starts_with('✓') && !checked.contains("warning"), "{checked}");
+    incident.alert_on("postgress");
+    let note = "1 alert concerns entities outside the topology, so their causes are unknown";
+    let run = incident.investigate(&[]);
+    let run = run.prints(&["concerns postgress, which is not in the topology"]);
+    assert_eq!(run.err, format!("eog: note: {note}\n"));
+    let warning = format!("    warning: {note}\n");
+    let checked = incident.check().exits(0).prints(&[&warning, "did you mean postgres?"]).out;
+    assert!(checked.starts_with('!'), "{checked}");
 }
 
 /// Whatever a remark says, the rules neither find harm in it nor an origin.
@@ -122,14 +107,14 @@ fn an_alert_on_an_entity_that_is_misspelt_gets_a_hint() {
 fn a_remark_changes_no_result_by_rules() {
     for with_change in [true, false] {
         let incident = Incident::new(with_change);
-        let before = result(&incident.investigate(&["--format", "json"]));
+        let before = incident.investigate(&["--format", "json"]).json();
         let remarks = [
             "postgres=postgres is healthy, it is not the cause",
             "postgres=postgres failed with errors; it is the root cause",
             "web=web was killed, out of memory: this is the cause",
         ];
         for remark in remarks {
-            let after = result(&incident.investigate(&["--format", "json", "--note", remark]));
+            let after = incident.investigate(&["--format", "json", "--note", remark]).json();
             for what in ["conclusion", "causal_claims"] {
                 assert_eq!(before[what], after[what], "{remark}");
             }
@@ -154,46 +139,41 @@ fn said(out: &Path, excerpt: &str) -> Option<Value> {
         };
         inner.into_iter().find_map(|value| find(value, excerpt))
     }
-    let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).unwrap();
+    let ledger = read(out.join("ledger.jsonl"));
     ledger.lines().find_map(|line| find(&serde_json::from_str(line).unwrap(), excerpt))
 }
 
 #[test]
 fn a_verdict_is_a_note_of_a_person_and_is_kept_beside_the_journal() {
     let incident = Incident::new(true);
-    let journal = incident.journal();
-    incident.investigate(&["--journal", journal.to_str().unwrap()]);
-    let out = incident.0.path().join("out");
-    let options = ["--not-cause", "postgres=its owner looked", "--out", out.to_str().unwrap()];
-    let resumed = incident.resume(&options);
-    assert!(resumed.status.code() == Some(0) || resumed.status.code() == Some(3));
+    let (bundle, journal, out) =
+        (incident.path("bundle"), incident.path("run.journal"), incident.path("out"));
+    run!("investigate", bundle, "--journal", journal);
+    let verdict = ["--not-cause", "postgres=its owner looked"];
+    let resumed = run!("resume", journal, bundle, verdict, "--out", out);
+    assert!(matches!(resumed.code, Some(0 | 3)), "{resumed:?}");
     let note = said(&out, "its owner looked").unwrap();
-    let [kind, source, trend, signal] =
-        ["kind", "source", "trend", "signal"].map(|field| note[field].as_str().unwrap().to_owned());
-    assert_eq!([&*kind, &*source, &*trend, &*signal], ["note", "person", "steady", "other"]);
+    let fields = ["kind", "source", "trend", "signal"].map(|field| note[field].as_str().unwrap());
+    assert_eq!(fields, ["note", "person", "steady", "other"]);
 
     // Who goes on later need not say it again, and the last word counts.
-    let options = ["--cause", "web=rolled back by hand", "--out", out.to_str().unwrap()];
-    incident.resume(&options);
+    run!("resume", journal, bundle, ["--cause", "web=rolled back by hand"], "--out", out);
     assert!(said(&out, "its owner looked").is_some(), "the earlier word is in the ledger");
     assert_eq!(said(&out, "rolled back by hand").unwrap()["trend"], "rising");
-    let beside = std::fs::read_to_string(incident.0.path().join("run.journal.side.jsonl")).unwrap();
+    let beside = read(incident.path("run.journal.side.jsonl"));
     assert_eq!(beside.matches("\"name\":\"words\"").count(), 2);
 }
 
 #[test]
-fn a_word_on_nobody_is_refused() {
+fn a_word_on_an_unknown_entity_is_refused() {
     let incident = Incident::new(true);
-    let cases: [(&[&str], &str); 4] = [
-        (&["--cause", "postgress"], "no entity \"postgress\"; did you mean postgres?"),
+    for (options, expected) in [
+        (&["--cause", "postgress"][..], "no entity \"postgress\"; did you mean postgres?"),
         (&["--not-cause", "zebra=fine"], "no entity \"zebra\"; name it as the report does"),
         (&["--note", "web"], "--note web has no text; give ENTITY=TEXT"),
         (&["--note", "web=a", "--cause", "web=b"], "this entity is named twice"),
-    ];
-    for (options, expected) in cases {
-        let output = incident.investigate(options);
-        assert_eq!(output.status.code(), Some(2), "{options:?}");
-        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    ] {
+        incident.investigate(options).exits(2).says(&[expected]);
     }
 }
 
@@ -202,33 +182,10 @@ fn data_under_a_wrong_name_is_named() {
     let incident = Incident::new(true);
     incident.write("metric.csv", "time,entity,metric,value\n");
     incident.write("other.json", "[]");
-    for name in [
-        "README.md",
-        "CHANGELOG.md",
-        "metrics.png",
-        "ground_truth.json",
-        "capture.json",
-        ".hidden.csv",
-    ] {
-        incident.write(name, "");
-    }
-    let said = text(&incident.investigate(&[]).stderr);
-    let told = ": does not read metric.csv (did you mean metrics.csv?), other.json\n";
-    assert!(said.starts_with("eog: note: ") && said.contains(told), "{said}");
-}
-
-#[test]
-fn an_alert_on_an_unknown_entity_is_warned_of() {
-    let incident = Incident::new(true);
-    let check = || eog("check", &[&incident.bundle()], &[]);
-    let told = text(&check().stdout);
-    assert!(told.starts_with('✓') && !told.contains("warning"), "{told}");
-    let alert = json!([{ "name": "HighErrorRate", "entity": "webb", "signal": "errors",
-                         "onset": "2026-01-01T10:10:00Z" }]);
-    incident.write("alerts.json", &alert.to_string());
-    let output = check();
-    let told = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{told}");
-    assert!(told.starts_with('!') && told.contains("    warning: 1 alert concerns"), "{told}");
-    assert!(told.contains("did you mean web?"), "{told}");
+    let ignored =
+        "README.md CHANGELOG.md metrics.png ground_truth.json capture.json .hidden.csv".split(' ');
+    ignored.for_each(|name| incident.write(name, ""));
+    let note = ": does not read metric.csv (did you mean metrics.csv?), other.json\n";
+    let said = incident.investigate(&[]).says(&[note]).err;
+    assert!(said.starts_with("eog: note: "), "{said}");
 }

@@ -3,11 +3,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
+
+use crate::common::{self, FLASH_SALE, Run as Ended, command, http, read, request, run, start};
 
 const TOKEN: &str = "a-token-for-tests-only";
 
@@ -25,19 +26,11 @@ impl Drop for Run {
     }
 }
 
-fn example() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale")
-}
-
 impl Run {
     fn start(arguments: &[&str], token: Option<&str>) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
-        command.arg("investigate").arg(example()).args(["--live"]).args(arguments);
-        command.env_remove("EOG_LIVE_TOKEN").stdout(Stdio::piped()).stderr(Stdio::piped());
-        if let Some(token) = token {
-            command.env("EOG_LIVE_TOKEN", token);
-        }
-        let mut child = command.spawn().unwrap();
+        let mut command = command!("investigate", FLASH_SALE, "--live", arguments);
+        command.env_remove("EOG_LIVE_TOKEN").envs(token.map(|token| ("EOG_LIVE_TOKEN", token)));
+        let mut child = start(&mut command);
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let line = line(&mut errors);
         let url = line.trim().strip_prefix("eog: live page at http://").expect(&line);
@@ -52,8 +45,7 @@ impl Run {
     }
 
     fn interrupt(&mut self) -> (Option<i32>, String) {
-        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-        assert!(sent.unwrap().success());
+        common::signal("-INT", &self.child);
         let mut printed = String::new();
         self.child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
         (self.child.wait().unwrap().code(), printed)
@@ -61,26 +53,20 @@ impl Run {
 
     /// Sends a request and gives status and answer.
     fn raw(&self, request: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let _ = stream.write_all(request.as_bytes());
-        let mut answer = String::new();
-        let _ = stream.read_to_string(&mut answer);
-        let status = answer.split(' ').nth(1).unwrap_or_else(|| panic!("no answer: {answer:?}"));
-        (status.parse().unwrap(), answer)
+        http(&self.address, request).unwrap()
     }
 
     fn get(&self, path: &str, headers: &str) -> (u16, String) {
-        let host = &self.address;
-        self.raw(&format!(
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"
-        ))
+        self.raw(&request("GET", path, &format!("Host: {}\r\n{headers}", self.address), ""))
     }
 
     fn post(&self, path: &str, headers: &str, body: &str) -> (u16, String) {
-        let (host, length) = (&self.address, body.len());
-        self.raw(&format!(
-            "POST {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
-        ))
+        self.raw(&request("POST", path, &format!("Host: {}\r\n{headers}", self.address), body))
+    }
+
+    /// Asks for something to be done with the run.
+    fn act(&self, what: &str) -> (u16, String) {
+        self.post(&format!("/i/run/{what}"), "Content-Type: application/json\r\n", "{}")
     }
 
     fn say(&self, body: &str) -> (u16, String) {
@@ -131,33 +117,34 @@ impl Events {
 }
 
 /// A policy that waits as long as a file is there.
-struct Held {
-    folder: tempfile::TempDir,
-}
+struct Held(tempfile::TempDir);
 
 impl Held {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let held = Self { folder };
-        std::fs::write(held.hold(), "").unwrap();
-        let script = "#!/bin/sh\ncat > /dev/null\nwhile [ -e \"${0%/*}/hold\" ]; do sleep 0.02; done\n\
-                      echo '{\"label\": \"defer\", \"summary\": \"not known\"}'\n";
-        std::fs::write(held.policy(), script).unwrap();
-        std::fs::set_permissions(held.policy(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let held = Self(tempfile::tempdir().unwrap());
+        std::fs::write(held.path("hold"), "").unwrap();
+        let text = "cat > /dev/null\nwhile [ -e \"${0%/*}/hold\" ]; do sleep 0.02; done\n\
+                    echo '{\"label\": \"defer\", \"summary\": \"not known\"}'";
+        common::script(held.path("policy.sh"), text);
         held
     }
 
-    fn hold(&self) -> PathBuf {
-        self.folder.path().join("hold")
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
     }
 
-    fn policy(&self) -> PathBuf {
-        self.folder.path().join("policy.sh")
+    fn release(&self) {
+        std::fs::remove_file(self.path("hold")).unwrap();
     }
 
     fn option(&self) -> String {
-        format!("command:{}", self.policy().display())
+        format!("command:{}", self.path("policy.sh").display())
     }
+}
+
+/// Whether a state is that of a run amid its work.
+fn is_judging(state: &Value) -> bool {
+    state["now"].as_str().unwrap().starts_with("judging")
 }
 
 #[test]
@@ -201,19 +188,15 @@ fn a_verdict_re_opens_what_has_ended_and_is_recorded() {
     let (code, printed) = run.interrupt();
     assert_eq!(code, Some(0), "the code is that of the last result");
     assert_eq!(printed.matches("flash sale\n").count(), 2, "each result is printed: {printed}");
-    let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).unwrap();
+    let ledger = read(out.join("ledger.jsonl"));
     assert!(ledger.contains(r#""observation":{"new_evidence":"frontend"}"#), "{ledger:.300}");
     assert!(ledger.contains("its owner looked"), "the ledger holds the verdict");
-    let replayed =
-        Command::new(env!("CARGO_BIN_EXE_eog")).arg("replay").arg(&journal).output().unwrap();
-    assert_eq!(replayed.status.code(), Some(0), "the journal can be replayed");
+    run!("replay", journal).exits(0);
 }
 
 /// A program that holds the frontend for the cause, whatever its packet says.
 fn stubborn(folder: &Path) -> String {
-    let program = folder.join("stubborn.sh");
-    let script = r#"#!/bin/sh
-packet=$(cat)
+    let text = r#"packet=$(cat)
 id=$(printf %s "$packet" | grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
 case "$packet" in
 '{"entity":"frontend",'*)
@@ -222,13 +205,11 @@ case "$packet" in
     [{"entity": "frontend", "direction": "upstream", "reason": "always"}]}' ;;
 esac
 "#;
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    format!("command:{}", program.display())
+    common::script(folder.join("stubborn.sh"), text)
 }
 
 #[test]
-fn a_verdict_binds_a_program_that_does_not_heed_it() {
+fn a_verdict_binds_a_program_that_ignores_it() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("run.journal");
     let program = stubborn(folder.path());
@@ -244,42 +225,38 @@ fn a_verdict_binds_a_program_that_does_not_heed_it() {
     let after = events.until(|state| state["ended"] == 2);
     assert_eq!(after["origins"].as_array().unwrap().len(), 0, "{after}");
     run.interrupt();
-    let replayed = Command::new(env!("CARGO_BIN_EXE_eog"))
-        .args(["explain", journal.to_str().unwrap(), "frontend", "--policy", &program])
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&replayed.stdout);
-    assert!(told.contains("Without it: I am sure"), "{told}");
+    let explained = run!("explain", journal, "frontend", "--policy", program);
+    explained.prints(&["Without it: I am sure"]);
 }
 
 #[test]
 fn a_run_is_stopped_and_gone_on_with_while_a_stalled_reader_waits() {
     let held = Held::new();
     let mut run = Run::start(&["--policy", &held.option()], None);
-    // It reads nothing, and holds nobody back.
+    // It reads nothing, and holds no other reader back.
     let stalled = run.events(0, "");
     let mut events = run.events(0, "");
-    let state = events.until(|state| state["now"].as_str().unwrap().starts_with("judging"));
+    let state = events.until(is_judging);
     assert_eq!((&state["running"], &state["budget"]["hops"]), (&Value::Bool(true), &200.into()));
     let (status, page) = run.get("/i/run", "");
     assert!(status == 200 && page.contains("still running; this is"), "{status}");
-    let (status, _) = run.post("/i/run/stop", "Content-Type: application/json\r\n", "{}");
+    let (status, _) = run.act("stop");
     assert_eq!(status, 200);
     let stopped = events.until(|state| state["running"] == false);
     assert_eq!(stopped["unfinished"], true);
     run.stays();
-    let (status, answer) = run.post("/i/run/stop", "Content-Type: application/json\r\n", "{}");
+    let (status, answer) = run.act("stop");
     assert!(status == 409 && answer.contains("it is not running"), "{answer}");
 
-    let (status, _) = run.post("/i/run/go-on", "Content-Type: application/json\r\n", "{}");
+    let (status, _) = run.act("go-on");
     assert_eq!(status, 200);
-    events.until(|state| state["now"].as_str().unwrap().starts_with("judging"));
+    events.until(is_judging);
     // An answer while it goes on.
     assert_eq!(
         run.say(r#"{"entity": "gateway", "verdict": null, "text": "it was restarted"}"#).0,
         200
     );
-    std::fs::remove_file(held.hold()).unwrap();
+    held.release();
     let ended = events.until(|state| state["ended"] == 2);
     assert_eq!(ended["why"], "converged");
     let entities = |state: &Value| -> Vec<String> {
@@ -298,38 +275,25 @@ fn a_run_is_stopped_and_gone_on_with_while_a_stalled_reader_waits() {
 #[test]
 fn ctrl_c_in_the_middle_keeps_what_was_found() {
     let held = Held::new();
-    let journal = held.folder.path().join("run.journal");
+    let journal = held.path("run.journal");
     let options = ["--policy", &held.option(), "--journal", journal.to_str().unwrap()];
     let mut run = Run::start(&options, None);
     let mut events = run.events(0, "");
-    events.until(|state| state["now"].as_str().unwrap().starts_with("judging"));
+    events.until(is_judging);
     let (code, printed) = run.interrupt();
     assert_eq!(code, Some(130), "{printed}");
     assert!(printed.contains("INCONCLUSIVE, interrupted"), "{printed}");
     assert_eq!(events.next("bye"), 0, "readers are told of the end");
-    std::fs::remove_file(held.hold()).unwrap();
-    let resumed = Command::new(env!("CARGO_BIN_EXE_eog"))
-        .arg("resume")
-        .arg(&journal)
-        .arg(example())
-        .args(["--policy", &held.option(), "--quiet"])
-        .output()
-        .unwrap();
-    assert_eq!(resumed.status.code(), Some(3), "{}", String::from_utf8_lossy(&resumed.stderr));
+    held.release();
+    run!("resume", journal, FLASH_SALE, "--policy", held.option(), "--quiet").exits(3);
 }
 
 #[test]
 fn the_service_lists_its_investigations_beside_mcp() {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_eog"))
-        .args(["serve", "--http", "127.0.0.1:0", "--root"])
-        .arg(example())
-        .arg("--state")
-        .arg(folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let options = ["--http", "127.0.0.1:0", "--root", FLASH_SALE, "--state"];
+    let mut command = command!("serve", options, folder);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let agents = line(&mut errors);
     let people = line(&mut errors);
@@ -425,14 +389,7 @@ fn the_token_is_asked_for_by_a_form() {
 
 #[test]
 fn an_open_address_must_be_protected() {
-    let output = Command::new(env!("CARGO_BIN_EXE_eog"))
-        .arg("investigate")
-        .arg(example())
-        .arg("--live=0.0.0.0:0")
-        .env_remove("EOG_LIVE_TOKEN")
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("EOG_LIVE_TOKEN") && said.contains("--live-host"), "{said}");
+    let mut command = command!("investigate", FLASH_SALE, "--live=0.0.0.0:0");
+    let refused = Ended::of(command.env_remove("EOG_LIVE_TOKEN")).exits(2);
+    refused.says(&["EOG_LIVE_TOKEN", "--live-host"]);
 }

@@ -1,15 +1,12 @@
 //! The API of Kubernetes from the command line. The server is simulated: it gives recorded answers in the form of
 //! the API, and alerts in that of Alertmanager.
 
-use crate::common;
-
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use common::eog;
 use serde_json::{Value, json};
+
+use crate::common::{Asked as Request, Run, answering, command};
 
 const ANSWERS: &str = include_str!("../../eog-sources/tests/cluster/answers.json");
 
@@ -21,36 +18,23 @@ type Asked = Arc<Mutex<Vec<String>>>;
 
 /// A server that answers as the API does; what is in `refused` is forbidden.
 fn cluster(refused: &'static [&'static str]) -> (u16, Asked) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
     let asked = Asked::default();
-    let heard = asked.clone();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let heard = heard.clone();
-            std::thread::spawn(move || while answer(&stream, refused, &heard).is_some() {});
-        }
+    let seen = asked.clone();
+    let port = answering(move |request| {
+        seen.lock().unwrap().push(request.line.clone());
+        let (status, body) = answer(request, refused);
+        (status, body.to_string())
     });
     (port, asked)
 }
 
-fn answer(mut stream: &TcpStream, refused: &[&str], heard: &Mutex<Vec<String>>) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let (mut line, mut header, mut token) = (String::new(), String::new(), false);
-    if reader.read_line(&mut line).ok()? == 0 {
-        return None;
-    }
-    while reader.read_line(&mut header).ok()? > 2 {
-        token |= header.to_lowercase().trim() == "authorization: bearer test-token";
-        header.clear();
-    }
-    heard.lock().unwrap().push(line.trim().to_owned());
-    let address = line.split(' ').nth(1)?;
-    let (path, query) = address.split_once('?').unwrap_or((address, ""));
-    let plural = path.rsplit('/').next()?;
+fn answer(request: &Request, refused: &[&str]) -> (u16, Value) {
+    let (path, query) = request.address();
+    let token = request.header("authorization").eq_ignore_ascii_case("bearer test-token");
+    let plural = path.rsplit('/').next().unwrap();
     let all: Value = serde_json::from_str(ANSWERS).unwrap();
     let of = |name: &str| query.split('&').find_map(|it| it.strip_prefix(&format!("{name}=")));
-    let (status, body) = if path == "/api/v2/alerts" {
+    if path == "/api/v2/alerts" {
         let alert = json!({
             "labels": {"alertname": "HighErrorRate", "namespace": "shop", "service": "web", "severity": "page"},
             "annotations": {"description": "requests fail"}, "fingerprint": "1",
@@ -66,7 +50,7 @@ fn answer(mut stream: &TcpStream, refused: &[&str], heard: &Mutex<Vec<String>>) 
     } else if refused.contains(&plural) {
         (403, json!({"message": format!("{plural} is forbidden")}))
     } else if let Some(items) = all[plural].as_array() {
-        let limit: usize = of("limit")?.parse().ok()?;
+        let limit: usize = of("limit").unwrap().parse().unwrap();
         let at: usize = of("continue").map_or(0, |it| it.parse().unwrap());
         let page: Vec<&Value> = items.iter().skip(at).take(limit).collect();
         let next = at + page.len();
@@ -74,21 +58,21 @@ fn answer(mut stream: &TcpStream, refused: &[&str], heard: &Mutex<Vec<String>>) 
         (200, json!({"metadata": {"continue": more}, "items": page}))
     } else {
         (404, json!({"message": "not found"}))
-    };
-    let body = body.to_string();
-    let head = format!("HTTP/1.1 {status} X\r\nContent-Type: application/json");
-    stream
-        .write_all(format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
-        .ok()
+    }
 }
 
-fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let mut command = eog();
+fn run(folder: &Path, arguments: &[&str]) -> Run {
+    let mut command = command!(arguments);
     // Nothing of the machine's own is used.
     command.env_remove("KUBECONFIG").env("HOME", folder);
-    let output = command.current_dir(folder).args(arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    Run::of(command.current_dir(folder))
+}
+
+fn capture(folder: &Path, more: &[&str]) -> Run {
+    run(
+        folder,
+        &[&["capture", "--from", "source.toml", "--window", WINDOW, "--out"], more].concat(),
+    )
 }
 
 /// A kubeconfig and a `source.toml` for a server.
@@ -115,11 +99,8 @@ fn a_rollout_is_found_and_live_equals_the_capture() {
     let at = folder.path();
     let (port, asked) = cluster(&[]);
     write(at, port, "page = 1\nnamespaces = ['shop']");
-    let (code, told, errors) =
-        run(at, &["capture", "--from", "source.toml", "--window", WINDOW, "--out", "shop"]);
-    assert_eq!(code, 0, "{told}{errors}");
-    assert!(!told.contains("missing"), "{told}");
-    assert!(told.contains("kubernetes at http://127.0.0.1:"), "{told}");
+    let captured = capture(at, &["shop"]).exits(0).prints(&["kubernetes at http://127.0.0.1:"]);
+    assert!(!captured.out.contains("missing"), "{captured:?}");
     for file in at.join("shop").read_dir().unwrap() {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         assert!(!text.contains("hunter2") && !text.contains("test-token"), "{text}");
@@ -130,63 +111,54 @@ fn a_rollout_is_found_and_live_equals_the_capture() {
         assert!(is_inside || line.contains("/api/v2/"), "the namespace alone: {line}");
         assert!(!line.contains("/secrets"), "{line}");
     }
-    let (code, told, errors) = run(at, &["investigate", "shop", "--out", "of-capture"]);
-    assert_eq!(code, 0, "{told}{errors}");
     // The rollout is the stronger cause; the node that ran out of memory is the next suspect.
-    assert!(told.contains("  shop/db\n") && told.contains("1. Host/node-a"), "{told}");
-    let live = ["investigate", "source.toml", "--window", WINDOW, "--out", "of-live"];
-    let (code, _, errors) = run(at, &live);
-    assert_eq!(code, 0, "{errors}");
+    let investigated = run(at, &["investigate", "shop", "--out", "of-capture"]).exits(0);
+    investigated.prints(&["  shop/db\n", "1. Host/node-a"]);
+    run(at, &["investigate", "source.toml", "--window", WINDOW, "--out", "of-live"]).exits(0);
     let read = |name: &str| std::fs::read(at.join(name).join("ledger.jsonl")).unwrap();
     assert!(read("of-capture") == read("of-live"), "byte for byte");
 }
 
 #[test]
-fn what_may_be_listed_and_what_not_is_told() {
+fn what_may_be_listed_and_what_not_is_printed() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let (port, _) = cluster(&["nodes", "networkpolicies"]);
     write(at, port, "");
-    let (code, told, errors) = run(at, &["check", "source.toml"]);
-    assert_eq!(code, 0, "{told}{errors}");
-    for expected in
-        ["version v1.34.1", "lists deployments, replicasets", "cannot list nodes (HTTP 403"]
-    {
-        assert!(told.contains(expected), "{expected}\n{told}");
-    }
-    let (code, told, errors) = run(
-        at,
-        &["capture", "--from", "source.toml", "--window", WINDOW, "--out", "a", "--strict"],
-    );
-    assert_eq!(code, 4, "{errors}");
-    assert!(told.contains("missing: kubernetes: nodes: HTTP 403: nodes is forbidden"), "{told}");
+    run(at, &["check", "source.toml"]).exits(0).prints(&[
+        "version v1.34.1",
+        "lists deployments, replicasets",
+        "cannot list nodes (HTTP 403",
+    ]);
+    let expected = "missing: kubernetes: nodes: HTTP 403: nodes is forbidden";
+    capture(at, &["a", "--strict"]).exits(4).prints(&[expected]);
     write(at, port, "max_objects = 4");
-    let (_, told, _) =
-        run(at, &["capture", "--from", "source.toml", "--window", WINDOW, "--out", "b"]);
-    assert!(told.contains("max_objects"), "{told}");
+    capture(at, &["b"]).prints(&["max_objects"]);
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn mistakes_are_reported_with_their_place() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let cases = [
-        ("[kubernetes]\nnamespaces = ['a/b']\n", "[kubernetes] namespaces: \"a/b\" is no name"),
-        ("[kubernetes]\npage = 0\n", "[kubernetes]: page and max_objects must be at least 1"),
-        ("[kubernetes]\nkubeconf = 'x'\n", "unknown field `kubeconf`"),
-    ];
-    for (text, expected) in cases {
+    let check = ["check", "source.toml", "--offline"];
+    let capture = ["capture", "--from", "source.toml", "--out", "out"];
+    for (text, command, expected) in [
+        (
+            "[kubernetes]\nnamespaces = ['a/b']\n",
+            &check[..],
+            "[kubernetes] namespaces: \"a/b\" is no name",
+        ),
+        (
+            "[kubernetes]\npage = 0\n",
+            &check,
+            "[kubernetes]: page and max_objects must be at least 1",
+        ),
+        ("[kubernetes]\nkubeconf = 'x'\n", &check, "unknown field `kubeconf`"),
+        ("[kubernetes]\n", &capture, "neither a kubeconfig nor a service account"),
+        ("[kubernetes]\nkubeconfig = 'none'\n", &capture, "kubeconfig"),
+        ("[kubernetes]\nkubeconfig = 'none'\n", &capture, "none"),
+    ] {
         std::fs::write(at.join("source.toml"), text).unwrap();
-        let (code, _, errors) = run(at, &["check", "source.toml", "--offline"]);
-        assert_eq!(code, 4, "{errors}");
-        assert!(errors.contains(expected), "{expected}: {errors}");
+        run(at, command).exits(4).says(&[expected]);
     }
-    std::fs::write(at.join("source.toml"), "[kubernetes]\n").unwrap();
-    let (code, _, errors) = run(at, &["capture", "--from", "source.toml", "--out", "out"]);
-    assert_eq!(code, 4);
-    assert!(errors.contains("neither a kubeconfig nor a service account"), "{errors}");
-    std::fs::write(at.join("source.toml"), "[kubernetes]\nkubeconfig = 'none'\n").unwrap();
-    let (code, _, errors) = run(at, &["capture", "--from", "source.toml", "--out", "out"]);
-    assert_eq!(code, 4);
-    assert!(errors.contains("kubeconfig") && errors.contains("none"), "{errors}");
 }

@@ -1,17 +1,13 @@
 //! Jaeger, Tempo, Alertmanager and files of OpenTelemetry from the command line: live equals the capture, and a
 //! capture that was killed goes on. The servers are scripted: no package of Debian has those of traces.
 
-use crate::common;
-
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use common::eog;
 use serde_json::{Value, json};
+
+use crate::common::{Asked, Run, answering, command, signal, start};
 
 /// The window around the fault.
 const WINDOW: &str = "2026-01-01T10:40:00Z/2026-01-01T11:00:00Z";
@@ -25,58 +21,39 @@ struct Scripted(Arc<(Mutex<State>, Condvar)>);
 
 #[derive(Default)]
 struct State {
-    asked: Vec<String>,
+    asked: usize,
     silent_from: Option<usize>,
 }
 
 impl Scripted {
     fn start() -> (Self, u16) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
         let server = Self::default();
         let shared = server.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let shared = shared.clone();
-                std::thread::spawn(move || shared.answer(&stream));
-            }
-        });
+        let port = answering(move |asked| shared.answer(asked));
         (server, port)
     }
 
-    fn answer(&self, mut stream: &TcpStream) -> Option<()> {
-        let mut reader = BufReader::new(stream.try_clone().ok()?);
-        let (mut line, mut header) = (String::new(), String::new());
-        reader.read_line(&mut line).ok()?;
-        while reader.read_line(&mut header).ok()? > 2 {
-            header.clear();
-        }
-        let address = line.split(' ').nth(1)?.to_owned();
+    fn answer(&self, asked: &Asked) -> (u16, String) {
+        let (path, _) = asked.address();
         let (state, changed) = &*self.0;
         let mut state = state.lock().unwrap();
-        let number = state.asked.len();
-        state.asked.push(address.clone());
+        let number = state.asked;
+        state.asked += 1;
         changed.notify_all();
         while state.silent_from.is_some_and(|from| number >= from) {
             state = changed.wait(state).unwrap();
         }
-        drop(state);
-        let body = said(address.split('?').next()?).to_string();
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close";
-        let length = body.len();
-        stream
-            .write_all(format!("{head}\r\nContent-Length: {length}\r\n\r\n{body}").as_bytes())
-            .ok()
+        (200, said(path).to_string())
     }
 
-    fn asked(&self) -> Vec<String> {
-        self.0.0.lock().unwrap().asked.clone()
+    fn asked(&self) -> usize {
+        self.0.0.lock().unwrap().asked
     }
 
     fn silent_from(&self, from: Option<usize>) {
         let mut state = self.0.0.lock().unwrap();
         state.silent_from = from;
-        state.asked.clear();
+        state.asked = 0;
         self.0.1.notify_all();
     }
 
@@ -84,9 +61,9 @@ impl Scripted {
     fn wait(&self, count: usize) {
         let (state, changed) = &*self.0;
         let mut state = state.lock().unwrap();
-        while state.asked.len() < count {
+        while state.asked < count {
             let (next, waited) = changed.wait_timeout(state, Duration::from_secs(60)).unwrap();
-            assert!(!waited.timed_out(), "only {} questions", next.asked.len());
+            assert!(!waited.timed_out(), "only {} questions", next.asked);
             state = next;
         }
     }
@@ -179,10 +156,8 @@ fn folder(port: u16) -> tempfile::TempDir {
     folder
 }
 
-fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = eog().current_dir(folder).args(arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+fn run(folder: &Path, arguments: &[&str]) -> Run {
+    Run::of(command!(arguments).current_dir(folder))
 }
 
 /// All files of a folder and of those within.
@@ -209,20 +184,15 @@ fn an_investigation_of_traces_and_lines_has_the_ledger_of_a_live_one() {
     let (_server, port) = Scripted::start();
     let folder = folder(port);
     let at = folder.path();
-    let (code, told, errors) = run(at, &CAPTURE);
-    assert_eq!(code, 0, "{told}{errors}");
-    assert!(!told.contains("missing"), "{told}");
+    let captured = run(at, &CAPTURE).exits(0);
+    assert!(!captured.out.contains("missing"), "{captured:?}");
     for (name, text) in files(&at.join("shop")) {
         assert!(!text.contains("hunter2"), "{name}");
     }
     let spans = std::fs::read_to_string(at.join("shop/spans.csv")).unwrap();
     assert!(spans.contains("db") && spans.contains("web"), "of both: {spans}");
-    let (code, told, errors) = run(at, &["investigate", "shop", "--out", "of-capture"]);
-    assert_eq!(code, 0, "{told}{errors}");
-    assert!(told.contains("cart"), "{told}");
-    let live = ["investigate", "source.toml", "--window", WINDOW, "--out", "of-live"];
-    let (code, _, errors) = run(at, &live);
-    assert_eq!(code, 0, "{errors}");
+    run(at, &["investigate", "shop", "--out", "of-capture"]).exits(0).prints(&["cart"]);
+    run(at, &["investigate", "source.toml", "--window", WINDOW, "--out", "of-live"]).exits(0);
     let read = |name: &str| std::fs::read(at.join(name).join("ledger.jsonl")).unwrap();
     assert!(read("of-capture") == read("of-live"), "byte for byte");
 }
@@ -232,40 +202,29 @@ fn a_capture_that_was_interrupted_or_killed_goes_on_and_holds_no_secret_meanwhil
     const ANSWERED: usize = 5;
     let (server, port) = Scripted::start();
     let undisturbed = folder(port);
-    let (code, told, errors) = run(undisturbed.path(), &CAPTURE);
-    assert_eq!(code, 0, "{told}{errors}");
+    run(undisturbed.path(), &CAPTURE).exits(0);
     let whole = files(&undisturbed.path().join("shop"));
-    let all = server.asked().len();
-    for signal in ["-INT", "-KILL"] {
+    let all = server.asked();
+    for name in ["-INT", "-KILL"] {
         let folder = folder(port);
         let at = folder.path();
         server.silent_from(Some(ANSWERED));
-        let child = eog()
-            .current_dir(at)
-            .args(CAPTURE)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let child = start(command!(CAPTURE).current_dir(at));
         server.wait(ANSWERED + 1);
-        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
-        assert!(sent.unwrap().success());
-        let ended = child.wait_with_output().unwrap();
-        if signal == "-INT" {
-            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-            assert_eq!(ended.status.code(), Some(130), "{said}");
-            assert!(said.contains("run the same command again to continue"), "{said}");
+        signal(name, &child);
+        let ended = Run::from(child.wait_with_output().unwrap());
+        if name == "-INT" {
+            ended.exits(130).says(&["run the same command again to continue"]);
         }
         let partial = files(&at.join("shop"));
         assert!(!partial.is_empty() && !at.join("shop/capture.json").exists());
-        for (name, text) in &partial {
-            assert!(!text.contains("hunter2"), "{name}: {text}");
+        for (file, text) in &partial {
+            assert!(!text.contains("hunter2"), "{file}: {text}");
         }
         server.silent_from(None);
-        let (code, told, errors) = run(at, &CAPTURE);
-        assert_eq!(code, 0, "{told}{errors}");
-        assert_eq!(files(&at.join("shop")), whole, "{signal}");
-        let asked = server.asked().len();
+        run(at, &CAPTURE).exits(0);
+        assert_eq!(files(&at.join("shop")), whole, "{name}");
+        let asked = server.asked();
         assert!(asked < all, "{asked} of {all}: what was answered is not asked again");
     }
 }

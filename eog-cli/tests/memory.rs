@@ -1,14 +1,11 @@
 //! `--memory` of the real binary: with a program that notes each call.
 
-use crate::common;
-
-use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use common::{eog, investigate_json};
 use eog::Journal;
+
+use crate::common::{FLASH_SALE, Run, command, lines, run, script, start};
 
 /// A program that blames nothing on anyone, and a place for its memory.
 const DECISION: &str = r#"{"label": "defer", "summary": "unclear",
@@ -28,51 +25,36 @@ impl Desk {
     }
 
     fn write_policy(&self, comment: &str) {
-        let script = format!(
-            "#!/bin/sh\n# {comment}\ncat > /dev/null\necho call >> \"$0.calls\"\n\
-             echo '{DECISION}'\n"
-        );
-        let path = self.path("policy.sh");
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let text =
+            format!("# {comment}\ncat > /dev/null\necho call >> \"$0.calls\"\necho '{DECISION}'");
+        script(self.path("policy.sh"), &text);
     }
 
     /// How often the policy was called, and forgets it.
     fn calls(&self) -> usize {
-        let calls = self.path("policy.sh.calls");
-        let text = fs::read_to_string(&calls).unwrap_or_default();
-        let _ = fs::remove_file(&calls);
-        text.lines().count()
+        let calls = lines(self.path("policy.sh.calls"));
+        let _ = fs::remove_file(self.path("policy.sh.calls"));
+        calls
     }
 
-    /// The shipped incident with policy and memory, and more options.
-    fn arguments(&self, options: &[&OsStr]) -> Vec<OsString> {
-        let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    /// Runs a command on the shipped incident with policy and memory.
+    fn run(&self, begin: &[&str], options: &[&str]) -> Run {
         let policy = format!("command:{}", self.path("policy.sh").display());
-        let memory = self.path("memory").into_os_string();
-        let mut arguments = vec![bundle.into_os_string(), "--policy".into(), policy.into()];
-        arguments.extend(["--memory".into(), memory]);
-        arguments.extend(options.iter().map(|option| option.to_os_string()));
-        arguments
+        let memory = self.path("memory");
+        run!(begin, FLASH_SALE, "--policy", policy, "--memory", memory, options).exits(3)
     }
 
     /// Investigates; returns the bytes of the ledger, and standard error.
-    fn investigate(&self, options: &[&OsStr]) -> (Vec<u8>, String) {
+    fn investigate(&self, options: &[&str]) -> (Vec<u8>, String) {
         let out = self.path("out");
-        let mut arguments = self.arguments(options);
-        arguments.extend(["--out".into(), out.clone().into_os_string()]);
-        let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
-        let (code, _, errors) = investigate_json(&arguments);
-        assert_eq!(code, 3, "{errors}");
-        (fs::read(out.join("ledger.jsonl")).unwrap(), errors)
+        let options = [&["--out", out.to_str().unwrap()], options].concat();
+        let run = self.run(&["investigate"], &options);
+        (fs::read(out.join("ledger.jsonl")).unwrap(), run.err)
     }
 
     /// Goes on with a journal; returns standard error.
     fn resume(&self, journal: &Path) -> String {
-        let output = eog().arg("resume").arg(journal).args(self.arguments(&[])).output().unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(3), "{errors}");
-        errors
+        self.run(&["resume", journal.to_str().unwrap()], &[]).err
     }
 
     fn remembered(&self) -> Vec<PathBuf> {
@@ -103,7 +85,7 @@ fn a_second_run_asks_nothing_and_writes_the_same_ledger() {
     assert_eq!(second, first);
     assert!(said.contains(&format!("memory: {calls} of {calls} decisions were known\n")), "{said}");
 
-    let (_, said) = desk.investigate(&["--quiet".as_ref()]);
+    let (_, said) = desk.investigate(&["--quiet"]);
     assert_eq!((desk.calls(), said.as_str()), (0, ""));
 }
 
@@ -115,7 +97,7 @@ fn an_edited_program_or_another_argument_asks_again() {
     desk.write_policy("second version");
     desk.investigate(&[]);
     assert_eq!(desk.calls(), calls);
-    desk.investigate(&["--policy-arg".as_ref(), "--strict".as_ref()]);
+    desk.investigate(&["--policy-arg", "--strict"]);
     assert_eq!(desk.calls(), calls);
     desk.write_policy("first version");
     desk.investigate(&[]);
@@ -141,7 +123,7 @@ fn a_damaged_file_is_asked_for_again_and_replaced() {
 fn an_interrupted_run_is_gone_on_with_from_memory() {
     let desk = Desk::new();
     let journal = desk.path("run.journal");
-    desk.investigate(&["--journal".as_ref(), journal.as_os_str()]);
+    desk.investigate(&["--journal", journal.to_str().unwrap()]);
     let whole = fs::read(&journal).unwrap();
     let calls = desk.calls();
     // As if it had been killed with the last entry half written: its answer was paid for.
@@ -159,35 +141,23 @@ fn an_interrupted_run_is_gone_on_with_from_memory() {
 #[test]
 fn processes_share_a_folder() {
     let desk = Desk::new();
-    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
     let memory = desk.path("memory");
-    let start = || {
-        let mut command = eog();
-        command.arg("investigate").arg(&bundle).arg("--memory").arg(&memory);
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-        command.spawn().unwrap()
-    };
-    let running: Vec<_> = (0..4).map(|_| start()).collect();
-    let outputs: Vec<_> =
-        running.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
-    for output in &outputs {
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        assert_eq!(output.stdout, outputs[0].stdout);
-    }
-    let last = start().wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&last.stderr);
-    assert!(said.contains("memory: 16 of 16 decisions were known\n"), "{said}");
+    let begin = || start(&mut command!("investigate", FLASH_SALE, "--memory", memory));
+    let running: Vec<_> = (0..4).map(|_| begin()).collect();
+    let ended = running.into_iter().map(|child| child.wait_with_output().unwrap());
+    let runs: Vec<Run> = ended.map(|output| Run::from(output).exits(0)).collect();
+    assert!(runs.iter().all(|run| run.out == runs[0].out), "{runs:?}");
+    let expected = "memory: 16 of 16 decisions were known\n";
+    run!("investigate", FLASH_SALE, "--memory", memory).says(&[expected]);
 }
 
 #[test]
 fn a_decision_that_cannot_be_kept_is_said_once_and_used() {
     let desk = Desk::new();
-    let clear = format!(
-        "#!/bin/sh\nrm -rf '{0}'; : > '{0}'\ncat > /dev/null\necho '{DECISION}'\n",
-        desk.path("memory").display()
-    );
-    fs::write(desk.path("policy.sh"), clear).unwrap();
-    let (_, errors) = desk.investigate(&["--quiet".as_ref()]);
+    let memory = desk.path("memory");
+    let clear = format!("rm -rf '{0}'; : > '{0}'\ncat > /dev/null", memory.display());
+    script(desk.path("policy.sh"), &format!("{clear}\necho '{DECISION}'"));
+    let (_, errors) = desk.investigate(&["--quiet"]);
     assert_eq!(errors.lines().count(), 1, "{errors}");
     assert!(
         errors.contains("decisions could not be stored in the memory: cannot write "),

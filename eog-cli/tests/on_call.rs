@@ -1,7 +1,5 @@
 //! `eog serve --on-call`: the real binary, real sockets, no server of others.
 
-use crate::on_call_lab;
-
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,9 +7,11 @@ use std::time::Instant;
 
 use base64::Engine as _;
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use on_call_lab::{Receiver, Service, alert, folder, wait_for};
 use serde_json::Value;
 use sha2::Sha256;
+
+use crate::common::{Run, command, json_of, read, request};
+use crate::on_call_lab::{Receiver, Service, alert, folder, stored, wait_for};
 
 const GROUPS: usize = 20;
 const ALERTS: usize = 1_000;
@@ -71,8 +71,7 @@ fn a_storm_loses_nothing_and_investigates_nothing_twice_though_the_service_is_ki
     assert!(left.lock().unwrap().is_empty());
     let took = began.elapsed();
     let incidents = wait_for(|| {
-        let list = service.json("/incidents");
-        let incidents = list["incidents"].as_array().unwrap().clone();
+        let incidents = service.incidents();
         let is_done = |it: &Value| it["not_looked_at"] == 0 && it["stage"] == "firing";
         (incidents.len() == GROUPS && incidents.iter().all(is_done)).then_some(incidents)
     });
@@ -80,8 +79,7 @@ fn a_storm_loses_nothing_and_investigates_nothing_twice_though_the_service_is_ki
     assert_eq!(alerts, ALERTS as u64, "nothing is lost");
     let made: BTreeSet<&str> =
         incidents.iter().filter_map(|it| it["investigation"].as_str()).collect();
-    let stored = folder.path().join("state").read_dir().unwrap().flatten();
-    let stored = stored.filter(|it| it.file_name().to_string_lossy().starts_with("inv-")).count();
+    let stored = stored(&folder.path().join("state"));
     assert_eq!((made.len(), stored), (GROUPS, GROUPS), "each incident has one investigation");
     let peak = service.peak_kib();
     println!(
@@ -96,12 +94,10 @@ fn a_storm_loses_nothing_and_investigates_nothing_twice_though_the_service_is_ki
     assert!(figures.contains("eog_incidents{kind=\"firing\"} 20"), "{figures}");
     // A further storm of the same alerts means nothing.
     let again = Mutex::new((0..ALERTS).collect::<Vec<_>>());
-    let runs = |list: &Value| -> u64 {
-        list["incidents"].as_array().unwrap().iter().filter_map(|it| it["runs"].as_u64()).sum()
-    };
-    let before = runs(&service.json("/incidents"));
+    let runs = || service.incidents().iter().filter_map(|it| it["runs"].as_u64()).sum::<u64>();
+    let before = runs();
     send(&service, &again, &AtomicUsize::new(0), ALERTS);
-    assert_eq!(runs(&service.json("/incidents")), before);
+    assert_eq!(runs(), before);
     service.kill();
 }
 
@@ -118,17 +114,14 @@ fn lines(service: &Service) -> Vec<String> {
 fn what_happens_is_a_line_each_and_texts_from_outside_are_quoted() {
     let receiver = Receiver::start();
     receiver.script("gone", &[410]);
-    let hook =
-        format!("[[webhook]]\nname = 'gone'\nurl = 'http://127.0.0.1:{}/gone'\n", receiver.port);
-    let folder = folder("[pace]\nsettle = '0s'\nquiet = '0s'\n", &hook);
+    let folder = folder("[pace]\nsettle = '0s'\nquiet = '0s'\n", &receiver.hook("gone"));
     let service = Service::start(folder.path());
     let hostile = "High\u{1b}[31m\nERROR forged";
     for ends in [None, Some("2099-01-01T00:00:00Z")] {
         for _ in 0..5 {
-            let body = alert("g", "1", hostile, "web", ends);
-            assert_eq!(service.post("/alerts", &body).unwrap().0, 200);
+            service.takes(&alert("g", "1", hostile, "web", ends));
         }
-        wait_for(|| (service.json("/incidents")["incidents"][0]["runs"] != 0).then_some(()));
+        service.incident(|one| one["runs"] != 0);
     }
     for _ in 0..5 {
         assert_eq!(service.post("/alerts", "{}").unwrap().0, 400);
@@ -169,11 +162,8 @@ fn the_journal_of_systemd_gets_priorities_and_no_times() {
     let journal = folder.path().join("journal");
     let service = Service::start_with_journal(folder.path(), &journal);
     assert_eq!(service.post("/alerts", "{}").unwrap().0, 400);
-    assert_eq!(service.post("/alerts", &alert("g", "1", "A", "web", None)).unwrap().0, 200);
-    let all = wait_for(|| {
-        let said = std::fs::read_to_string(&journal).unwrap();
-        said.contains("run has a result").then_some(said)
-    });
+    service.takes(&alert("g", "1", "A", "web", None));
+    let all = wait_for(|| Some(read(&journal)).filter(|said| said.contains("run has a result")));
     for begin in ["<4>alerts not taken in ", "<6>incident opened ", "<6>run has a result "] {
         assert!(all.lines().any(|line| line.starts_with(begin)), "{begin}: {all}");
     }
@@ -184,7 +174,7 @@ fn a_group_of_thousands_comes_in_one_request() {
     const MANY: usize = 3_000;
     let folder = folder("[limits]\nalerts = 5000\n", "");
     let service = Service::start(folder.path());
-    let mut all: Value = serde_json::from_str(&alert("g", "0", "Slow", "web", None)).unwrap();
+    let mut all = json_of(&alert("g", "0", "Slow", "web", None));
     let one = all["alerts"][0].clone();
     let of = |number: usize| {
         let mut one = one.clone();
@@ -195,8 +185,8 @@ fn a_group_of_thousands_comes_in_one_request() {
     all["alerts"] = (0..MANY).map(of).collect();
     let body = all.to_string();
     assert!(body.len() > 2 << 20, "{} bytes", body.len());
-    assert_eq!(service.post("/alerts", &body).unwrap().0, 200);
-    assert_eq!(service.json("/incidents")["incidents"][0]["alerts"], MANY);
+    service.takes(&body);
+    assert_eq!(service.incidents()[0]["alerts"], MANY);
 }
 
 #[test]
@@ -204,23 +194,25 @@ fn any_controller_is_on_call_and_those_that_take_no_news_begin_anew() {
     let all = ["eog", "linear", "lats", "bfs", "beam", "hypotheses", "treeseeker", "react"];
     for controller in all {
         let receiver = Receiver::start();
-        let hook = format!(
-            "[investigation]\ncontroller = '{controller}'\nbudget = 20\n[[webhook]]\nname = 'team'\nurl = 'http://127.0.0.1:{}/team'\n",
-            receiver.port
-        );
+        let chosen = format!("[investigation]\ncontroller = '{controller}'\nbudget = 20\n");
+        let hook = chosen + &receiver.hook("team");
         let folder = folder("[pace]\nsettle = '0s'\npause = '0s'\n", &hook);
         let service = Service::start(folder.path());
         let mut results = Vec::new();
         for (number, (fingerprint, job)) in [("1", "web"), ("2", "cart")].into_iter().enumerate() {
-            let body = alert("g", fingerprint, "Slow", job, None);
-            assert_eq!(service.post("/alerts", &body).unwrap().0, 200);
-            let told = wait_for(|| receiver.of("team").into_iter().nth(number));
-            let told: Value = serde_json::from_str(&told.body).unwrap();
-            assert_eq!(told["event"], ["diagnosed", "updated"][number], "{controller}: {told:#}");
-            results.push(told["result"]["investigation"].clone());
+            service.takes(&alert("g", fingerprint, "Slow", job, None));
+            let message = receiver.nth("team", number).json();
+            let event = ["diagnosed", "updated"][number];
+            assert_eq!(message["event"], event, "{controller}: {message:#}");
+            results.push(message["result"]["investigation"].clone());
         }
         assert_eq!(results[0] == results[1], controller == "eog", "{controller}: {results:?}");
     }
+}
+
+/// Whether an incident has an investigation, or a problem in place of one.
+fn is_investigated(one: &Value) -> bool {
+    !one["problem"].is_null() || !one["investigation"].is_null()
 }
 
 #[test]
@@ -229,7 +221,7 @@ fn a_capture_that_cannot_be_gone_on_with_is_begun_anew() {
     let left = [
         // Killed before it wrote what it began with.
         (".capture/plan.part", "{"),
-        // Killed before somebody changed source.toml.
+        // Killed before source.toml was changed.
         (".capture/plan.json", plan),
         ("capture.json", "{"),
     ];
@@ -241,12 +233,9 @@ fn a_capture_that_cannot_be_gone_on_with_is_begun_anew() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
         let service = Service::start(folder.path());
-        assert_eq!(service.post("/alerts", &alert("g", "1", "Slow", "web", None)).unwrap().0, 200);
-        let told = wait_for(|| {
-            let one = service.json("/incidents")["incidents"][0].clone();
-            (!one["problem"].is_null() || !one["investigation"].is_null()).then_some(one)
-        });
-        assert!(told["problem"].is_null() && !told["investigation"].is_null(), "{name}: {told:#}");
+        service.takes(&alert("g", "1", "Slow", "web", None));
+        let one = service.incident(is_investigated);
+        assert!(one["problem"].is_null() && !one["investigation"].is_null(), "{name}: {one:#}");
     }
 }
 
@@ -255,11 +244,8 @@ fn an_investigation_that_was_begun_and_has_no_journal_yet_is_begun_anew() {
     let folder = folder("[pace]\nsettle = '0s'\n", "");
     let state = folder.path().join("state");
     let investigated = |service: &Service| {
-        assert_eq!(service.post("/alerts", &alert("g", "1", "Slow", "web", None)).unwrap().0, 200);
-        wait_for(|| {
-            let one = service.json("/incidents")["incidents"][0].clone();
-            (!one["problem"].is_null() || !one["investigation"].is_null()).then_some(one)
-        })
+        service.takes(&alert("g", "1", "Slow", "web", None));
+        service.incident(is_investigated)
     };
     let mut service = Service::start(folder.path());
     investigated(&service);
@@ -271,11 +257,9 @@ fn an_investigation_that_was_begun_and_has_no_journal_yet_is_begun_anew() {
     std::fs::create_dir_all(begun.parent().unwrap()).unwrap();
     std::fs::write(&begun, text).unwrap();
 
-    let told = investigated(&Service::start(folder.path()));
-    assert!(told["problem"].is_null(), "{told:#}");
-    let stored = state.read_dir().unwrap().flatten();
-    let stored = stored.filter(|it| it.file_name().to_string_lossy().starts_with("inv-")).count();
-    assert_eq!(stored, 1, "{told:#}");
+    let one = investigated(&Service::start(folder.path()));
+    assert!(one["problem"].is_null(), "{one:#}");
+    assert_eq!(stored(&state), 1, "{one:#}");
 }
 
 #[test]
@@ -292,22 +276,19 @@ fn more_than_is_taken_on_is_refused_so_that_it_is_sent_again() {
         assert_eq!(service.post("/alerts", body).unwrap().0, expected, "{body}");
     }
     for path in ["/healthz", "/readyz", "/metrics"] {
-        let raw =
-            format!("GET {path} HTTP/1.1\r\nHost: 10.0.0.1:8765\r\nConnection: close\r\n\r\n");
+        let raw = request("GET", path, "Host: 10.0.0.1:8765\r\n", "");
         assert_eq!(service.raw(&raw).unwrap().0, 200, "{path} by any name");
     }
-    let raw = "GET /incidents HTTP/1.1\r\nHost: evil.example.org\r\nConnection: close\r\n\r\n";
-    assert_eq!(service.raw(raw).unwrap().0, 403, "incidents by no other name");
+    let raw = request("GET", "/incidents", "Host: evil.example.org\r\n", "");
+    assert_eq!(service.raw(&raw).unwrap().0, 403, "incidents by no other name");
 }
 
 #[test]
 fn messages_are_signed_tried_again_and_kept_when_given_up() {
     let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     let receiver = Receiver::start();
-    let hook = |name: &str, rest: &str| {
-        let url = format!("http://127.0.0.1:{}/{name}", receiver.port);
-        format!("[[webhook]]\nname = '{name}'\nurl = '{url}'\nfirst_delay = '100ms'\n{rest}\n")
-    };
+    let hook =
+        |name: &str, rest: &str| receiver.hook(name) + "first_delay = '100ms'\n" + rest + "\n";
     let hooks = [
         hook("good", &format!("secret = '{secret}'")),
         hook("slow", ""),
@@ -320,8 +301,8 @@ fn messages_are_signed_tried_again_and_kept_when_given_up() {
     let mut service = Service::start(folder.path());
     let text = alert("g", "1", "HighErrorRate", "web", None);
     let hostile = text.replace("it fails", "it fails <!channel> {{incident.id}}");
-    assert_eq!(service.post("/alerts", &hostile).unwrap().0, 200);
-    let good = wait_for(|| receiver.of("good").into_iter().next());
+    service.takes(&hostile);
+    let good = receiver.nth("good", 0);
     let stamp = good.header("webhook-timestamp");
     let key = base64::engine::general_purpose::STANDARD.decode(&secret[6..]).unwrap();
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
@@ -329,15 +310,14 @@ fn messages_are_signed_tried_again_and_kept_when_given_up() {
     let expected = base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes());
     assert_eq!(good.header("webhook-signature"), format!("v1,{expected}"));
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema/on-call-message.schema.json");
-    let schema: Value = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
-    let checked = jsonschema::validator_for(&schema).unwrap();
-    let read = |body: &str| -> Value {
-        let read: Value = serde_json::from_str(body).unwrap();
-        let wrong: Vec<String> = checked.iter_errors(&read).map(|it| it.to_string()).collect();
+    let checked = jsonschema::validator_for(&json_of(&read(schema))).unwrap();
+    let parse = |body: &str| -> Value {
+        let parsed = json_of(body);
+        let wrong: Vec<String> = checked.iter_errors(&parsed).map(|it| it.to_string()).collect();
         assert!(wrong.is_empty(), "{wrong:?}");
-        read
+        parsed
     };
-    let first = read(&good.body);
+    let first = parse(&good.body);
     let name = first["service"].as_str().unwrap();
     let id = |number: u32| format!("in-000001.{number}.{name}");
     assert_eq!((&first["event"], &first["id"]), (&"diagnosed".into(), &id(1).into()));
@@ -346,23 +326,20 @@ fn messages_are_signed_tried_again_and_kept_when_given_up() {
     assert!(slow.iter().all(|one| one.header("webhook-id") == id(1)), "the same message");
     let dead = folder.path().join(format!("state/on-call/dead/gone--{}.json", id(1)));
     wait_for(|| dead.exists().then_some(()));
-    let letter: Value = serde_json::from_str(&std::fs::read_to_string(&dead).unwrap()).unwrap();
+    let letter = json_of(&read(&dead));
     assert!(letter["last"].as_str().unwrap().contains("410"), "{letter}");
-    let chat = wait_for(|| receiver.of("chat").into_iter().next());
-    let chat: Value = serde_json::from_str(&chat.body).unwrap();
+    let chat = receiver.nth("chat", 0).json();
     let chat = chat["text"].as_str().unwrap();
     assert!(chat.contains("&lt;!channel&gt;") && !chat.contains("<!"), "{chat}");
     assert!(chat.contains("{{incident.id}}"), "data, no template: {chat}");
 
     // A further alert is observed by the same investigation.
     receiver.script("slow", &[503; 1000]);
-    assert_eq!(service.post("/alerts", &alert("g", "2", "Slow", "cart", None)).unwrap().0, 200);
-    let second = wait_for(|| receiver.of("good").into_iter().nth(1));
-    let second = read(&second.body);
+    service.takes(&alert("g", "2", "Slow", "cart", None));
+    let second = parse(&receiver.nth("good", 1).body);
     assert_eq!(second["event"], "updated");
     assert_eq!(second["result"]["investigation"], first["result"]["investigation"]);
-    let ledger = folder.path().join("state/inv-000001/ledger.jsonl");
-    let ledger = std::fs::read_to_string(ledger).unwrap();
+    let ledger = read(folder.path().join("state/inv-000001/ledger.jsonl"));
     let observed = ledger.lines().filter(|line| line.contains("\"observed\""));
     assert_eq!(observed.filter(|line| line.contains("Slow")).count(), 1, "{ledger}");
 
@@ -372,11 +349,10 @@ fn messages_are_signed_tried_again_and_kept_when_given_up() {
     receiver.script("slow", &[]);
     let tried = receiver.of("slow").len();
     let service = Service::start(folder.path());
-    let late = wait_for(|| receiver.of("slow").into_iter().nth(tried));
-    assert_eq!(late.header("webhook-id"), id(2));
+    assert_eq!(receiver.nth("slow", tried).header("webhook-id"), id(2));
     for (fingerprint, name, job) in [("1", "HighErrorRate", "web"), ("2", "Slow", "cart")] {
         let body = alert("g", fingerprint, name, job, Some("2099-01-01T00:00:00Z"));
-        assert_eq!(service.post("/alerts", &body).unwrap().0, 200);
+        service.takes(&body);
     }
     // What was on its way when the service was killed may arrive twice, with the same id.
     let last = wait_for(|| {
@@ -384,51 +360,37 @@ fn messages_are_signed_tried_again_and_kept_when_given_up() {
         all.find(|one| ![id(1), id(2)].iter().any(|id| one.header("webhook-id") == id))
     });
     assert_eq!(
-        (&read(&last.body)["event"], last.header("webhook-id")),
+        (&parse(&last.body)["event"], last.header("webhook-id")),
         (&"resolved".into(), &*id(3))
     );
-    wait_for(|| (service.json("/incidents")["incidents"][0]["stage"] == "closed").then_some(()));
+    service.incident(|one| one["stage"] == "closed");
     // A group that was closed begins another incident.
-    assert_eq!(
-        service.post("/alerts", &alert("g", "1", "HighErrorRate", "web", None)).unwrap().0,
-        200
-    );
-    wait_for(|| (service.json("/incidents")["incidents"][0]["id"] == "in-000002").then_some(()));
+    service.takes(&alert("g", "1", "HighErrorRate", "web", None));
+    service.incident(|one| one["id"] == "in-000002");
 }
 
 #[test]
-fn mistakes_are_told_and_two_services_do_not_share_a_state() {
+fn mistakes_are_reported_and_two_services_do_not_share_a_state() {
     let folder = folder("", "");
     let _service = Service::start(folder.path());
-    let told = |arguments: &[&str]| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_eog"));
-        let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
-        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    let refused = |words: &str, code: i32, said: &[&str]| {
+        let words: Vec<&str> = words.split(' ').collect();
+        Run::of(command!(words).current_dir(folder.path())).exits(code).says(said);
     };
-    let serve = ["serve", "--on-call", "oncall.toml", "--http", "127.0.0.1:0", "--state", "state"];
-    let (code, errors) = told(&serve);
-    assert_eq!(code, 2);
-    assert!(errors.contains("another service uses this state"), "{errors}");
-    let (code, errors) = told(&["mcp", "serve", "--on-call", "oncall.toml", "--state", "other"]);
-    assert_eq!(code, 2);
-    assert!(errors.contains("alerts arrive over HTTP"), "{errors}");
-    std::fs::write(folder.path().join("wrong.toml"), "source = 'source.toml'\nat_one = 1\n")
-        .unwrap();
-    let (code, errors) = told(&["check", "wrong.toml"]);
-    assert_eq!(code, 4);
-    assert!(errors.contains("wrong.toml") && errors.contains("at_one"), "{errors}");
-    std::fs::write(
-        folder.path().join("wrong.toml"),
-        "source = 'source.toml'\n[investigation]\ncontroller = 'magic'\n",
-    )
-    .unwrap();
-    let serve = ["serve", "--on-call", "wrong.toml", "--http", "127.0.0.1:0", "--state", "third"];
-    for arguments in [&["check", "wrong.toml"][..], &serve] {
-        let (code, errors) = told(arguments);
-        assert_eq!(code, 4, "{errors}");
-        for expected in ["wrong.toml", "[investigation]", "magic"] {
-            assert!(errors.contains(expected), "{expected}: {errors}");
-        }
+    let wrong = |text: &str| {
+        let text = format!("source = 'source.toml'\n{text}");
+        std::fs::write(folder.path().join("wrong.toml"), text).unwrap();
+    };
+    let serve = "serve --on-call oncall.toml --http 127.0.0.1:0 --state state";
+    refused(serve, 2, &["another service uses this state"]);
+    let over_pipes = "mcp serve --on-call oncall.toml --state other";
+    refused(over_pipes, 2, &["alerts arrive over HTTP"]);
+    wrong("at_one = 1\n");
+    refused("check wrong.toml", 4, &["wrong.toml", "at_one"]);
+    wrong("[investigation]\ncontroller = 'magic'\n");
+    let serve = "serve --on-call wrong.toml --http 127.0.0.1:0 --state third";
+    for words in ["check wrong.toml", serve] {
+        refused(words, 4, &["wrong.toml", "[investigation]", "magic"]);
     }
 }
 
@@ -438,10 +400,10 @@ fn an_incident_is_a_page_for_people() {
     let folder = folder("[pace]\nsettle = '1h'\n", "");
     let service = Service::start(folder.path());
     let hostile = "High<script>alert(1)</script>";
-    assert_eq!(service.post("/alerts", &alert("g", "1", hostile, "web", None)).unwrap().0, 200);
+    service.takes(&alert("g", "1", hostile, "web", None));
     let ask = |path: &str, accept: &str| {
-        let head = format!("Host: localhost\r\nAccept: {accept}\r\nConnection: close");
-        service.raw(&format!("GET {path} HTTP/1.1\r\n{head}\r\n\r\n")).unwrap()
+        let headers = format!("Host: localhost\r\nAccept: {accept}\r\n");
+        service.raw(&request("GET", path, &headers, "")).unwrap()
     };
     let browser = "text/html,application/xhtml+xml,*/*;q=0.8";
     let list = ask("/", browser).1;
@@ -461,8 +423,7 @@ fn an_incident_is_a_page_for_people() {
     for accept in ["*/*", "application/json"] {
         let (status, body) = ask("/incidents/in-000001", accept);
         assert_eq!(status, 200, "{body}");
-        let read: Value = serde_json::from_str(&body).unwrap();
-        assert_eq!(read["alerts"]["1"]["labels"]["job"], "web", "{read:#}");
+        assert_eq!(json_of(&body)["alerts"]["1"]["labels"]["job"], "web", "{body}");
         assert_eq!(ask("/incidents/in-000009", accept).0, 404);
     }
 }

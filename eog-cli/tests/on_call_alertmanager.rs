@@ -1,14 +1,12 @@
 //! A storm of alerts that comes by a real Alertmanager, with the service killed amid it.
 
-use crate::on_call_lab;
-use crate::real;
-
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use on_call_lab::{Service, folder, wait_for};
-use real::{Server, free_port, post, program};
 use serde_json::{Value, json};
+
+use crate::on_call_lab::{Service, folder, stored, wait_for};
+use crate::real::{Server, free_port, post, program};
 
 const GROUPS: usize = 8;
 const ALERTS: usize = 1_000;
@@ -46,31 +44,27 @@ fn a_storm_through_alertmanager_survives_a_kill() {
         let answer = post(alertmanager.port, "/api/v2/alerts", &batch(number)).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         if number == BATCHES / 2 {
-            wait_for(|| {
-                let list = service.json("/incidents");
-                (!list["incidents"].as_array().unwrap().is_empty()).then_some(())
-            });
+            service.incident(|_| true);
             service.kill();
         }
     }
-    // Nobody is there for a while; Alertmanager tries again.
+    // The service is away for a while; Alertmanager tries again.
     let service = Service::start_at(folder.path(), port);
     wait_for(|| {
-        let list = service.json("/incidents")["incidents"].as_array().unwrap().clone();
+        let list = service.incidents();
         let alerts: u64 = list.iter().filter_map(|it| it["alerts"].as_u64()).sum();
         (alerts == ALERTS as u64).then_some(())
     });
     let took = began.elapsed().as_secs_f64();
     let incidents = wait_for(|| {
-        let list = service.json("/incidents")["incidents"].as_array().unwrap().clone();
+        let list = service.incidents();
         let is_done = |it: &Value| it["not_looked_at"] == 0 && it["stage"] == "firing";
         list.iter().all(is_done).then_some(list)
     });
     assert_eq!(incidents.len(), GROUPS);
     let made: BTreeSet<&str> =
         incidents.iter().filter_map(|it| it["investigation"].as_str()).collect();
-    let stored = folder.path().join("state").read_dir().unwrap().flatten();
-    let stored = stored.filter(|it| it.file_name().to_string_lossy().starts_with("inv-")).count();
+    let stored = stored(&folder.path().join("state"));
     assert_eq!((made.len(), stored), (GROUPS, GROUPS), "each incident has one investigation");
     println!(
         "{ALERTS} alerts in {GROUPS} groups by Alertmanager, the service killed amid them: all there after {took:.1} s, \

@@ -1,22 +1,20 @@
 //! What bounds `eog serve --on-call`: retention, calls that are not repeated, many alerts at once, and a Prometheus
 //! that is away, slow or too much.
 
-use crate::on_call_lab;
-use crate::real;
-
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use on_call_lab::{Receiver, Service, alert, folder, wait_for};
-use real::{Past, Server, program};
 use serde_json::{Value, json};
+
+use crate::common::{answering, json_of, read, request, script};
+use crate::on_call_lab::{Receiver, Service, alert, count, folder, wait_for};
+use crate::real::{Past, Server, program};
+use crate::runs::incident::HEALTHY;
 
 /// A request of Alertmanager with alerts of one group, each of another job.
 fn alerts(jobs: impl Iterator<Item = usize>) -> String {
-    let mut all: Value = serde_json::from_str(&alert("g", "0", "Slow", "svc-0", None)).unwrap();
+    let mut all = json_of(&alert("g", "0", "Slow", "svc-0", None));
     let one = all["alerts"][0].clone();
     let of = |number: usize| {
         let mut one = one.clone();
@@ -28,8 +26,9 @@ fn alerts(jobs: impl Iterator<Item = usize>) -> String {
     all.to_string()
 }
 
-fn stage(service: &Service) -> Value {
-    service.json("/incidents")["incidents"][0]["stage"].clone()
+/// Waits until the incident is at a stage.
+fn stage(service: &Service, stage: &str) {
+    service.incident(|one| one["stage"] == stage);
 }
 
 fn text_of(folder: &Path) -> String {
@@ -42,11 +41,11 @@ fn left_after(keep: &str) -> (usize, bool, bool) {
     let pace = "[pace]\nsettle = '0s'\npause = '0s'\nquiet = '1s'\n";
     let folder = folder(pace, "");
     let mut service = Service::start(folder.path());
-    assert_eq!(service.post("/alerts", &alert("g", "1", "A", "web", None)).unwrap().0, 200);
-    wait_for(|| (stage(&service) == "firing").then_some(()));
+    service.takes(&alert("g", "1", "A", "web", None));
+    stage(&service, "firing");
     let ended = alert("g", "1", "A", "web", Some("2099-01-01T00:00:00Z"));
-    assert_eq!(service.post("/alerts", &ended).unwrap().0, 200);
-    wait_for(|| (stage(&service) == "closed").then_some(()));
+    service.takes(&ended);
+    stage(&service, "closed");
     let state = folder.path().join("state");
     // It is told before it is stored, and one that is closed anew after a kill is young.
     let is_stored = || {
@@ -56,10 +55,6 @@ fn left_after(keep: &str) -> (usize, bool, bool) {
     };
     wait_for(is_stored);
     service.kill();
-    let count = |of: &Path, begin: &str| {
-        let found = of.read_dir().unwrap().flatten();
-        found.filter(|it| it.file_name().to_string_lossy().starts_with(begin)).count()
-    };
     assert_eq!((count(&state, "inv-"), count(&state.join("captures"), "in-")), (1, 1));
     // So that it is older than a second.
     std::thread::sleep(Duration::from_millis(1_500));
@@ -67,7 +62,7 @@ fn left_after(keep: &str) -> (usize, bool, bool) {
     std::fs::write(folder.path().join("oncall.toml"), text).unwrap();
     let service = Service::start(folder.path());
     // It is cleared when the service begins, however busy the machine is; what is kept is there after a while, too.
-    let incidents = || service.json("/incidents")["incidents"].as_array().unwrap().len();
+    let incidents = || service.incidents().len();
     if keep.is_empty() {
         std::thread::sleep(Duration::from_secs(1));
     } else {
@@ -89,15 +84,12 @@ fn a_restart_repeats_no_call_that_was_answered() {
     let folder = folder("[pace]\nsettle = '0s'\npause = '0s'\n", "");
     let at = folder.path();
     let log = at.join("calls.log");
-    let script = format!(
-        "#!/bin/sh\nhash=$(sha256sum | cut -c1-64)\necho \"begun $hash\" >> {0}\nsleep 0.4\n\
-         echo \"done $hash\" >> {0}\necho '{{\"label\": \"healthy\", \"summary\": \"fine\"}}'\n",
+    let text = format!(
+        "hash=$(sha256sum | cut -c1-64)\necho \"begun $hash\" >> {0}\nsleep 0.4\n\
+         echo \"done $hash\" >> {0}\n{HEALTHY}",
         log.display()
     );
-    let program = at.join("judge.sh");
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let policy = format!("command:{}", program.display());
+    let policy = script(at.join("judge.sh"), &text);
     let calls = || -> BTreeMap<String, (u32, u32)> {
         let mut counts: BTreeMap<String, (u32, u32)> = BTreeMap::new();
         for line in std::fs::read_to_string(&log).unwrap_or_default().lines() {
@@ -108,14 +100,14 @@ fn a_restart_repeats_no_call_that_was_answered() {
         counts
     };
     let mut service = Service::start_with(at, 0, &["--policy", &policy]);
-    assert_eq!(service.post("/alerts", &alerts(0..ENTITIES)).unwrap().0, 200);
+    service.takes(&alerts(0..ENTITIES));
     let answered = || calls().values().filter(|(_, done)| *done > 0).count();
     wait_for(|| (answered() >= 3).then_some(()));
     service.kill();
     let before = answered();
     assert!((3..ENTITIES).contains(&before), "{before} answered before the kill");
     let service = Service::start_with(at, 0, &["--policy", &policy]);
-    wait_for(|| (stage(&service) == "firing").then_some(()));
+    stage(&service, "firing");
     let all = calls();
     assert!(all.len() >= ENTITIES, "{all:?}");
     // What was under way at the kill may have been answered and not stored.
@@ -126,15 +118,11 @@ fn a_restart_repeats_no_call_that_was_answered() {
 
 /// A program that judges once a file is there.
 fn waiting_judge(at: &Path) -> String {
-    let program = at.join("judge.sh");
-    let script = format!(
-        "#!/bin/sh\ncat > /dev/null\nwhile [ ! -e {}/go ]; do sleep 0.05; done\n\
-         echo '{{\"label\": \"healthy\", \"summary\": \"fine\"}}'\n",
+    let text = format!(
+        "cat > /dev/null\nwhile [ ! -e {}/go ]; do sleep 0.05; done\n{HEALTHY}",
         at.display()
     );
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    format!("command:{}", program.display())
+    script(at.join("judge.sh"), &text)
 }
 
 #[test]
@@ -143,11 +131,15 @@ fn what_waits_for_its_turn_is_seen_on_the_page_beside_what_runs() {
     let policy = waiting_judge(folder.path());
     let service = Service::start_with(folder.path(), 0, &["--policy", &policy]);
     for (group, name) in [("one", "FirstAlert"), ("two", "SecondAlert"), ("three", "ThirdAlert")] {
-        assert_eq!(service.post("/alerts", &alert(group, "1", name, "web", None)).unwrap().0, 200);
+        service.takes(&alert(group, "1", name, "web", None));
     }
     let stages = || -> Vec<String> {
-        let list = service.json("/incidents")["incidents"].as_array().unwrap().clone();
-        list.iter().rev().map(|it| it["stage"].as_str().unwrap().to_owned()).collect()
+        service
+            .incidents()
+            .iter()
+            .rev()
+            .map(|it| it["stage"].as_str().unwrap().to_owned())
+            .collect()
     };
     wait_for(|| (stages() == ["running", "queued", "queued"]).then_some(()));
     let page = service.get("/").unwrap().1;
@@ -161,12 +153,9 @@ fn what_waits_for_its_turn_is_seen_on_the_page_beside_what_runs() {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
     }})
     .to_string();
-    let head = "Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
-                Accept: application/json, text/event-stream";
-    let length = hello.len();
-    let (status, answer) = service
-        .raw(&format!("POST /mcp HTTP/1.1\r\n{head}\r\nContent-Length: {length}\r\n\r\n{hello}"))
-        .unwrap();
+    let headers = "Host: localhost\r\nContent-Type: application/json\r\n\
+                   Accept: application/json, text/event-stream\r\n";
+    let (status, answer) = service.raw(&request("POST", "/mcp", headers, &hello)).unwrap();
     assert!(status == 200 && answer.contains("serverInfo"), "{status} {answer}");
     std::fs::write(folder.path().join("go"), "").unwrap();
     wait_for(|| (stages() == ["firing", "firing", "firing"]).then_some(()));
@@ -177,17 +166,13 @@ fn all_new_alerts_of_a_running_incident_are_observed_at_once() {
     const NEWS: usize = 120;
     let folder = folder("[pace]\nsettle = '0s'\npause = '0s'\n", "");
     let service = Service::start(folder.path());
-    assert_eq!(service.post("/alerts", &alerts(0..1)).unwrap().0, 200);
-    wait_for(|| (stage(&service) == "firing").then_some(()));
-    assert_eq!(service.post("/alerts", &alerts(0..=NEWS)).unwrap().0, 200);
-    let incident = wait_for(|| {
-        let list = service.json("/incidents");
-        let one = list["incidents"][0].clone();
-        (one["runs"] == 2 && one["not_looked_at"] == 0 && one["stage"] == "firing").then_some(one)
-    });
+    service.takes(&alerts(0..1));
+    stage(&service, "firing");
+    service.takes(&alerts(0..=NEWS));
+    let incident = service
+        .incident(|one| one["runs"] == 2 && one["not_looked_at"] == 0 && one["stage"] == "firing");
     assert_eq!(incident["alerts"], NEWS + 1);
-    let ledger = folder.path().join("state/inv-000001/ledger.jsonl");
-    let ledger = std::fs::read_to_string(ledger).unwrap();
+    let ledger = read(folder.path().join("state/inv-000001/ledger.jsonl"));
     let observed = (1..=NEWS).filter(|number| {
         let name = format!("\"svc-{number}\"");
         ledger.lines().any(|line| line.contains("\"observed\"") && line.contains(&name))
@@ -198,17 +183,14 @@ fn all_new_alerts_of_a_running_incident_are_observed_at_once() {
 /// The report of the first run of an incident whose Prometheus is at a port.
 fn reported(port: u16, more: &str) -> (String, Value, u64) {
     let receiver = Receiver::start();
-    let hook =
-        format!("[[webhook]]\nname = 'team'\nurl = 'http://127.0.0.1:{}/team'\n", receiver.port);
-    let folder = folder("[pace]\nsettle = '0s'\n", &hook);
+    let folder = folder("[pace]\nsettle = '0s'\n", &receiver.hook("team"));
     let source = format!(
         "history = '30m'\n[prometheus]\nurl = 'http://127.0.0.1:{port}'\n{more}\n[otlp]\nfiles = ['spans.json']\n"
     );
     std::fs::write(folder.path().join("source.toml"), source).unwrap();
     let service = Service::start(folder.path());
-    assert_eq!(service.post("/alerts", &alert("g", "1", "Slow", "web", None)).unwrap().0, 200);
-    let message = wait_for(|| receiver.of("team").into_iter().next());
-    let message = serde_json::from_str(&message.body).unwrap();
+    service.takes(&alert("g", "1", "Slow", "web", None));
+    let message = receiver.nth("team", 0).json();
     let peak = service.peak_kib();
     let told = text_of(&folder.path().join("state/inv-000001"));
     (told, message, peak)
@@ -232,29 +214,15 @@ fn a_prometheus_that_is_away_or_slow_is_said_in_the_report() {
 /// A Prometheus that answers in part: it knows of requests and of open files, gives the former with a warning of its
 /// store, and none of the latter.
 fn partial() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let answer = |stream: &std::net::TcpStream| -> Option<()> {
-        let mut reader = BufReader::new(stream.try_clone().ok()?);
-        let (mut line, mut header, mut length) = (String::new(), String::new(), 0);
-        reader.read_line(&mut line).ok()?;
-        while reader.read_line(&mut header).ok()? > 2 {
-            if let Some(value) = header.to_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().ok()?;
-            }
-            header.clear();
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).ok()?;
-        let body = String::from_utf8(body).ok()?;
+    answering(|asked| {
         let now = eog::Timestamp::now().as_second();
-        let (status, said) = if line.contains("/label/__name__/values") {
+        let (status, answer) = if asked.line.contains("/label/__name__/values") {
             let names = ["up", "http_requests_total", "process_open_fds", "process_max_fds"];
             (200, json!({"status": "success", "data": names}))
-        } else if body.contains("process_open_fds") {
-            let said =
+        } else if String::from_utf8_lossy(&asked.body).contains("process_open_fds") {
+            let error =
                 "query processing would load too many samples into memory in query execution";
-            (422, json!({"status": "error", "errorType": "execution", "error": said}))
+            (422, json!({"status": "error", "errorType": "execution", "error": error}))
         } else {
             let points: Vec<Value> = (0..40).rev().map(|it| json!([now - it * 15, "1"])).collect();
             let series = json!([{"metric": {"job": "web", "code": "200"}, "values": points}]);
@@ -262,20 +230,8 @@ fn partial() -> u16 {
             let warnings = ["store 10.0.0.7 did not answer, password=hunter2"];
             (200, json!({"status": "success", "data": data, "warnings": warnings}))
         };
-        let said = said.to_string();
-        let head =
-            format!("HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nConnection: close");
-        let mut stream = stream;
-        stream
-            .write_all(format!("{head}\r\nContent-Length: {}\r\n\r\n{said}", said.len()).as_bytes())
-            .ok()
-    };
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            std::thread::spawn(move || answer(&stream));
-        }
-    });
-    port
+        (status, answer.to_string())
+    })
 }
 
 #[test]

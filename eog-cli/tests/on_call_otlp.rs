@@ -1,13 +1,9 @@
 //! OTLP into `eog serve --on-call`: by OpenTelemetry's own SDK for Python, by eog itself, and by a flood.
 
-use crate::on_call_lab;
-
-use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use on_call_lab::{Service, alert, folder, wait_for};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
 use opentelemetry_proto::tonic::resource::v1::Resource;
@@ -15,6 +11,9 @@ use opentelemetry_proto::tonic::trace::v1::{
     ResourceSpans, ScopeSpans, Span, Status as OtlpStatus,
 };
 use prost::Message as _;
+
+use crate::common::{FLASH_SALE, Run, command, post_protobuf, read};
+use crate::on_call_lab::{Service, alert, folder, wait_for};
 
 /// A service that receives at a port.
 fn receiving(more: &str) -> (tempfile::TempDir, Service, u16) {
@@ -29,7 +28,7 @@ fn receiving(more: &str) -> (tempfile::TempDir, Service, u16) {
 
 /// What was captured for an alert: the texts of its files.
 fn captured(folder: &Path, service: &Service, job: &str) -> String {
-    assert_eq!(service.post("/alerts", &alert("g", "1", "A", job, None)).unwrap().0, 200);
+    service.takes(&alert("g", "1", "A", job, None));
     let out = folder.join("state/captures/in-000001-1");
     wait_for(|| out.join("capture.json").exists().then_some(()));
     let files = out.read_dir().unwrap().flatten().map(|it| it.path()).filter(|it| it.is_file());
@@ -56,16 +55,12 @@ fn what_the_sdk_sends_by_either_protocol_is_captured_masked() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../eog-sources/tests/interop/send.py");
     for (protocol, compression) in [("grpc", Some("gzip")), ("http", Some("gzip")), ("grpc", None)]
     {
-        let output = Command::new(&python)
-            .arg(&script)
-            .env("PROTOCOL", protocol)
-            .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{port}"))
-            .envs(compression.map(|it| ("OTEL_EXPORTER_OTLP_COMPRESSION", it)))
-            .env("NO_PROXY", "127.0.0.1")
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success() && !said.contains("Failed to export"), "{said}");
+        let mut send = Command::new(&python);
+        send.arg(&script).env("PROTOCOL", protocol).env("NO_PROXY", "127.0.0.1");
+        send.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{port}"));
+        send.envs(compression.map(|it| ("OTEL_EXPORTER_OTLP_COMPRESSION", it)));
+        let sent = Run::of(&mut send).exits(0);
+        assert!(!sent.err.contains("Failed to export"), "{sent:?}");
     }
     let all = captured(folder.path(), &service, "shop/cart-grpc");
     assert!(!all.contains("hunter2"), "{all}");
@@ -91,22 +86,17 @@ fn what_the_sdk_sends_by_either_protocol_is_captured_masked() {
 #[test]
 fn eog_exports_what_it_does_where_an_endpoint_is_named() {
     let (folder, service, port) = receiving("");
-    let flash_sale = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
     let run = |endpoint: Option<String>, more: &[&str]| {
-        let mut eog = Command::new(env!("CARGO_BIN_EXE_eog"));
-        eog.current_dir(folder.path()).arg("investigate").arg(&flash_sale).args(more);
+        let mut command = command!("investigate", FLASH_SALE, more);
+        command.current_dir(folder.path()).env("NO_PROXY", "127.0.0.1");
         for name in ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] {
-            eog.env_remove(name);
+            command.env_remove(name);
         }
-        eog.env("NO_PROXY", "127.0.0.1")
-            .envs(endpoint.map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it)));
-        let output = eog.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        output
+        Run::of(command.envs(endpoint.map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it)))).exits(0)
     };
     let quiet = run(None, &["--format", "json"]);
     let away = run(Some("http://127.0.0.1:9".to_owned()), &["--format", "json"]);
-    assert!(quiet.stdout == away.stdout, "who is away changes nothing");
+    assert!(quiet.out == away.out, "an endpoint that is away changes nothing");
     run(Some(format!("http://127.0.0.1:{port}")), &["--out", "traced"]);
     let all = captured(folder.path(), &service, "eog");
     let spans = |name: &str| {
@@ -121,16 +111,7 @@ fn eog_exports_what_it_does_where_an_endpoint_is_named() {
 /// Sends spans by HTTP.
 fn send(port: u16, spans: Vec<ResourceSpans>) -> usize {
     let body = ExportTraceServiceRequest { resource_spans: spans }.encode_to_vec();
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let head = format!(
-        "POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    stream.write_all(&body).unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap();
-    assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+    post_protobuf(port, "/v1/traces", &body);
     body.len()
 }
 
@@ -151,7 +132,7 @@ fn an_investigation_of_what_was_captured_of_the_window_has_the_ledger_of_the_liv
     const SECOND: u64 = 1_000_000_000;
     let (folder, service, port) = receiving("");
     let at = folder.path();
-    let source = std::fs::read_to_string(at.join("source.toml")).unwrap();
+    let source = read(at.join("source.toml"));
     drop(service);
     std::fs::write(at.join("source.toml"), format!("changes = ['changes.jsonl']\n{source}"))
         .unwrap();
@@ -184,18 +165,12 @@ fn an_investigation_of_what_was_captured_of_the_window_has_the_ledger_of_the_liv
     };
     let (web, cart): (Vec<_>, Vec<_>) = (1..1_200).map(pair).unzip();
     send(port, vec![of_service("web", web), of_service("cart", cart)]);
-    let body = alert("g", "1", "HighErrorRate", "web", None);
-    assert_eq!(service.post("/alerts", &body).unwrap().0, 200);
-    let incident = wait_for(|| {
-        let one = service.json("/incidents")["incidents"][0].clone();
-        (one["stage"] == "firing").then_some(one)
-    });
+    service.takes(&alert("g", "1", "HighErrorRate", "web", None));
+    let incident = service.incident(|one| one["stage"] == "firing");
     assert_eq!(incident["causes"], serde_json::json!(["cart"]), "{incident:#}");
     let live = std::fs::read(at.join("state/inv-000001/ledger.jsonl")).unwrap();
-    let mut eog = Command::new(env!("CARGO_BIN_EXE_eog"));
-    eog.current_dir(at).args(["investigate", "state/captures/in-000001-1", "--out", "again"]);
-    let output = eog.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut again = command!("investigate", "state/captures/in-000001-1", "--out", "again");
+    Run::of(again.current_dir(at)).exits(0);
     let again = std::fs::read(at.join("again/ledger.jsonl")).unwrap();
     assert!(live == again, "byte for byte");
 }

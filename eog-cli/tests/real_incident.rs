@@ -1,28 +1,16 @@
 //! The real binary on a real, noisy, partial recording, and on mutants of it. The recording lies
 //! beside the checkout; the tests skip, and say so, where it is absent.
 
-use crate::common;
-
 use std::path::{Path, PathBuf};
 
-use common::{eog, investigate_json};
 use serde_json::{Value, json};
+
+use crate::common::{
+    Run, causes, command, copy_tree, factors, in_shell, investigate_json, read, recording, run,
+};
 
 const CULPRIT: &str = "otel-demo/ConfigMap/flagd-config";
 const CHANGE_TIME: &str = "2025-12-15T17:46:18Z";
-
-/// The recording and its architecture file, or nothing with a message.
-fn recording() -> Option<(PathBuf, PathBuf)> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/itbench");
-    let (snapshot, architecture) =
-        (data.join("scenario-2-partial"), data.join("architecture.json"));
-    if snapshot.is_dir() && architecture.is_file() {
-        Some((snapshot, architecture))
-    } else {
-        eprintln!("skipped: no recording at {}", data.display());
-        None
-    }
-}
 
 /// A copy of the recording that a test may change.
 struct Mutant {
@@ -33,33 +21,35 @@ impl Mutant {
     fn new() -> Option<Self> {
         let (snapshot, architecture) = recording()?;
         let folder = tempfile::tempdir().unwrap();
-        copy_tree(&snapshot, &folder.path().join("snapshot"));
-        std::fs::write(
-            folder.path().join("architecture.json"),
-            std::fs::read(architecture).unwrap(),
-        )
-        .unwrap();
+        copy_tree(&snapshot, folder.path().join("snapshot"));
+        std::fs::copy(architecture, folder.path().join("architecture.json")).unwrap();
         Some(Self { folder })
+    }
+
+    /// One in which some object dumps are others.
+    fn of(edit: impl FnMut(&mut Vec<Dump>)) -> Option<Self> {
+        let mutant = Self::new()?;
+        mutant.edit_objects(edit);
+        Some(mutant)
     }
 
     fn snapshot(&self) -> PathBuf {
         self.folder.path().join("snapshot")
     }
 
-    fn diagnose(&self) -> (i32, Value) {
+    /// Diagnoses it: these are the causes.
+    fn blames(&self, expected: &[&str]) -> Value {
         let architecture = self.folder.path().join("architecture.json");
-        let (code, result, _) = investigate_json(&[
-            self.snapshot().as_os_str(),
-            "--architecture".as_ref(),
-            architecture.as_os_str(),
-        ]);
-        (code, result)
+        let (code, result, _) = investigate_json!(self.snapshot(), "--architecture", architecture);
+        assert_eq!(causes(&result), expected, "{:#}", result["conclusion"]);
+        assert_eq!(code, if expected.is_empty() { 3 } else { 0 });
+        result
     }
 
     /// Rewrites the object dumps row by row.
     fn edit_objects(&self, mut edit: impl FnMut(&mut Vec<Dump>)) {
         let path = self.snapshot().join("k8s_objects_raw.tsv");
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = read(&path);
         let mut reader = csv::ReaderBuilder::new().delimiter(b'\t').from_reader(text.as_bytes());
         let header = reader.headers().unwrap().clone();
         let body = header.iter().position(|column| column == "Body").unwrap();
@@ -108,29 +98,6 @@ impl Dump {
     }
 }
 
-fn copy_tree(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy_tree(&entry.path(), &target);
-        } else {
-            std::fs::write(&target, std::fs::read(entry.path()).unwrap()).unwrap();
-        }
-    }
-}
-
-/// The origins that explain an alert, with the confidence of the whole.
-fn causes(result: &Value) -> Vec<String> {
-    let groups = result["conclusion"]["frontier"].as_array().unwrap();
-    let linked = groups.iter().filter(|group| !group["covers"].as_array().unwrap().is_empty());
-    linked
-        .flat_map(|group| group["origins"].as_array().unwrap())
-        .map(|o| o.as_str().unwrap().to_owned())
-        .collect()
-}
-
 /// Whether causal claims lead from one entity to another.
 fn leads(result: &Value, from: &str, to: &str) -> bool {
     let claims = result["causal_claims"].as_array().unwrap();
@@ -152,13 +119,8 @@ fn leads(result: &Value, from: &str, to: &str) -> bool {
 fn the_changed_flag_is_the_sole_contributing_factor() {
     let Some((snapshot, architecture)) = recording() else { return };
     let out = tempfile::tempdir().unwrap();
-    let (code, result, _) = investigate_json(&[
-        snapshot.as_os_str(),
-        "--architecture".as_ref(),
-        architecture.as_os_str(),
-        "--out".as_ref(),
-        out.path().as_os_str(),
-    ]);
+    let (code, result, _) =
+        investigate_json!(snapshot, "--architecture", architecture, "--out", out);
     assert_eq!(code, 0);
     assert_eq!(causes(&result), [CULPRIT]);
     assert_eq!(result["conclusion"]["confidence"], "likely");
@@ -187,17 +149,7 @@ fn the_changed_flag_is_the_sole_contributing_factor() {
     assert_eq!(result["conclusion"]["frontier"][0]["covers"], json!([1 - flapping]));
     assert_eq!(result["conclusion"]["earlier_onset"], json!([]));
 
-    let output: Value =
-        serde_json::from_slice(&std::fs::read(out.path().join("agent_output.json")).unwrap())
-            .unwrap();
-    let factors: Vec<&Value> = output["entities"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|entity| entity["contributing_factor"] == true)
-        .map(|entity| &entity["name"])
-        .collect();
-    assert_eq!(factors, [CULPRIT]);
+    assert_eq!(factors(out.path().join("agent_output.json")), [CULPRIT]);
     for file in ["ledger.jsonl", "graph.dot", "report.md"] {
         assert!(std::fs::metadata(out.path().join(file)).unwrap().len() > 0, "{file}");
     }
@@ -206,15 +158,14 @@ fn the_changed_flag_is_the_sole_contributing_factor() {
 #[test]
 fn the_flag_is_found_without_an_architecture_file() {
     let Some((snapshot, _)) = recording() else { return };
-    let (code, result, _) = investigate_json(&[snapshot.as_os_str()]);
+    let (code, result, _) = investigate_json!(snapshot);
     assert_eq!((code, causes(&result)), (0, vec![CULPRIT.to_owned()]));
     assert!(leads(&result, CULPRIT, "otel-demo/Service/fraud-detection"));
 }
 
 #[test]
 fn an_unconnected_decoy_changes_nothing() {
-    let Some(mutant) = Mutant::new() else { return };
-    mutant.edit_objects(|dumps| {
+    let mutant = Mutant::of(|dumps| {
         let mut decoys = dumps.clone();
         decoys.retain_mut(|dump| dump.identity().0.contains("ConfigMap"));
         for mut decoy in decoys {
@@ -229,14 +180,13 @@ fn an_unconnected_decoy_changes_nothing() {
             dumps.push(decoy);
         }
     });
-    let (code, result) = mutant.diagnose();
-    assert_eq!((code, causes(&result)), (0, vec![CULPRIT.to_owned()]));
+    let Some(mutant) = mutant else { return };
+    mutant.blames(&[CULPRIT]);
 }
 
 #[test]
 fn without_changes_the_result_is_inconclusive() {
-    let Some(mutant) = Mutant::new() else { return };
-    mutant.edit_objects(|dumps| {
+    let mutant = Mutant::of(|dumps| {
         let mut first: Vec<((String, String), Value)> = Vec::new();
         for dump in dumps {
             let identity = dump.identity();
@@ -246,16 +196,15 @@ fn without_changes_the_result_is_inconclusive() {
             }
         }
     });
-    let (code, result) = mutant.diagnose();
-    assert_eq!((code, causes(&result)), (3, vec![]));
+    let Some(mutant) = mutant else { return };
+    let result = mutant.blames(&[]);
     assert_eq!(result["conclusion"]["confidence"], "inconclusive");
     assert!(!result["conclusion"]["ranking"].as_array().unwrap().is_empty());
 }
 
 #[test]
 fn a_change_after_every_alert_is_not_blamed() {
-    let Some(mutant) = Mutant::new() else { return };
-    mutant.edit_objects(|dumps| {
+    let mutant = Mutant::of(|dumps| {
         // Every object keeps its early state until the last dump; changes then bear a later time.
         let mut first: Vec<((String, String), Value)> = Vec::new();
         for dump in dumps {
@@ -275,21 +224,20 @@ fn a_change_after_every_alert_is_not_blamed() {
             }
         }
     });
-    let (code, result) = mutant.diagnose();
-    assert_eq!((code, causes(&result)), (3, vec![]), "{:#}", result["conclusion"]);
+    let Some(mutant) = mutant else { return };
+    mutant.blames(&[]);
 }
 
 #[test]
 fn a_change_that_says_it_was_written_after_every_alert_is_not_blamed() {
-    let Some(mutant) = Mutant::new() else { return };
-    mutant.edit_objects(|dumps| {
+    let mutant = Mutant::of(|dumps| {
         for dump in dumps {
             let text = dump.object.to_string().replace("2025-12-15T17:46:", "2025-12-15T17:59:");
             dump.object = serde_json::from_str(&text).unwrap();
         }
     });
-    let (code, result) = mutant.diagnose();
-    assert_eq!((code, causes(&result)), (3, vec![]), "{:#}", result["conclusion"]);
+    let Some(mutant) = mutant else { return };
+    mutant.blames(&[]);
 }
 
 #[test]
@@ -313,8 +261,7 @@ fn renaming_everything_renames_the_answer() {
                 .zip(renamed)
                 .fold(text.to_owned(), |text, (name, new)| text.replace(name, new))
         });
-        let (code, result) = mutant.diagnose();
-        assert_eq!((code, causes(&result)), (0, vec![culprit.to_owned()]));
+        let result = mutant.blames(&[culprit]);
         let [proxy, _, _, _, fraud, namespace] = renamed;
         assert!(leads(&result, culprit, &format!("{namespace}/Service/{proxy}")));
         assert!(leads(&result, culprit, &format!("{namespace}/Service/{fraud}")));
@@ -338,42 +285,21 @@ fn rename_tree(folder: &Path, rename: &impl Fn(&str) -> String) {
 #[test]
 fn the_same_recording_gives_the_same_bytes() {
     let Some((snapshot, architecture)) = recording() else { return };
-    let run = || {
-        let output = eog()
-            .arg("investigate")
-            .arg(&snapshot)
-            .arg("--architecture")
-            .arg(&architecture)
-            .args(["--format", "json"])
-            .output()
-            .unwrap();
-        output.stdout
-    };
-    assert_eq!(run(), run());
+    let run = || run!("investigate", snapshot, "--architecture", architecture, "--format", "json");
+    assert_eq!(run().out, run().out);
 }
 
 #[test]
 fn every_command_that_the_report_prints_shows_its_evidence() {
     let Some(incident) = Mutant::new() else { return };
-    let eog = env!("CARGO_BIN_EXE_eog");
     let folder = incident.folder.path();
-    let output = std::process::Command::new(eog)
-        .args(["investigate", "snapshot", "--architecture", "architecture.json", "--verbose"])
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    let commands = said.lines().map(str::trim).filter(|line| line.starts_with("eog tool "));
-    let mut count = 0;
+    let options = ["--architecture", "architecture.json", "--verbose"];
+    let report = Run::of(command!("investigate", "snapshot", options).current_dir(folder)).out;
+    let commands = report.lines().map(str::trim).filter(|line| line.starts_with("eog tool "));
+    let commands: Vec<&str> = commands.collect();
+    assert!(!commands.is_empty(), "{report}");
     for command in commands {
-        count += 1;
-        let line = format!("'{eog}' {}", command.strip_prefix("eog ").unwrap());
-        let mut shell = std::process::Command::new("sh");
-        let shown = shell.arg("-c").arg(line).current_dir(folder).output().unwrap();
-        let why = String::from_utf8_lossy(&shown.stderr);
-        assert_eq!(shown.status.code(), Some(0), "{command}: {why}");
-        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        let shown = in_shell(command, folder).exits(0).json();
         assert_eq!(shown["finding"]["id"], command.split(' ').nth(4).unwrap(), "{command}");
     }
-    assert!(count > 0, "{said}");
 }

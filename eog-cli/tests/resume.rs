@@ -3,98 +3,46 @@
 //! `EOG_KILL_POINTS=200 cargo test -p eog-cli --test all resume::killed -- --nocapture` kills at 200
 //! moments; by default it is a sample.
 
-use crate::common;
-
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use common::{eog, investigate_json};
 use eog::Journal;
 use eog::controller::EntryBody;
 use eog::ledger::Body;
 use eog::linear::LinearBody;
 use eog_search::SearchBody;
-use serde_json::json;
 
-const ALERTS: usize = 10;
-/// An alert that nobody explains has its entity looked at twice more before the end.
-const EVALUATIONS: usize = 3 * ALERTS;
+use crate::common::{FLASH_SALE, Run, lines, run, until};
+use crate::runs::incident::{ALERTS, EVALUATIONS, HEALTHY, Incident};
+
 /// How often the process is killed unless `EOG_KILL_POINTS` says otherwise.
 const KILL_POINTS: u64 = 10;
 
-/// An incident in which nothing explains an alert, and a policy that notes each call.
-struct Incident {
-    folder: tempfile::TempDir,
+/// An incident whose policy takes a moment.
+fn incident() -> Incident {
+    Incident::judged_by(&format!("sleep 0.02\n{HEALTHY}"))
 }
 
-impl Incident {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let bundle = folder.path().join("bundle");
-        std::fs::create_dir(&bundle).unwrap();
-        let manifest = json!({ "format": "eog-bundle", "version": 1, "name": "many alerts" });
-        std::fs::write(bundle.join("bundle.json"), manifest.to_string()).unwrap();
-        let alerts: Vec<_> = (0..ALERTS)
-            .map(|n| {
-                json!({ "name": "Errors", "entity": format!("service-{n}"), "signal": "errors",
-                        "onset": "2026-01-01T10:05:00Z" })
-            })
-            .collect();
-        std::fs::write(bundle.join("alerts.json"), json!(alerts).to_string()).unwrap();
-        let policy = folder.path().join("policy.sh");
-        let script = "#!/bin/sh\ncat > /dev/null\necho call >> \"$0.calls\"\nsleep 0.02\n\
-                      echo '{\"label\": \"healthy\", \"summary\": \"fine\"}'\n";
-        std::fs::write(&policy, script).unwrap();
-        std::fs::set_permissions(&policy, std::fs::Permissions::from_mode(0o755)).unwrap();
-        Self { folder }
-    }
+/// How often the policy was called, and forgets it.
+fn calls(incident: &Incident) -> usize {
+    let calls = lines(incident.path("policy.sh.calls"));
+    let _ = std::fs::remove_file(incident.path("policy.sh.calls"));
+    calls
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
+/// An incident that was investigated with a journal, and its bytes.
+fn investigated() -> (Incident, std::path::PathBuf, Vec<u8>) {
+    let incident = incident();
+    let (journal, whole) = incident.journal();
+    (incident, journal, whole)
+}
 
-    fn policy(&self) -> String {
-        format!("command:{}", self.path("policy.sh").display())
-    }
-
-    /// How often the policy was called, and forgets it.
-    fn calls(&self) -> usize {
-        let calls = self.path("policy.sh.calls");
-        let text = std::fs::read_to_string(&calls).unwrap_or_default();
-        let _ = std::fs::remove_file(&calls);
-        text.lines().count()
-    }
-
-    /// Investigates into a new journal; returns the exit code.
-    fn investigate(&self, journal: &Path) -> i32 {
-        self.investigate_by(&["eog"], journal)
-    }
-
-    /// The same with a controller of one's choice.
-    fn investigate_by(&self, controller: &[&str], journal: &Path) -> i32 {
-        let (bundle, policy) = (self.path("bundle"), self.policy());
-        let mut arguments = vec![bundle.as_os_str(), "--controller".as_ref()];
-        arguments.extend(controller.iter().map(std::ffi::OsStr::new));
-        arguments.extend(["--policy", &policy, "--journal"].map(std::ffi::OsStr::new));
-        arguments.push(journal.as_os_str());
-        let (code, ..) = investigate_json(&arguments);
-        code
-    }
-
-    fn resume(&self, journal: &Path) {
-        let output = eog()
-            .arg("resume")
-            .arg(journal)
-            .arg(self.path("bundle"))
-            .args(["--policy", &self.policy(), "--format", "json"])
-            .output()
-            .unwrap();
-        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
-    }
+fn resume(incident: &Incident, journal: &Path) -> Run {
+    Run::of(&mut incident.resume(journal))
 }
 
 #[test]
@@ -127,14 +75,17 @@ fn killed_at_any_time_goals_and_chains_end_with_the_same_journal_and_no_repeated
 
 /// `width` calls may be under way at once.
 fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize, width: usize) {
-    let incident = Incident::new();
+    let incident = incident();
     let whole = incident.path("whole.journal");
-    let bundle = incident.path("bundle");
-    let policy = incident.policy();
-    assert_eq!(incident.investigate_by(controller, &whole), 3, "everything is healthy");
-    assert_eq!(incident.calls(), evaluations);
+    let investigate = |journal: &Path| {
+        let mut command = incident.investigate(&["--controller"]);
+        command.args(controller).arg("--journal").arg(journal);
+        command
+    };
+    // Everything is healthy.
+    Run::of(&mut investigate(&whole)).exits(3);
+    assert_eq!(calls(&incident), evaluations);
     let expected = std::fs::read(&whole).unwrap();
-
     let entries = Journal::read::<B>(&whole).unwrap().ledger.next_seq();
 
     let points = std::env::var("EOG_KILL_POINTS").ok().and_then(|points| points.parse().ok());
@@ -145,30 +96,18 @@ fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize, width: usiz
         let kill_after = point * 7 % (entries - 1) + 1;
         let later = Duration::from_millis(point * 7 % 29);
         let journal = incident.path(&format!("{point}.journal"));
-        let mut child = eog()
-            .arg("investigate")
-            .arg(&bundle)
-            .arg("--controller")
-            .args(controller)
-            .args(["--policy", &policy, "--journal"])
-            .arg(&journal)
-            .stdout(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        let patience = Instant::now() + Duration::from_secs(60);
-        let entries = || Journal::read::<B>(&journal).map_or(0, |read| read.ledger.next_seq());
-        while entries() < kill_after {
-            assert!(Instant::now() < patience, "the journal never got {kill_after} entries");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let mut child = investigate(&journal).stdout(Stdio::null()).spawn().unwrap();
+        until("the journal has so many entries", || {
+            Journal::read::<B>(&journal).is_ok_and(|read| read.ledger.next_seq() >= kill_after)
+        });
         std::thread::sleep(later);
         child.kill().unwrap();
         child.wait().unwrap();
         let acknowledged = Journal::read::<B>(&journal).unwrap().ledger;
-        incident.resume(&journal);
+        resume(&incident, &journal).exits(3);
         assert_eq!(std::fs::read(&journal).unwrap(), expected, "killed after {kill_after}");
         // The calls that were under way at the kill had no acknowledged answers.
-        let calls = incident.calls();
+        let calls = calls(&incident);
         let expected_calls = evaluations..=evaluations + width;
         assert!(expected_calls.contains(&calls), "{calls} calls, killed after {kill_after}");
         assert!(acknowledged.next_seq() >= kill_after);
@@ -182,119 +121,68 @@ fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize, width: usiz
 
 #[test]
 fn a_finished_investigation_is_resumed_without_a_call() {
-    let incident = Incident::new();
-    let journal = incident.path("run.journal");
-    assert_eq!(incident.investigate(&journal), 3);
-    assert_eq!(incident.calls(), EVALUATIONS);
-    incident.resume(&journal);
-    assert_eq!(incident.calls(), 0);
+    let (incident, journal, _) = investigated();
+    assert_eq!(calls(&incident), EVALUATIONS);
+    resume(&incident, &journal).exits(3);
+    assert_eq!(calls(&incident), 0);
 }
 
 #[test]
 fn without_waiting_for_the_disk_the_journal_is_the_same() {
-    let incident = Incident::new();
-    let (safe, fast) = (incident.path("safe.journal"), incident.path("fast.journal"));
-    assert_eq!(incident.investigate(&safe), 3);
-    let (bundle, policy) = (incident.path("bundle"), incident.policy());
-    let expected = std::fs::read(&safe).unwrap();
-    let (code, ..) = investigate_json(&[
-        bundle.as_os_str(),
-        "--policy".as_ref(),
-        policy.as_ref(),
-        "--journal".as_ref(),
-        fast.as_os_str(),
-        "--no-fsync".as_ref(),
-    ]);
-    assert_eq!((code, std::fs::read(&fast).unwrap()), (3, expected.clone()));
+    let (incident, _, expected) = investigated();
+    let fast = incident.path("fast.journal");
+    let options = ["--no-fsync", "--journal", fast.to_str().unwrap()];
+    Run::of(&mut incident.investigate(&options)).exits(3);
+    assert_eq!(std::fs::read(&fast).unwrap(), expected);
     std::fs::write(&fast, &expected[..expected.len() - 7]).unwrap();
-    let output = eog()
-        .arg("resume")
-        .arg(&fast)
-        .arg(&bundle)
-        .args(["--policy", &policy, "--no-fsync"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(3));
+    Run::of(incident.resume(&fast).arg("--no-fsync")).exits(3);
     assert_eq!(std::fs::read(&fast).unwrap(), expected);
 }
 
 #[test]
 fn a_torn_tail_is_cut_and_said_and_damage_is_refused() {
-    let incident = Incident::new();
-    let journal = incident.path("run.journal");
-    let (bundle, policy) = (incident.path("bundle"), incident.policy());
-    assert_eq!(incident.investigate(&journal), 3);
-    let whole = std::fs::read(&journal).unwrap();
-    let resume = || {
-        let output =
-            eog().arg("resume").arg(&journal).arg(&bundle).args(["--policy", &policy]).output();
-        let output = output.unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-    };
+    let (incident, journal, whole) = investigated();
     std::fs::write(&journal, &whole[..whole.len() - 7]).unwrap();
-    let (code, said) = resume();
-    assert_eq!(code, Some(3));
-    assert!(said.contains("interrupted write"), "{said}");
+    resume(&incident, &journal).exits(3).says(&["interrupted write"]);
     assert_eq!(std::fs::read(&journal).unwrap(), whole);
 
     let mut damaged = whole.clone();
     damaged[whole.len() / 2] ^= 1;
     std::fs::write(&journal, &damaged).unwrap();
-    let (code, said) = resume();
-    assert_eq!(code, Some(4));
-    assert!(said.contains("entry"), "{said}");
+    resume(&incident, &journal).exits(4).says(&["entry"]);
     assert_eq!(std::fs::read(&journal).unwrap(), damaged, "damage is left as it is");
 }
 
 #[test]
 fn another_incident_is_not_mixed_in() {
-    let incident = Incident::new();
-    let journal = incident.path("run.journal");
-    assert_eq!(incident.investigate(&journal), 3);
-    let before = std::fs::read(&journal).unwrap();
-    let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
-    let output = eog().arg("resume").arg(&journal).arg(other).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(4), "{said}");
-    assert!(said.contains("was started with a different input"), "{said}");
+    let (incident, journal, before) = investigated();
+    let expected = "was started with a different input";
+    run!("resume", journal, FLASH_SALE).exits(4).says(&[expected]);
     assert_eq!(std::fs::read(&journal).unwrap(), before);
 
     // Killed before the first entry was stored.
     let empty = incident.path("empty.journal");
     drop(Journal::create(&empty).unwrap());
-    let output = eog().arg("resume").arg(&empty).arg(incident.path("bundle")).output().unwrap();
-    assert_eq!(output.status.code(), Some(4));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("has no entries yet"));
+    run!("resume", empty, incident.path("bundle")).exits(4).says(&["has no entries yet"]);
 }
 
 #[test]
 fn files_that_were_changed_under_a_journal_are_named() {
-    let incident = Incident::new();
-    let journal = incident.path("run.journal");
-    assert_eq!(incident.investigate(&journal), 3);
-    let resume = || {
-        let mut command = eog();
-        command.arg("resume").arg(&journal).arg(incident.path("bundle"));
-        let output = command.arg("--policy").arg(incident.policy()).output().unwrap();
-        assert_eq!(output.status.code(), Some(3));
-        String::from_utf8_lossy(&output.stderr).into_owned()
-    };
-    assert_eq!(resume(), "");
-    std::fs::write(incident.path("bundle/notes.txt"), "later").unwrap();
-    let said = resume();
-    assert!(
-        said.contains("has changed since the journal was started: notes.txt is new."),
-        "{said}"
-    );
-    std::fs::remove_file(incident.path("bundle/notes.txt")).unwrap();
-    assert_eq!(resume(), "");
+    let (incident, journal, _) = investigated();
+    let notes = incident.path("bundle/notes.txt");
+    assert_eq!(resume(&incident, &journal).exits(3).err, "");
+    std::fs::write(&notes, "later").unwrap();
+    let expected = "has changed since the journal was started: notes.txt is new.";
+    resume(&incident, &journal).exits(3).says(&[expected]);
+    std::fs::remove_file(&notes).unwrap();
+    assert_eq!(resume(&incident, &journal).exits(3).err, "");
 }
 
 /// Who may write anywhere gives that up for the child.
 #[test]
 fn a_journal_in_a_read_only_folder_is_refused_before_anything_is_asked() {
     const NOBODY: u32 = 65534;
-    let incident = Incident::new();
+    let incident = incident();
     let set = |path: &Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     };
@@ -325,10 +213,8 @@ fn a_journal_in_a_read_only_folder_is_refused_before_anything_is_asked() {
         }
         output => output.unwrap(),
     };
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
     let expected = format!("cannot create the journal {}: Permission denied", journal.display());
-    assert!(said.contains(&expected), "{said}");
-    assert_eq!(incident.calls(), 0, "nothing is paid for");
+    Run::from(output).exits(1).says(&[&expected]);
+    assert_eq!(calls(&incident), 0, "nothing is paid for");
     assert!(!journal.exists());
 }

@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod common;
 #[allow(dead_code)]
 mod on_call_lab;
 
@@ -36,6 +37,8 @@ fn look(process: u32, requests: &AtomicU64) -> Look {
 /// Alerts that fire and are resolved, requests of all kinds, clients that say half a word, until it is over.
 fn load(service: &Service, worker: u64, is_over: &AtomicBool, requests: &AtomicU64) {
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let headers = "Host: localhost\r\nAccept: application/json, text/event-stream\r\n\
+                   Content-Type: application/json\r\n";
     let mut turn = worker;
     while !is_over.load(Ordering::Relaxed) {
         turn = turn.wrapping_add(7);
@@ -46,11 +49,7 @@ fn load(service: &Service, worker: u64, is_over: &AtomicBool, requests: &AtomicU
             0..4 => service.post("/alerts", &alert(&group, &fingerprint, "A", "web", ends)),
             4 => service.get("/incidents"),
             5 => service.get("/metrics"),
-            6 => service.raw(&format!(
-                "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: application/json, text/event-stream\r\n\
-                 Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{hello}",
-                hello.len()
-            )),
+            6 => service.raw(&common::request("POST", "/mcp", headers, hello)),
             _ => {
                 drop(std::net::TcpStream::connect(("127.0.0.1", service.port)));
                 service.get("/healthz")
@@ -80,9 +79,8 @@ fn memory_and_descriptors_stay_where_they_are() {
     let asked = std::env::var("EOG_SOAK").ok().map(|text| text.parse::<u64>().unwrap());
     let time = Duration::from_secs(asked.unwrap_or(6));
     let receiver = Receiver::start();
-    let hook = format!("[[webhook]]\nname = 'a'\nurl = 'http://127.0.0.1:{}/a'\n", receiver.port);
     let settings = "[pace]\nsettle = '0s'\npause = '1s'\nquiet = '1s'\n[keep]\nincidents = 50\n";
-    let place = folder(settings, &hook);
+    let place = folder(settings, &receiver.hook("a"));
     let service = Service::start(place.path());
     let (is_over, requests) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut looks = Vec::new();

@@ -7,7 +7,7 @@ mod support;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_nats::jetstream::{self, stream};
+use async_nats::jetstream::stream;
 use eog::controller::EntryBody;
 use eog::journal::{JournalError, Recovered};
 use eog::side::{Durability, SideFile, SideRecord};
@@ -17,7 +17,7 @@ use eog_nats::{
 };
 use eog_testkit::{MemoryContext, Recorder, healthy, policy_fn, seeded, topology};
 
-use support::{bytes_on, cluster, entries, file_of, id, next, options};
+use support::{behind, bytes_on, cluster, entries, file_of, id, next, options};
 
 fn opened(medium: StreamMedium<JetStreamSubject>) -> (Journal, Recovered) {
     Journal::on::<EntryBody>(medium).expect("the cluster is up")
@@ -119,7 +119,7 @@ fn of_many_that_begin_or_append_at_once_one_succeeds() {
             let entry = next(before, &format!("by-{number}"));
             journal.append(&[Arc::clone(&entry)]).ok().map(|()| entry)
         });
-        let medium = cluster_read(&workers[0], &run);
+        let medium = workers[0].read(Part::Ledger, &run).unwrap();
         let found = Journal::read_on::<EntryBody>(&medium).unwrap().ledger;
         for entry in appended.into_iter().flatten() {
             assert_eq!(found.entries()[entry.seq as usize], entry, "it was acknowledged");
@@ -128,27 +128,17 @@ fn of_many_that_begin_or_append_at_once_one_succeeds() {
     }
 }
 
-fn cluster_read(
-    cluster: &Cluster,
-    run: &eog_nats::InvestigationId,
-) -> StreamMedium<JetStreamSubject> {
-    cluster.read(Part::Ledger, run).unwrap()
-}
-
 fn at_once<T: Send>(workers: &[Cluster], what: impl Fn(&Cluster, usize) -> T + Sync) -> Vec<T> {
     let start = std::sync::Barrier::new(workers.len());
     std::thread::scope(|scope| {
-        let threads: Vec<_> = workers
-            .iter()
-            .enumerate()
-            .map(|(number, cluster)| {
-                let (start, what) = (&start, &what);
-                scope.spawn(move || {
-                    start.wait();
-                    what(cluster, number)
-                })
+        let (start, what) = (&start, &what);
+        let begin = |(number, cluster)| {
+            scope.spawn(move || {
+                start.wait();
+                what(cluster, number)
             })
-            .collect();
+        };
+        let threads: Vec<_> = workers.iter().enumerate().map(begin).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
 }
@@ -304,11 +294,8 @@ fn time_for_each_entry() {
 
 /// Changes the settings of the stream behind the back of the program.
 fn change(options: &Options, edit: fn(&mut stream::Config)) {
-    let addresses: Vec<String> = options.url.split(',').map(str::to_owned).collect();
     let name = format!("{}-ledgers", options.prefix);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let context = jetstream::new(async_nats::connect(addresses).await.unwrap());
+    behind(options, async |context| {
         let stream = context.get_stream(&name).await.unwrap();
         let mut config = stream.cached_info().config.clone();
         edit(&mut config);
@@ -365,10 +352,7 @@ fn a_removed_investigation_is_not_written_on() {
     let all = entries(["a"]);
     let (mut journal, _) = opened(cluster.create(Part::Ledger, &id("run")).unwrap());
     journal.append(&all[..1]).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let addresses: Vec<String> = options.url.split(',').map(str::to_owned).collect();
-        let context = jetstream::new(async_nats::connect(addresses).await.unwrap());
+    behind(&options, async |context| {
         let stream = context.get_stream(format!("{}-ledgers", options.prefix)).await.unwrap();
         stream.purge().filter(format!("{}.ledger.run", options.prefix)).await.unwrap();
     });

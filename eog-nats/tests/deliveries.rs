@@ -25,7 +25,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use support::stream::{Plant, Simulated};
-use support::{bytes_on, file_of};
+use support::{bytes_on, file_of, runtime};
 
 /// What is wrong with the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +54,6 @@ fn undisturbed() -> &'static [u8] {
         let ended = runtime().block_on(whole.investigate(Config::default(), case()));
         file_of(ended.ledger().entries())
     })
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 /// What was asked of the model, by all workers.

@@ -19,7 +19,7 @@ use eog::{Case, Config, Engine, Journal};
 use eog_nats::{Cluster, NatsError, Options, Part, Queue};
 use eog_testkit::{MemoryContext, healthy, policy_fn, seeded, topology};
 
-use support::{bytes_on, cluster, entries, file_of, id};
+use support::{as_process, bytes_on, cluster, entries, file_of, id, runtime};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -63,8 +63,7 @@ fn worker() {
         healthy(packet)
     });
     let engine = Engine::new(MemoryContext::default(), policy).with_journal(journal);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let ended = runtime.block_on(async {
+    let ended = runtime().block_on(async {
         match recovered.ledger.next_seq() {
             0 => engine.investigate(Config::default(), case()).await,
             _ => engine.resume(&recovered.ledger).await.unwrap(),
@@ -80,9 +79,8 @@ fn signal(name: &str, pid: &str) {
 
 /// What an undisturbed run has in its file.
 fn undisturbed() -> Vec<u8> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let whole = Engine::new(MemoryContext::default(), policy_fn(healthy));
-    file_of(runtime.block_on(whole.investigate(Config::default(), case())).ledger().entries())
+    file_of(runtime().block_on(whole.investigate(Config::default(), case())).ledger().entries())
 }
 
 #[test]
@@ -94,10 +92,7 @@ fn a_paused_worker_that_wakes_up_after_a_takeover_writes_nothing() {
     let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
     assert!(queue.submit(&id("run"), b"look at it").unwrap());
     let mut paused = start_worker(&options.prefix, &asked, "c");
-    while lines(&asked).last().map(String::as_str) != Some("c") {
-        assert!(paused.try_wait().unwrap().is_none(), "the worker has ended");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until_asked(&mut paused, &asked, "c");
     signal("-STOP", &paused.id().to_string());
     assert!(start_worker(&options.prefix, &asked, "-").wait().unwrap().success());
     std::fs::write(asked.with_extension("go"), "").unwrap();
@@ -108,13 +103,15 @@ fn a_paused_worker_that_wakes_up_after_a_takeover_writes_nothing() {
 }
 
 fn start_worker(prefix: &str, asked: &Path, stop_at: &str) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "worker"])
-        .env(WORKER, format!("{prefix} {} {stop_at}", asked.display()))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+    as_process("worker", WORKER, &format!("{prefix} {} {stop_at}", asked.display()))
+}
+
+/// Waits until a worker asks about an entity.
+fn until_asked(worker: &mut Child, asked: &Path, entity: &str) {
+    while lines(asked).last().map(String::as_str) != Some(entity) {
+        assert!(worker.try_wait().unwrap().is_none(), "the worker has ended");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn lines(path: &Path) -> Vec<String> {
@@ -134,10 +131,7 @@ fn a_killed_worker_is_followed_by_another_without_a_repeated_call() {
     // Each worker is killed with a call under way; the next one repeats that one alone.
     for stop_at in ["c", "e"] {
         let mut worker = start_worker(&options.prefix, &asked, stop_at);
-        while lines(&asked).last().map(String::as_str) != Some(stop_at) {
-            assert!(worker.try_wait().unwrap().is_none(), "the worker has ended");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until_asked(&mut worker, &asked, stop_at);
         worker.kill().unwrap();
         worker.wait().unwrap();
     }

@@ -11,7 +11,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::jetstream;
 use eog::controller::EntryBody;
 use eog::{Digest, Entry, Journal};
 use eog_nats::{Cluster, NatsError, Options, Part};
@@ -176,10 +175,7 @@ fn prepared(options: &Options) -> Cluster {
 
 /// The node that leads the stream of ledgers.
 fn leader(options: &Options) -> u32 {
-    let addresses: Vec<String> = options.url.split(',').map(str::to_owned).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let named = runtime.block_on(async {
-        let context = jetstream::new(async_nats::connect(addresses).await.unwrap());
+    let named = support::behind(options, async |context| {
         let stream = context.get_stream("eog-ledgers").await.unwrap();
         stream.cached_info().cluster.as_ref().unwrap().leader.clone().unwrap()
     });

@@ -4,7 +4,6 @@
 
 mod support;
 
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_nats::jetstream::{self, stream};
@@ -14,7 +13,7 @@ use eog::journal::Checkpoints;
 use eog::side::{Durability, SideFile, SideRecord};
 use eog_nats::{CheckpointObject, Cluster, NatsError, Options, Part, Queue, Retention};
 
-use support::{bytes_on, cluster, entries, file_of, id};
+use support::{as_process, behind, bytes_on, cluster, entries, file_of, id};
 
 const SILENCE: Duration = Duration::from_secs(3);
 
@@ -48,7 +47,7 @@ fn written(cluster: &Cluster, name: &str) {
 
 /// How many messages there are of an installation, by stream.
 fn left(options: &Options) -> Vec<(String, u64)> {
-    on(options, async |context| {
+    behind(options, async |context| {
         let mut left = Vec::new();
         for name in ["-ledgers", "-work"].map(|end| format!("{}{end}", options.prefix)) {
             left.push((name.clone(), count(&context, &name).await));
@@ -62,14 +61,6 @@ fn left(options: &Options) -> Vec<(String, u64)> {
 
 async fn count(context: &jetstream::Context, name: &str) -> u64 {
     context.get_stream(name).await.unwrap().cached_info().state.messages
-}
-
-fn on<T>(options: &Options, what: impl AsyncFnOnce(jetstream::Context) -> T) -> T {
-    let addresses: Vec<String> = options.url.split(',').map(str::to_owned).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        what(jetstream::new(async_nats::connect(addresses).await.unwrap())).await
-    })
 }
 
 fn names(ids: &[eog_nats::InvestigationId]) -> Vec<&str> {
@@ -145,7 +136,7 @@ fn what_has_no_owner_is_found() {
     let Some((cluster, options)) = cluster() else { return };
     let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
     written(&cluster, "kept");
-    on(&options, async |context| {
+    behind(&options, async |context| {
         for (bucket, object) in [("blocks", "ghost/0123"), ("checkpoints", "spirit")] {
             let name = format!("{}-{bucket}", options.prefix);
             let store = context.get_object_store(&name).await.unwrap();
@@ -201,13 +192,7 @@ fn a_removal_that_was_killed_is_finished_by_others() {
         let run: Vec<String> = (0..3).map(|number| format!("run-{number}")).collect();
         run.iter().for_each(|name| written(&cluster, name));
         let before = left(&options);
-        let mut remover = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "remover"])
-            .env(REMOVER, &options.prefix)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut remover = as_process("remover", REMOVER, &options.prefix);
         // Once it has begun, it is killed a few requests later.
         while left(&options) == before && remover.try_wait().unwrap().is_none() {}
         std::thread::sleep(Duration::from_millis(3 * round));
@@ -239,13 +224,13 @@ fn an_order_to_remove_keeps_the_name_until_it_is_carried_out() {
     let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
     written(&cluster, "run");
     let remove: bytes::Bytes = "eog: remove this investigation".into();
-    on(&options, async |context| {
+    behind(&options, async |context| {
         let subject = format!("{}.work.run", options.prefix);
         context.publish(subject, remove).await.unwrap().await.unwrap();
     });
     assert!(!queue.submit(&id("run"), b"").unwrap(), "it is being removed");
     assert!(queue.take(Duration::from_secs(2)).unwrap().is_none(), "that is no work");
-    let state = on(&options, async |context| {
+    let state = behind(&options, async |context| {
         let name = format!("{}-ledgers", options.prefix);
         let state: stream::State =
             context.get_stream(&name).await.unwrap().cached_info().state.clone();
@@ -280,7 +265,7 @@ fn what_is_no_order_is_taken_out_of_the_queue() {
     let Some((cluster, options)) = cluster() else { return };
     let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
     let subject = format!("{}.work.no~name", options.prefix);
-    on(&options, async move |context| {
+    behind(&options, async move |context| {
         context.publish(subject, "x".into()).await.unwrap().await.unwrap();
     });
     queue.submit(&id("one"), b"order").unwrap();

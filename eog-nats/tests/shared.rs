@@ -7,7 +7,7 @@ mod support;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use eog::{Budget, BudgetKind, Decision, DecisionMemory, Label, Remembering, Usag
 use eog_nats::{Cluster, NatsError, Options, Register, SharedPurse};
 use eog_testkit::{Recorder, ask, healthy, packet, policy_fn};
 
-use support::{cluster, id};
+use support::{as_process, cluster, id, runtime};
 
 /// A bucket of values, behind the back of the program.
 fn with_bucket<T>(
@@ -28,8 +28,7 @@ fn with_bucket<T>(
 ) -> T {
     let addresses: Vec<String> = options.url.split(',').map(str::to_owned).collect();
     let name = format!("{}-{bucket}", options.prefix);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
+    runtime().block_on(async {
         for _ in 0..10 {
             // A busy machine may take its time.
             let Ok(client) = async_nats::connect(addresses.clone()).await else { continue };
@@ -218,10 +217,6 @@ impl Spends for SharedPurse {
     }
 }
 
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
-}
-
 /// What an account must not be: it reads the sum, and writes another one.
 struct Naive(Options);
 
@@ -341,13 +336,7 @@ fn spender() {
 }
 
 fn start_spender(prefix: &str, begun: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "spender"])
-        .env(SPENDER, format!("{prefix} {}", begun.display()))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+    as_process("spender", SPENDER, &format!("{prefix} {}", begun.display()))
 }
 
 #[test]

@@ -401,7 +401,7 @@ fn parse_factor(text: &str) -> Result<f64, String> {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct By {
     /// Controller: `eog`, `lats`, `bfs`, `beam`, `hypotheses`, `treeseeker`, `react` or `linear`; see `eog investigate`.
-    #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog, value_parser = super::controllers())]
+    #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog, value_parser = super::parse::controllers())]
     pub(crate) controller: ControllerName,
 
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::parse_address;
+use super::parse::parse_address;
 
 const IN_THE_BROWSER: &str = "In the browser";
 

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::parse::{parse_address, parse_seconds};
 use super::reading::parse_size;
-use super::{Calls, Judging, Reading, parse_address, parse_seconds};
+use super::{Calls, Judging, Reading};
 #[cfg(feature = "serve")]
 use crate::error::CliError;
 

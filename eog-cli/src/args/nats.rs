@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::parse::{parse_count, parse_seconds};
 use super::reading::parse_size;
-use super::{Judging, Pace, Reading, Said, Start, parse_count, parse_seconds};
+use super::run::Pace;
+use super::{Judging, Reading, Said, Start};
 use eog::{Limits, Speculation};
 use std::num::NonZeroU32;
 

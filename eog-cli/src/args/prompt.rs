@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Judging, PRINTING_CODES, WRITING_CODES};
+use super::Judging;
+use super::codes::{PRINTING_CODES, WRITING_CODES};
 
 /// What to show of the prompts.
 #[derive(Debug, Subcommand)]

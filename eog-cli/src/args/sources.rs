@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 use eog::Window;
 
-use super::{WRITING_CODES, parse_window, printing_codes, writing_codes};
+use super::codes::{WRITING_CODES, printing_codes, writing_codes};
+use super::parse::parse_window;
 
 const CAPTURE_HELP: &str = "\
 Exit codes:

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Calls, Judging, Start, parse_seconds};
+use super::parse::parse_seconds;
+use super::{Calls, Judging, Start};
 
 /// The longest delay that may be injected, in seconds.
 const MAX_DELAY: f64 = 60.0;

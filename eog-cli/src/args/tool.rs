@@ -63,7 +63,7 @@ pub(crate) struct Evidence {
     pub(crate) entity: Option<String>,
 
     /// The window of the investigation, if it is not the default one
-    #[arg(long, value_name = "START/END", value_parser = super::parse_window)]
+    #[arg(long, value_name = "START/END", value_parser = super::parse::parse_window)]
     pub(crate) window: Option<Window>,
 
     /// Application architecture (JSON) that belongs to the snapshot

@@ -29,8 +29,8 @@ use super::state::{State, Status};
 use crate::args;
 use crate::interrupt::interrupted;
 use crate::investigate::cancelling;
+use crate::report::report_of_run;
 use crate::runtime::runtime;
-use crate::told::report_of_run;
 
 /// After which time another worker tries what this one cannot do.
 pub(super) const OTHERS: Duration = Duration::from_secs(30);

@@ -6,8 +6,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::interop::{TOKEN, inspector, installed, script};
-use super::support::Place;
+use super::interop::{inspector, installed, script};
+use super::support::{Place, TOKEN};
+use crate::common::{Run, read};
 
 /// The names of clients that stand before a block, and its servers, by name.
 struct Block {
@@ -20,7 +21,7 @@ struct Block {
 /// The blocks of JSON in the guide that list servers, with what stands for something put in its place.
 fn blocks(place: &Place, url: &str) -> Vec<Block> {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/mcp.md");
-    let guide = std::fs::read_to_string(guide).unwrap();
+    let guide = read(guide);
     let (roots, state) = (place.roots(), place.state());
     let replaced = [
         ("/usr/local/bin/eog", env!("CARGO_BIN_EXE_eog")),
@@ -75,14 +76,10 @@ fn servers_start_as_the_configuration_of_each_client_says() {
                 .map(move |(name, server)| json!([format!("{clients}, {name}"), server]))
         })
         .collect();
-    let output = Command::new(python)
-        .arg(script("configured.py"))
-        .env("EOG_CONFIGURED", Value::from(configured.clone()).to_string())
-        .env("NO_PROXY", "127.0.0.1,localhost")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    let mut clients = Command::new(python);
+    clients.arg(script("configured.py")).env("NO_PROXY", "127.0.0.1,localhost");
+    clients.env("EOG_CONFIGURED", Value::from(configured.clone()).to_string());
+    let said = Run::of(&mut clients).exits(0).out;
     eprintln!("{said}");
     // What agents see: the short list from the servers that are started, the long one of the server over HTTP.
     assert_eq!(said.lines().count(), configured.len(), "{said}");
@@ -99,13 +96,9 @@ fn the_inspector_reads_the_configuration_of_claude_desktop() {
     let block = blocks.iter().find(|block| block.clients.contains("Claude Desktop")).unwrap();
     let file = place.roots().join("../claude_desktop_config.json");
     std::fs::write(&file, &block.text).unwrap();
-    let output = Command::new("node")
-        .arg(inspector)
-        .args(["--cli", "--config", file.to_str().unwrap(), "--server", "eog"])
-        .args(["--method", "tools/list"])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut node = Command::new("node");
+    node.arg(inspector).args(["--cli", "--config"]).arg(file);
+    node.args(["--server", "eog", "--method", "tools/list"]);
+    let listed = Run::of(&mut node).exits(0).json();
     assert_eq!(listed["tools"].as_array().unwrap().len(), 9, "{listed}");
 }

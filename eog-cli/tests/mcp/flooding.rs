@@ -1,15 +1,15 @@
 //! Clients that ask more than they read: the server takes in no more than it can hold, whatever the ids are
 //! and whatever is cancelled.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::io::{BufRead, Write};
+use std::process::{Child, ChildStdin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::support::Place;
+use super::support::{Piped, Place};
 
 /// Far more than what the pipes and the places of requests hold. As many answers of `tools/list` would be 100 MB.
 const ALL: usize = 3_000;
@@ -21,20 +21,13 @@ const GROWTH: u64 = 48 * 1024;
 const PADDING: usize = 1_000;
 
 struct Flooded {
-    child: Child,
+    server: Piped,
     /// How many messages were written so far.
     sent: Arc<AtomicUsize>,
     /// Whether nothing more is to be written.
     enough: Arc<AtomicBool>,
     writing: Option<std::thread::JoinHandle<ChildStdin>>,
     before: Option<u64>,
-}
-
-impl Drop for Flooded {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// The memory of a process in kilobytes, where the system tells.
@@ -60,21 +53,10 @@ fn cancel(id: usize) -> String {
 impl Flooded {
     /// A server that has begun, to which so many texts are being written, and who reads nothing of it.
     fn new(place: &Place, text: fn(usize) -> String) -> Self {
-        let mut command = place.command();
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        let hello = json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": {"name": "raw", "version": "1"}}});
-        let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        write!(input, "{hello}\n{told}\n").unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        output.read_line(&mut line).unwrap();
-        assert!(line.contains("serverInfo"), "{line}");
-        assert!(output.buffer().is_empty());
-        child.stdout = Some(output.into_inner());
-        let before = memory(&child);
+        let mut server = Piped::start(place.command());
+        let mut input = server.input.take().unwrap();
+        assert!(server.output.as_ref().unwrap().buffer().is_empty());
+        let before = memory(&server.child);
         let sent = Arc::new(AtomicUsize::new(0));
         let enough = Arc::new(AtomicBool::new(false));
         let writing = std::thread::spawn({
@@ -93,7 +75,7 @@ impl Flooded {
                 input
             }
         });
-        Self { child, sent, enough, writing: Some(writing), before }
+        Self { server, sent, enough, writing: Some(writing), before }
     }
 
     /// Waits until no more is taken in, and gives how much was.
@@ -107,7 +89,7 @@ impl Flooded {
     }
 
     fn has_not_grown(&self) {
-        let (Some(before), Some(now)) = (self.before, memory(&self.child)) else { return };
+        let (Some(before), Some(now)) = (self.before, memory(&self.server.child)) else { return };
         assert!(now < before + GROWTH, "{before} kB became {now} kB");
     }
 
@@ -115,9 +97,9 @@ impl Flooded {
     /// leaves.
     fn answers(mut self) -> Vec<Value> {
         self.enough.store(true, Ordering::Relaxed);
-        let output = self.child.stdout.take().unwrap();
+        let output = self.server.output.take().unwrap();
         let reading = std::thread::spawn(move || {
-            let lines = BufReader::new(output).lines().map_while(Result::ok);
+            let lines = output.lines().map_while(Result::ok);
             lines.map(|line| serde_json::from_str(&line).expect(&line)).collect()
         });
         // Its pipe closes with it.

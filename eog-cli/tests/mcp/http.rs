@@ -1,46 +1,24 @@
 //! Clients over HTTP, and those who are no clients.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::process::Stdio;
-
 use rmcp::ServiceExt;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::json;
 
-use super::support::{HttpServer, Place, call, client, content};
-
-const TOKEN: &str = "a-token-for-tests-only";
+use super::support::{HttpServer, Place, TOKEN, call, client, content, hello};
+use crate::common::{self, Run, request};
 
 /// Sends a request as it stands and gives status and body.
 fn raw(server: &HttpServer, request: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(server.address()).unwrap();
-    // A refusal may come before everything is sent.
-    let _ = stream.write_all(request.as_bytes());
-    let mut answer = String::new();
-    let _ = stream.read_to_string(&mut answer);
-    let status = answer.split(' ').nth(1).unwrap_or_else(|| panic!("no answer: {answer:?}"));
-    (status.parse().unwrap(), answer)
+    common::http(server.address(), request).unwrap()
 }
 
-/// A `tools/list` with these headers and this body.
+const BODY: &str =
+    "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n";
+
+/// A request of MCP with these headers and this body.
 fn post(server: &HttpServer, headers: &str, body: &str) -> (u16, String) {
-    let length = body.len();
-    raw(
-        server,
-        &format!(
-            "POST /mcp HTTP/1.1\r\nConnection: close\r\nAccept: application/json, text/event-stream\r\n\
-             Content-Type: application/json\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
-        ),
-    )
-}
-
-fn hello() -> String {
-    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"}}})
-    .to_string()
+    raw(server, &request("POST", "/mcp", &format!("{BODY}{headers}"), body))
 }
 
 #[tokio::test]
@@ -58,7 +36,7 @@ async fn a_client_with_the_token_investigates() {
     client.cancel().await.unwrap();
 
     let without = StreamableHttpClientTransport::from_uri(server.url.clone());
-    assert!(self::client().serve(without).await.is_err(), "nobody else gets in");
+    assert!(self::client().serve(without).await.is_err(), "no other client gets in");
 }
 
 /// What a browser sends before it lets a page call, and what it looks for in the answers.
@@ -86,7 +64,7 @@ fn a_page_from_an_allowed_origin_can_call() {
     let call = |origin: &str, host: &str| {
         let token = format!("Authorization: Bearer {TOKEN}\r\n");
         let headers = format!("{host}{token}Origin: {origin}\r\n");
-        let (status, answer) = post(&server, &headers, &hello());
+        let (status, answer) = post(&server, &headers, &hello().to_string());
         (status, answer.to_lowercase())
     };
     let (status, answer) = call("https://pages.example.org", &host);
@@ -105,44 +83,44 @@ fn strangers_are_refused_with_what_to_do() {
     let server = place.http(&["--max-body", "2000"], Some(TOKEN));
     let host = format!("Host: {}\r\n", server.address());
     let token = format!("Authorization: Bearer {TOKEN}\r\n");
-    let hello = hello();
+    let hello = hello().to_string();
 
     let (status, answer) = post(&server, &format!("{host}{token}"), &hello);
     assert_eq!(status, 200, "{answer}");
-    let refused = |headers: &str, body: &str, status: u16, says: &str| {
-        let (found, answer) = post(&server, headers, body);
+    for (headers, body, status, says) in [
+        (host.clone(), &*hello, 401, "Authorization: Bearer TOKEN"),
+        (
+            format!("{host}Authorization: Bearer wrong-token-wrong\r\n"),
+            &hello,
+            401,
+            "the token is wrong",
+        ),
+        (
+            format!("Host: evil.example.org\r\n{token}"),
+            &hello,
+            403,
+            "have the server allow this host",
+        ),
+        (
+            format!("{host}{token}Origin: https://evil.example.org\r\n"),
+            &hello,
+            403,
+            "unless the server allows their origin",
+        ),
+        (format!("{host}{token}"), &"x".repeat(5000), 413, "longer than 2000 bytes"),
+        (format!("{host}{token}"), "this is no JSON", 400, "send one JSON-RPC object"),
+    ] {
+        let (found, answer) = post(&server, &headers, body);
         assert_eq!(found, status, "{answer}");
         assert!(answer.contains(says), "{says} is not in {answer}");
-    };
-    refused(&host, &hello, 401, "Authorization: Bearer TOKEN");
-    refused(
-        &format!("{host}Authorization: Bearer wrong-token-wrong\r\n"),
-        &hello,
-        401,
-        "the token is wrong",
-    );
-    refused(
-        &format!("Host: evil.example.org\r\n{token}"),
-        &hello,
-        403,
-        "have the server allow this host",
-    );
-    refused(
-        &format!("{host}{token}Origin: https://evil.example.org\r\n"),
-        &hello,
-        403,
-        "unless the server allows their origin",
-    );
-    refused(&format!("{host}{token}"), &"x".repeat(5000), 413, "longer than 2000 bytes");
-    refused(&format!("{host}{token}"), "this is no JSON", 400, "send one JSON-RPC object");
-    let (status, answer) =
-        raw(&server, &format!("GET /nowhere HTTP/1.1\r\n{host}Connection: close\r\n\r\n"));
+    }
+    let (status, answer) = raw(&server, &request("GET", "/nowhere", &host, ""));
     assert!(
         status == 404 && answer.contains("the MCP endpoint of this server is /mcp"),
         "{answer}"
     );
 
-    let (status, _) = raw(&server, &format!("GET / HTTP/1.1\r\n{host}Connection: close\r\n\r\n"));
+    let (status, _) = raw(&server, &request("GET", "/", &host, ""));
     assert_eq!(status, 401, "the pages, too, are for those who have the token");
 
     // A body that does not say how long it is.
@@ -160,36 +138,15 @@ fn strangers_are_refused_with_what_to_do() {
 #[test]
 fn an_open_address_needs_a_token_and_a_name() {
     let place = Place::new();
-    let refused = |options: &[&str], token: Option<&str>| {
-        let mut command = place.command();
-        command.args(["--http", "0.0.0.0:0"]).args(options).stderr(Stdio::piped());
-        if let Some(token) = token {
-            command.env("EOG_MCP_TOKEN", token);
-        }
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        String::from_utf8(output.stderr).unwrap()
+    let refused = |options: &[&str], token: Option<&str>, says: &[&str], not: &[&str]| {
+        let mut command = place.with(&["--http", "0.0.0.0:0"]);
+        command.args(options).envs(token.map(|token| ("EOG_MCP_TOKEN", token)));
+        let refused = Run::of(&mut command).exits(2).says(says);
+        assert!(!not.iter().any(|part| refused.err.contains(part)), "{refused:?}");
     };
-    let both = refused(&[], None);
-    assert!(both.contains("set a token") && both.contains("--allow-host"), "{both}");
-    let one = refused(&[], Some(TOKEN));
-    assert!(one.contains("--allow-host") && !one.contains("set a token"), "{one}");
-    let one = refused(&["--allow-host", "x"], None);
-    assert!(one.contains("at least 16 characters") && !one.contains("--allow-host"), "{one}");
-    assert!(refused(&["--allow-host", "x"], Some("short")).contains("fewer than 16 characters"));
-}
-
-#[cfg(unix)]
-#[test]
-fn a_signal_ends_the_server() {
-    let place = Place::new();
-    let mut server = place.http(&[], None);
-    let host = format!("Host: {}\r\n", server.address());
-    assert_eq!(post(&server, &host, &hello()).0, 200);
-    let kill = std::process::Command::new("kill")
-        .args(["-TERM", &server.child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(kill.success());
-    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    let host = ["--allow-host", "x"];
+    refused(&[], None, &["set a token", "--allow-host"], &[]);
+    refused(&[], Some(TOKEN), &["--allow-host"], &["set a token"]);
+    refused(&host, None, &["at least 16 characters"], &["--allow-host"]);
+    refused(&host, Some("short"), &["fewer than 16 characters"], &[]);
 }

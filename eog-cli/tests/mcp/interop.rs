@@ -1,4 +1,4 @@
-//! SDKs that nobody here wrote drive the server. `.ci/interop` installs them; without them these
+//! SDKs of others drive the server. `.ci/interop` installs them; without them these
 //! tests skip and say so.
 
 use std::path::{Path, PathBuf};
@@ -6,9 +6,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::support::Place;
-
-pub(crate) const TOKEN: &str = "a-token-for-tests-only";
+use super::support::{Place, TOKEN};
+use crate::common::Run;
 
 /// Where `.ci/interop` has put things.
 pub(crate) fn installed() -> PathBuf {
@@ -22,27 +21,23 @@ pub(crate) fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../eog-mcp/tests/interop").join(name)
 }
 
+/// The words of the command that serves a place.
+fn words(place: &Place) -> Vec<String> {
+    let serve = place.command();
+    let words = std::iter::once(serve.get_program()).chain(serve.get_args());
+    words.map(|word| word.to_str().unwrap().to_owned()).collect()
+}
+
 /// Runs a script against a server over standard input and output, and one over HTTP.
 fn drive(mut command: Command) -> String {
     let place = Place::new();
     let server = place.http(&[], Some(TOKEN));
-    let serve = place.command();
-    let words: Vec<String> = std::iter::once(serve.get_program())
-        .chain(serve.get_args())
-        .map(|word| word.to_str().unwrap().to_owned())
-        .collect();
-    let output = command
-        .env("EOG_COMMAND", json!(words).to_string())
-        .env("EOG_URL", &server.url)
-        .env("EOG_TOKEN", TOKEN)
-        .env("NO_PROXY", "127.0.0.1,localhost")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}\n{errors}");
-    eprintln!("{said}");
-    said
+    let words = words(&place);
+    command.env("EOG_COMMAND", json!(words).to_string()).env("EOG_URL", &server.url);
+    command.env("EOG_TOKEN", TOKEN).env("NO_PROXY", "127.0.0.1,localhost");
+    let run = Run::of(&mut command).exits(0);
+    eprintln!("{}", run.out);
+    run.out
 }
 
 #[test]
@@ -60,18 +55,11 @@ fn the_python_sdk_drives_the_server() {
 
 /// Runs the inspector without its page. Gives what it prints as JSON.
 fn inspect(script: &Path, server: &[String], options: &[&str]) -> Value {
-    let output = Command::new("node")
-        .arg(script)
-        .arg("--cli")
-        .args(server)
-        .args(options)
-        .env("NO_PROXY", "127.0.0.1,localhost")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{options:?}: {said}");
-    assert!(!said.contains("ignored in schema"), "{options:?}: {said}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    let mut node = Command::new("node");
+    node.arg(script).arg("--cli").args(server).args(options);
+    let run = Run::of(node.env("NO_PROXY", "127.0.0.1,localhost")).exits(0);
+    assert!(!run.err.contains("ignored in schema"), "{options:?}: {}", run.err);
+    run.json()
 }
 
 /// The inspector's command, if it is installed.
@@ -89,11 +77,7 @@ pub(crate) fn inspector() -> Option<PathBuf> {
 fn the_inspector_drives_the_server() {
     let Some(script) = inspector() else { return };
     let place = Place::new();
-    let serve = place.command();
-    let words: Vec<String> = std::iter::once(serve.get_program())
-        .chain(serve.get_args())
-        .map(|word| word.to_str().unwrap().to_owned())
-        .collect();
+    let words = words(&place);
     let http = place.http(&[], Some(TOKEN));
     let token = format!("Authorization: Bearer {TOKEN}");
     let remote = ["--transport", "http", "--header", &token];

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
-use super::support::{Place, call, client, complaint, content, parsed, recording, serve};
+use super::support::{Place, call, client, complaint, content, parsed, serve};
+use crate::common::{read, recording, run};
 
 /// The formats that Rust has for numbers.
 fn without_widths(schema: &mut Value) {
@@ -212,25 +213,16 @@ async fn a_real_recording_keeps_to_the_schemas() {
     let root = snapshot.parent().unwrap();
     let mut command = place.command();
     command.arg("--root").arg(root).arg("--architecture").arg(&architecture);
-    let transport = rmcp::transport::TokioChildProcess::new(tokio::process::Command::from(command));
-    let client = rmcp::ServiceExt::serve(client(), transport.unwrap()).await.unwrap();
+    let client = serve(command, client()).await;
     let tools = client.list_all_tools().await.unwrap();
     let checker = Checker::new(&tools);
     let name = snapshot.file_name().unwrap().to_str().unwrap();
 
     let found = content(client.call_tool(call("investigate", json!({"path": name}))).await);
     checker.check("investigate", &found);
-    let direct = std::process::Command::new(env!("CARGO_BIN_EXE_eog"))
-        .arg("investigate")
-        .arg(&snapshot)
-        .arg("--architecture")
-        .arg(&architecture)
-        .arg("--out")
-        .arg(place.state().join("direct"))
-        .output()
-        .unwrap();
-    assert_eq!(direct.status.code(), Some(0));
-    let ledger = |path: &str| std::fs::read_to_string(place.state().join(path)).unwrap();
+    let out = place.state().join("direct");
+    run!("investigate", snapshot, "--architecture", architecture, "--out", out).exits(0);
+    let ledger = |path: &str| read(place.state().join(path));
     assert_eq!(ledger("inv-000001/ledger.jsonl"), ledger("direct/ledger.jsonl"));
 
     let origin = found["origins"][0]["entities"][0]["entity"].as_str().unwrap();

@@ -1,7 +1,5 @@
 //! A client on standard input and output.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use rmcp::handler::client::ClientHandler;
@@ -11,9 +9,10 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RoleClient};
 use serde_json::{Value, json};
 
-use super::support::{Place, call, client, complaint, content, text};
+use super::support::{Piped, Place, call, client, complaint, content, serve, text};
+use crate::common::{investigate_json, read, run};
 
-/// A client that keeps the progress it is told.
+/// A client that keeps the progress that it is sent.
 #[derive(Clone, Default)]
 struct Listener(Arc<Mutex<Vec<(f64, String)>>>);
 
@@ -32,18 +31,12 @@ async fn an_investigation_over_mcp_is_that_of_the_command() {
     let (place, listener) = (Place::new(), Listener::default());
     let client = place.connect(listener.clone()).await;
     let folder = json!({"path": "flash-sale"});
-    let result = client.call_tool(call("investigate", folder.clone())).await.unwrap();
+    let result = client.call_tool(call("investigate", folder)).await.unwrap();
     assert!(text(&result).contains("Investigation inv-000001"), "{}", text(&result));
     let answer = content(Ok(result));
 
-    let command = Command::new(env!("CARGO_BIN_EXE_eog"))
-        .arg("investigate")
-        .arg(place.roots().join("flash-sale"))
-        .args(["--format", "json", "--out"])
-        .arg(place.state().join("direct"))
-        .output()
-        .unwrap();
-    let direct: Value = serde_json::from_slice(&command.stdout).unwrap();
+    let (folder, out) = (place.roots().join("flash-sale"), place.state().join("direct"));
+    let (_, direct, _) = investigate_json!(folder, "--out", out);
     let origins: Vec<&Value> = answer["origins"]
         .as_array()
         .unwrap()
@@ -60,7 +53,7 @@ async fn an_investigation_over_mcp_is_that_of_the_command() {
     assert!(!origins.is_empty());
     assert_eq!(origins, expected);
     assert_eq!(answer["confidence"], direct["conclusion"]["confidence"]);
-    let ledger = |path: &str| std::fs::read_to_string(place.state().join(path)).unwrap();
+    let ledger = |path: &str| read(place.state().join(path));
     assert_eq!(ledger("inv-000001/ledger.jsonl"), ledger("direct/ledger.jsonl"));
 
     // One notification for each entry, each further than the one before.
@@ -257,55 +250,37 @@ async fn wrong_calls_are_told_what_would_be_right() {
 #[test]
 fn junk_on_standard_input_is_answered() {
     let place = Place::new();
-    let mut child = place.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"}}});
-    writeln!(input, "{hello}").unwrap();
-    assert_eq!(next()["result"]["serverInfo"]["name"], "eog");
-    writeln!(input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).unwrap();
-
-    writeln!(input, "this is no JSON").unwrap();
-    assert_eq!(next()["error"]["code"], -32700);
-    writeln!(input, r#"{{"id":"x","method":5}}"#).unwrap();
-    let refused = next();
+    let mut server = Piped::start(place.command());
+    server.send_line("this is no JSON");
+    assert_eq!(server.next()["error"]["code"], -32700);
+    server.send_line(r#"{"id":"x","method":5}"#);
+    let refused = server.next();
     assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32600), &json!("x")));
-    writeln!(input, "{}", "x".repeat(3 << 20)).unwrap();
-    let long = next();
+    server.send_line(&"x".repeat(3 << 20));
+    let long = server.next();
     assert!(long["error"]["message"].as_str().unwrap().contains("longer than"), "{long}");
-    writeln!(input, r#"{{"jsonrpc":"2.0","method":"another/notification"}}"#).unwrap();
-    writeln!(input, r#"{{"jsonrpc":"2.0","id":2,"method":"tools/list"}}"#).unwrap();
-    assert_eq!(next()["id"], 2);
+    server.send_line(r#"{"jsonrpc":"2.0","method":"another/notification"}"#);
+    server.send_line(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    assert_eq!(server.next()["id"], 2);
 
-    writeln!(input, r#"{{"jsonrpc":"2.0","id":3,"method":"tools/lst"}}"#).unwrap();
-    let unknown = next();
+    server.send_line(r#"{"jsonrpc":"2.0","id":3,"method":"tools/lst"}"#);
+    let unknown = server.next();
     assert_eq!((&unknown["error"]["code"], &unknown["id"]), (&json!(-32601), &json!(3)));
     let message = unknown["error"]["message"].as_str().unwrap();
-    assert!(
-        message.contains("no method \"tools/lst\"") && message.contains("tools/list"),
-        "{message}"
-    );
-
-    drop(input);
-    assert!(child.wait().unwrap().success(), "it ends with its client");
+    for part in ["no method \"tools/lst\"", "tools/list"] {
+        assert!(message.contains(part), "{message}");
+    }
+    drop(server.input.take());
+    assert!(server.child.wait().unwrap().success(), "it ends with its client");
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn a_policy_that_takes_too_long_is_recorded_as_failed() {
-    use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
-    let policy = place.roots().join("slow.sh");
-    std::fs::write(&policy, "#!/bin/sh\nexec sleep 3600\n").unwrap();
-    std::fs::set_permissions(&policy, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = place.command();
-    let policy = format!("command:{}", policy.display());
-    command.args(["--policy-timeout", "1", "--policy", &policy]);
-    let transport = rmcp::transport::TokioChildProcess::new(tokio::process::Command::from(command));
-    let client = rmcp::ServiceExt::serve(client(), transport.unwrap()).await.unwrap();
+    let policy = crate::common::script(place.roots().join("slow.sh"), "exec sleep 3600");
+    let options = ["--toolset", "full", "--policy-timeout", "1", "--policy", &policy];
+    let client = serve(place.with(&options), client()).await;
     let answer = content(client.call_tool(call("investigate", json!({"path": "snap"}))).await);
     // Once in its turn, and twice more before the end, because the alert is not explained.
     assert_eq!((&answer["failed"], &answer["evaluations"]), (&json!(3), &json!(3)), "{answer}");
@@ -315,10 +290,7 @@ async fn a_policy_that_takes_too_long_is_recorded_as_failed() {
 #[tokio::test]
 async fn only_as_many_investigations_stay_as_are_to_be_kept() {
     let place = Place::new();
-    let mut command = place.command();
-    command.args(["--keep", "2"]);
-    let transport = rmcp::transport::TokioChildProcess::new(tokio::process::Command::from(command));
-    let client = rmcp::ServiceExt::serve(client(), transport.unwrap()).await.unwrap();
+    let client = serve(place.with(&["--toolset", "full", "--keep", "2"]), client()).await;
     for _ in 0..3 {
         content(client.call_tool(call("investigate", json!({"path": "snap"}))).await);
     }
@@ -339,35 +311,10 @@ async fn only_as_many_investigations_stay_as_are_to_be_kept() {
 #[test]
 fn a_state_folder_below_a_root_is_refused() {
     let place = Place::new();
-    let output = Command::new(env!("CARGO_BIN_EXE_eog"))
-        .args(["mcp", "serve", "--root"])
-        .arg(place.roots())
-        .arg("--state")
-        .arg(place.roots().join("flash-sale/state"))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("is inside the root") && said.contains("outside every root"), "{said}");
-    assert!(!place.roots().join("flash-sale/state").exists(), "nothing is made");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_signal_ends_the_server() {
-    let place = Place::new();
-    let mut child = place.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"}}});
-    writeln!(input, "{hello}").unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-    assert_eq!(child.wait().unwrap().code(), Some(0), "its input is still open");
+    let state = place.roots().join("flash-sale/state");
+    let refused = run!("mcp", "serve", "--root", place.roots(), "--state", state).exits(2);
+    refused.says(&["is inside the root", "outside every root"]);
+    assert!(!state.exists(), "nothing is made");
 }
 
 /// An investigation that cannot even begin leaves nothing, and makes no room for itself.

@@ -1,8 +1,8 @@
 //! Folders to serve, and the server as a process.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
 use rmcp::service::{RoleClient, RunningService, ServiceError};
@@ -10,6 +10,10 @@ use rmcp::transport::TokioChildProcess;
 use rmcp::{ServiceExt, handler::client::ClientHandler};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::common::{FLASH_SALE, command, copy_tree, on_small_disk};
+
+pub(crate) const TOKEN: &str = "a-token-for-tests-only";
 
 /// A folder with a root, in which are the bundle `flash-sale` and the snapshot `snap`, and a state
 /// folder.
@@ -19,8 +23,7 @@ impl Place {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let place = Self(folder);
-        let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
-        copy(&bundle, &place.roots().join("flash-sale"));
+        copy_tree(FLASH_SALE, place.roots().join("flash-sale"));
         snapshot(&place.roots().join("snap"));
         place
     }
@@ -35,16 +38,21 @@ impl Place {
 
     /// The command that serves this place.
     pub(crate) fn command(&self) -> Command {
+        self.with(&["--toolset", "full"])
+    }
+
+    /// The server as a client configures it, with further options.
+    pub(crate) fn with(&self, options: &[&str]) -> Command {
         let mut command = self.plain();
-        command.args(["--toolset", "full"]);
+        command.args(options);
         command
     }
 
     /// The server as a client configures it.
     pub(crate) fn plain(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
-        command.args(["mcp", "serve", "--root"]).arg(self.roots());
-        command.arg("--state").arg(self.state()).env_remove("EOG_MCP_TOKEN");
+        let (root, state) = (self.roots(), self.state());
+        let mut command = command!("mcp", "serve", "--root", root, "--state", state);
+        command.env_remove("EOG_MCP_TOKEN");
         command
     }
 
@@ -65,10 +73,8 @@ impl Place {
         handler: H,
     ) -> RunningService<RoleClient, H> {
         let limit = blocks.map_or("unlimited".to_owned(), |blocks| blocks.to_string());
-        let server = self.command();
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\""));
-        command.arg(server.get_program()).args(server.get_args()).args(options);
+        let mut server = self.command();
+        let mut command = on_small_disk(server.args(options), &limit);
         command.env_remove("EOG_MCP_TOKEN");
         serve(command, handler).await
     }
@@ -115,15 +121,56 @@ impl Drop for HttpServer {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in from.read_dir().unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &target),
-            false => drop(std::fs::copy(entry.path(), target).unwrap()),
-        }
+/// What a client that is written out by hand says first.
+pub(crate) fn hello() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"}}})
+}
+
+/// What it says when the server has answered.
+pub(crate) fn ready() -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
+}
+
+/// A server over standard input and output that is spoken to by hand, and ends with the test.
+pub(crate) struct Piped {
+    pub(crate) child: Child,
+    pub(crate) input: Option<ChildStdin>,
+    pub(crate) output: Option<BufReader<ChildStdout>>,
+}
+
+impl Piped {
+    /// Starts it, and begins.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
+        let mut server = Self { child, input, output };
+        server.send(&hello());
+        assert_eq!(server.next()["result"]["serverInfo"]["name"], "eog");
+        server.send(&ready());
+        server
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) {
+        self.send_line(&message.to_string());
+    }
+
+    pub(crate) fn send_line(&mut self, line: &str) {
+        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    pub(crate) fn next(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.as_mut().unwrap().read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
+impl Drop for Piped {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -138,29 +185,21 @@ fn snapshot(folder: &Path) {
         "involvedObject": {"kind": "Pod", "name": "web-1", "namespace": "shop"},
         "reason": "Unhealthy", "type": "Warning", "message": "probe failed", "count": 2,
         "lastTimestamp": "2026-01-01T10:00:00Z"}});
-    let row = format!("2026-01-01 10:00:00\t\"{}\"\n", event.to_string().replace('"', "\"\""));
-    std::fs::write(folder.join("k8s_events_raw.tsv"), format!("Timestamp\tBody\n{row}")).unwrap();
+    let table = |name: &str, row: &Value| {
+        let row = row.to_string().replace('"', "\"\"");
+        let text = format!("Timestamp\tBody\n2026-01-01 10:00:00\t\"{row}\"\n");
+        std::fs::write(folder.join(name), text).unwrap();
+    };
+    table("k8s_events_raw.tsv", &event);
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-1",
         "namespace": "shop", "uid": "web-1"}, "spec": {"containers": [{"name": "web"}]},
         "status": {"phase": "Running"}});
-    let row = format!("2026-01-01 10:00:00\t\"{}\"\n", pod.to_string().replace('"', "\"\""));
-    std::fs::write(folder.join("k8s_objects_raw.tsv"), format!("Timestamp\tBody\n{row}")).unwrap();
+    table("k8s_objects_raw.tsv", &pod);
     std::fs::create_dir_all(folder.join("metrics")).unwrap();
     let points = "metric_name\ttimestamp\tvalue\tpod_name\tnamespace\ttags\n\
         cpu\t2026-01-01 09:59:00\t1.0\tweb-1\tshop\t{}\n\
         cpu\t2026-01-01 10:00:00\t2.0\tweb-1\tshop\t{}\n";
     std::fs::write(folder.join("metrics/pod_web-1_raw.tsv"), points).unwrap();
-}
-
-/// A real recording and its architecture, where there is one beside the checkout.
-pub(crate) fn recording() -> Option<(PathBuf, PathBuf)> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/itbench");
-    let found = (data.join("scenario-2-partial"), data.join("architecture.json"));
-    if found.0.is_dir() && found.1.is_file() {
-        return Some(found);
-    }
-    eprintln!("skipped: no recording at {}", data.display());
-    None
 }
 
 pub(crate) fn client() -> ClientConfig {

@@ -5,6 +5,7 @@ use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
 use super::support::{Place, call, client, serve, text};
+use crate::common::command;
 
 /// For the list of tools, as it is sent.
 const MAX_LIST: u64 = 6_000;
@@ -80,10 +81,8 @@ async fn tools_that_a_bundle_refuses_are_not_listed() {
     let bundle = place.roots().join("flash-sale");
     let refused = ["alert_analysis", "get_k8_spec", "get_trace_error_tree"];
     for (toolset, listed) in [("compact", 9), ("full", 17)] {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_eog"));
-        command.args(["mcp", "serve", "--toolset", toolset, "--root"]).arg(&bundle);
-        command.arg("--state").arg(place.state());
-        let agent = serve(command, client()).await;
+        let serves = ["mcp", "serve", "--toolset", toolset, "--root"];
+        let agent = serve(command!(serves, bundle, "--state", place.state()), client()).await;
         let tools = agent.list_all_tools().await.unwrap();
         let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
         assert_eq!(names.len(), listed, "{toolset}: {names:?}");
@@ -134,14 +133,6 @@ async fn what_cannot_be_forked_is_told_and_leaves_nothing_behind() {
     let other = agent.call_tool(call("investigate", json!({"snapshot": "flash-sale"}))).await;
     let other = other.unwrap();
     assert!(text(&other).contains("snapshot: there is no such argument; did you mean path?"));
-    assert_eq!(
-        place
-            .state()
-            .read_dir()
-            .unwrap()
-            .filter(|it| { it.as_ref().unwrap().file_name().to_string_lossy().starts_with("inv-") })
-            .count(),
-        2
-    );
+    assert_eq!(crate::on_call_lab::stored(&place.state()), 2);
     agent.cancel().await.unwrap();
 }

@@ -62,10 +62,8 @@ fn a_private_authority_and_a_login_are_asked_for_by_name() {
         run(eog.envs(password.map(|password| ("EOG_NATS_PASSWORD", password))))
     };
     let says = |arguments: &[&str], password: Option<&str>, code: i32, words: &[&str]| {
-        let run = list(arguments, password);
-        assert_eq!(run.code, Some(code), "{arguments:?}: {run:?}");
-        assert!(words.iter().all(|word| run.said.contains(word)), "{arguments:?}: {}", run.said);
-        assert!(!run.said.contains("word-"), "no secret is shown: {}", run.said);
+        let run = list(arguments, password).exits(code).says(words);
+        assert!(!run.err.contains("word-"), "no secret is shown: {}", run.err);
     };
     let untrusted = ["no TLS with NATS at nats://127.0.0.1", "UnknownIssuer", "--nats-ca"];
     says(&[], None, 4, &untrusted);
@@ -79,8 +77,7 @@ fn a_private_authority_and_a_login_are_asked_for_by_name() {
     says(&user, Some("secret-word"), 1, &["does not exist on the cluster", "eog worker"]);
     // Another name than the certificate has.
     let by_name = format!("nats://localhost:{port}");
-    let named = lab.run(&["list", "--nats", &by_name, "--nats-ca", "ca.pem"]);
-    assert_eq!(named.code, Some(4), "{named:?}");
+    lab.run(&["list", "--nats", &by_name, "--nats-ca", "ca.pem"]).exits(4);
 
     let path = flash_sale();
     for arguments in [
@@ -88,11 +85,9 @@ fn a_private_authority_and_a_login_are_asked_for_by_name() {
         &["worker", "--until-empty", "--nats-ca", "ca.pem", "--nats-tls"],
     ] {
         let mut eog = lab.eog(&[arguments, &["--nats", &url, "--nats-user", "me"]].concat());
-        let run = run(eog.env("EOG_NATS_PASSWORD", "secret-word"));
-        assert_eq!(run.code, Some(0), "{run:?}");
+        run(eog.env("EOG_NATS_PASSWORD", "secret-word")).exits(0);
     }
-    let listed = list(&user, Some("secret-word"));
-    assert!(listed.printed.contains("finished"), "{listed:?}");
+    list(&user, Some("secret-word")).prints(&["finished"]);
 }
 
 #[test]
@@ -109,23 +104,17 @@ fn a_client_without_a_certificate_and_a_server_without_tls_are_told_apart() {
     let (_server, port) = serve(&lab, "verifies", &tls);
     let url = format!("nats://127.0.0.1:{port}");
     let fixed = ["list", "--nats", &url, "--nats-ca", "ca.pem"];
-    let without = lab.run(&fixed);
-    assert_eq!(without.code, Some(4), "{without:?}");
-    assert!(without.said.contains("--nats-cert and --nats-key"), "{without:?}");
+    lab.run(&fixed).exits(4).says(&["--nats-cert and --nats-key"]);
     let own = ["--nats-cert", "cert.pem", "--nats-key", "key.pem"];
-    let with = lab.run(&[&fixed[..], &own].concat());
-    assert!(with.said.contains("does not exist on the cluster"), "{with:?}");
+    lab.run(&[&fixed[..], &own].concat()).says(&["does not exist on the cluster"]);
 
     let (_server, port) = serve(&lab, "token", "authorization { token: secret-word }");
     let url = format!("nats://127.0.0.1:{port}");
     let plain = run(lab.eog(&["list", "--nats", &url, "--nats-tls"]).env("EOG_NATS_TOKEN", "x"));
-    assert_eq!(plain.code, Some(4), "{plain:?}");
-    assert!(plain.said.contains("no TLS with NATS at"), "{plain:?}");
+    plain.exits(4).says(&["no TLS with NATS at"]);
     let list = |token: &str| run(lab.eog(&["list", "--nats", &url]).env("EOG_NATS_TOKEN", token));
-    let refused = list("other-word");
-    assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.said.contains("--nats-token-file"), "{refused:?}");
-    assert!(list("secret-word").said.contains("does not exist on the cluster"));
+    list("other-word").exits(1).says(&["--nats-token-file"]);
+    list("secret-word").says(&["does not exist on the cluster"]);
 }
 
 /// Asks the server of an address for something, by the protocol of its clients.
@@ -169,9 +158,7 @@ fn a_cluster_of_another_version_is_left_alone() {
         &["submit", path.to_str().unwrap()],
         &["serve", "--nats", &lab.url, "--http", "127.0.0.1:0"],
     ] {
-        let run = lab.run(arguments);
-        assert_eq!(run.code, Some(1), "{arguments:?}: {run:?}");
         let words = ["says \"eog investigations, format 2\"", "format 1", "or another prefix"];
-        assert!(words.iter().all(|word| run.said.contains(word)), "{arguments:?}: {run:?}");
+        lab.run(arguments).exits(1).says(&words);
     }
 }

@@ -305,7 +305,7 @@ fn submit(lab: &Lab, folder: &Path, number: usize) {
 /// How many have ended. A node may be down at this moment.
 fn ended(lab: &Lab) -> usize {
     let run = lab.run(&["list", "--format", "json"]);
-    let all: Value = serde_json::from_str(&run.printed).unwrap_or_default();
+    let all: Value = serde_json::from_str(&run.out).unwrap_or_default();
     let all = all.as_array().cloned().unwrap_or_default();
     let failed = all.iter().find(|one| one["status"] == "failed");
     assert!(failed.is_none(), "{failed:?}");

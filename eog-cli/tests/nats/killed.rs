@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::lab::{Lab, Running, flash_sale, run, signal};
+use crate::common::{read, signal};
+use crate::lab::{Lab, Running, flash_sale, run};
 use crate::said::Model;
 
 #[test]
@@ -16,8 +17,7 @@ fn a_paused_worker_that_wakes_up_writes_nothing_and_asks_nothing_more() {
     let paused = Running::start(worker.env("OPENAI_API_KEY", "paused").stderr(log));
     model.server.wait(|seen| seen.len() > 2);
     signal("-STOP", &paused.0);
-    let next = run(lab.eog(&["worker", "--until-empty"]).env("OPENAI_API_KEY", "next"));
-    assert_eq!(next.code, Some(0), "{next:?}");
+    run(lab.eog(&["worker", "--until-empty"]).env("OPENAI_API_KEY", "next")).exits(0);
     assert_eq!(lab.listed("run")["status"], "finished");
     // It wakes up with the answer that it waited for.
     model.may_answer.store(true, Ordering::SeqCst);
@@ -27,12 +27,12 @@ fn a_paused_worker_that_wakes_up_writes_nothing_and_asks_nothing_more() {
     lab.submit("other", &[]);
     lab.wait("other", "finished");
     assert_eq!(paused.interrupt(), Some(0));
-    let said = std::fs::read_to_string(lab.path("paused.log")).unwrap();
+    let said = read(lab.path("paused.log"));
     assert!(said.contains("run: another worker has it"), "{said}");
     assert_eq!(lab.listed("run"), listed, "it says nothing more of it");
     let (journal, _) = lab.fetch("run");
     let path = flash_sale();
     let mut local = lab.eog(&["investigate", path.to_str().unwrap(), "--journal", "local"]);
-    assert_eq!(run(local.env("OPENAI_API_KEY", "local")).code, Some(0));
+    run(local.env("OPENAI_API_KEY", "local")).exits(0);
     assert!(journal == std::fs::read(lab.path("local")).unwrap());
 }

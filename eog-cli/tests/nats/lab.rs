@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::common::{FLASH_SALE, Run, json_of, read, signal};
+
 /// How long a test waits for what must come.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -40,14 +42,6 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// How a command ended.
-#[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) code: Option<i32>,
-    pub(crate) printed: String,
-    pub(crate) said: String,
 }
 
 impl Lab {
@@ -85,9 +79,7 @@ impl Lab {
 
     /// A command that must end well.
     pub(crate) fn done(&self, arguments: &[&str]) -> String {
-        let run = self.run(arguments);
-        assert_eq!(run.code, Some(0), "{arguments:?}: {run:?}");
-        run.printed
+        self.run(arguments).exits(0).out
     }
 
     /// Submits the shipped example.
@@ -99,7 +91,7 @@ impl Lab {
 
     /// What `eog list` says of an investigation.
     pub(crate) fn listed(&self, id: &str) -> Value {
-        let all: Value = serde_json::from_str(&self.done(&["list", "--format", "json"])).unwrap();
+        let all = json_of(&self.done(&["list", "--format", "json"]));
         let all = all.as_array().unwrap();
         all.iter().find(|one| one["id"] == id).cloned().unwrap_or_default()
     }
@@ -116,9 +108,7 @@ impl Lab {
     pub(crate) fn fetch(&self, id: &str) -> (Vec<u8>, String) {
         let out = self.path(&format!("fetched-{id}"));
         self.done(&["fetch", id, "--out", out.to_str().unwrap()]);
-        let journal = std::fs::read(out.join("journal")).unwrap();
-        let side = std::fs::read_to_string(out.join("journal.side.jsonl")).unwrap();
-        (journal, side)
+        (std::fs::read(out.join("journal")).unwrap(), read(out.join("journal.side.jsonl")))
     }
 
     /// The journal of an undisturbed run of `eog investigate`.
@@ -133,20 +123,11 @@ impl Lab {
 }
 
 pub(crate) fn run(command: &mut Command) -> Run {
-    let output = command.output().unwrap();
-    Run {
-        code: output.status.code(),
-        printed: String::from_utf8_lossy(&output.stdout).into_owned(),
-        said: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    Run::of(command)
 }
 
 pub(crate) fn flash_sale() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale").canonicalize().unwrap()
-}
-
-pub(crate) fn signal(name: &str, child: &Child) {
-    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+    Path::new(FLASH_SALE).canonicalize().unwrap()
 }
 
 /// Waits until something is so.

@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod access;
+#[path = "../common/mod.rs"]
+mod common;
 mod drill;
 mod errors;
 mod killed;

@@ -35,9 +35,8 @@ fn alerts_are_investigated_once_and_told_once_though_whoever_takes_them_in_or_wo
     let model = Model::waiting_at(0);
     std::fs::write(lab.path("eog.toml"), model.settings()).unwrap();
     let receiver = Receiver::start();
-    let hook =
-        format!("[[webhook]]\nname = 'team'\nurl = 'http://127.0.0.1:{}/team'\n", receiver.port);
-    let folder = folder("[pace]\nsettle = '0s'\npause = '0s'\nquiet = '1s'\n", &hook);
+    let pace = "[pace]\nsettle = '0s'\npause = '0s'\nquiet = '1s'\n";
+    let folder = folder(pace, &receiver.hook("team"));
     let config = folder.path().join("oncall.toml");
     let start = |state: &str| {
         let file = config.to_str().unwrap();

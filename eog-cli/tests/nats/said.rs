@@ -55,7 +55,7 @@ fn cancelling_ends_a_running_one_with_what_was_found() {
     let listed = lab.wait("run", "cancelled");
     assert!(listed["entries"].as_u64().unwrap() > 1, "{listed}");
     assert_eq!(lab.wait("waits", "cancelled")["note"], "before it began");
-    assert!(run(&mut lab.eog(&["cancel", "run"])).said.contains("has ended already"));
+    assert!(run(&mut lab.eog(&["cancel", "run"])).err.contains("has ended already"));
     assert_eq!(worker.interrupt(), Some(0));
 }
 
@@ -72,8 +72,7 @@ fn a_worker_that_is_ended_gives_its_work_back() {
     assert_eq!(worker.interrupt(), Some(0));
     assert_eq!(lab.listed("run")["status"], "waiting");
     model.may_answer.store(true, Ordering::SeqCst);
-    let next = run(lab.eog(&["worker", "--until-empty"]).env("OPENAI_API_KEY", "k"));
-    assert_eq!(next.code, Some(0), "{next:?}");
+    run(lab.eog(&["worker", "--until-empty"]).env("OPENAI_API_KEY", "k")).exits(0);
     assert_eq!(lab.listed("run")["status"], "finished");
     let (journal, _) = lab.fetch("run");
     let expected = {

@@ -36,5 +36,5 @@ fn workers_share_decisions_and_an_account() {
     assert_eq!(model.server.take().len().to_string(), most, "not one call more");
     // Another account is another budget, and it goes on.
     let idle = work(&["--policy", "evidence", "--account", "today"]);
-    assert!(idle.said.contains("--account has no effect"), "{idle:?}");
+    assert!(idle.err.contains("--account has no effect"), "{idle:?}");
 }

@@ -53,9 +53,7 @@ fn who_waits_is_told_what_was_found() {
 fn what_has_ended_is_removed_and_nothing_else() {
     let Some(lab) = Lab::new() else { return };
     lab.submit("first", &[]);
-    let refused = lab.run(&["prune", "first"]);
-    assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.said.contains("eog cancel first"), "{refused:?}");
+    lab.run(&["prune", "first"]).exits(2).says(&["eog cancel first"]);
     lab.done(&["worker", "--until-empty"]);
     lab.submit("second", &[]);
     lab.submit("third", &[]);

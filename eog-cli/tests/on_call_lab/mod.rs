@@ -1,14 +1,15 @@
-//! A service on call, alerts for it, and somebody who is told.
+//! A service on call, alerts for it, and a receiver of its messages.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::common::{Asked, answering, command, http, json_of, request, signal};
 
 /// A service that is killed with the test.
 pub(crate) struct Service {
@@ -21,6 +22,15 @@ impl Drop for Service {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// The command that serves a folder.
+fn serve(folder: &Path, port: u16) -> Command {
+    let address = format!("127.0.0.1:{port}");
+    let options = ["--on-call", "oncall.toml", "--state", "state", "--http", &address];
+    let mut command = command!("serve", options);
+    command.current_dir(folder).env_remove("EOG_MCP_TOKEN").stdout(Stdio::null());
+    command
 }
 
 impl Service {
@@ -45,17 +55,10 @@ impl Service {
         more: &[&str],
         environment: &[(&str, &str)],
     ) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
-        command.current_dir(folder).env_remove("EOG_MCP_TOKEN");
+        let mut command = serve(folder, port);
         // Of a model of a test, which wants none.
-        command.env("OPENAI_API_KEY", "none").envs(environment.iter().copied());
-        command.args(["serve", "--on-call", "oncall.toml", "--state", "state"]).args(more);
-        command
-            .arg("--http")
-            .arg(format!("127.0.0.1:{port}"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        command.env("OPENAI_API_KEY", "none").envs(environment.iter().copied()).args(more);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         errors.read_line(&mut line).unwrap();
@@ -63,11 +66,11 @@ impl Service {
         let port = port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("{line}"));
         // What else it says is shown with the test.
         let said = Arc::<Mutex<Vec<String>>>::default();
-        let heard = said.clone();
+        let shared = said.clone();
         std::thread::spawn(move || {
             for line in errors.lines().map_while(Result::ok) {
                 eprintln!("{line}");
-                heard.lock().unwrap().push(line);
+                shared.lock().unwrap().push(line);
             }
         });
         Self { child, port, said }
@@ -78,12 +81,9 @@ impl Service {
         use std::os::unix::fs::MetadataExt as _;
         let file = std::fs::File::create(journal).unwrap();
         let meta = file.metadata().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
-        command.current_dir(folder).env_remove("EOG_MCP_TOKEN");
+        let mut command = serve(folder, 0);
         command.env("JOURNAL_STREAM", format!("{}:{}", meta.dev(), meta.ino()));
-        command.args(["serve", "--on-call", "oncall.toml", "--state", "state"]);
-        command.args(["--http", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(file);
-        let child = command.spawn().unwrap();
+        let child = command.stderr(file).spawn().unwrap();
         let port = wait_for(|| {
             let said = std::fs::read_to_string(journal).unwrap();
             said.split_once("/mcp\n")?.0.rsplit(':').next()?.parse().ok()
@@ -109,8 +109,7 @@ impl Service {
 
     /// Kills it with SIGKILL while others hold it.
     pub(crate) fn kill_from_outside(&self) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+        signal("-KILL", &self.child);
     }
 
     /// The most memory that it has had, in KiB.
@@ -123,32 +122,52 @@ impl Service {
 
     /// Status and body of an answer; nothing if there is none.
     pub(crate) fn raw(&self, request: &str) -> Option<(u16, String)> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
-        stream.write_all(request.as_bytes()).ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
-        let (head, body) = answer.split_once("\r\n\r\n")?;
-        Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+        let (status, answer) = http(&format!("127.0.0.1:{}", self.port), request)?;
+        Some((status, answer.split_once("\r\n\r\n")?.1.to_owned()))
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<(u16, String)> {
-        self.raw(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
+        self.raw(&request("GET", path, "Host: localhost\r\n", ""))
     }
 
     pub(crate) fn post(&self, path: &str, body: &str) -> Option<(u16, String)> {
-        let head = "Host: localhost\r\nConnection: close\r\nContent-Type: application/json";
-        let length = body.len();
-        self.raw(&format!(
-            "POST {path} HTTP/1.1\r\n{head}\r\nContent-Length: {length}\r\n\r\n{body}"
-        ))
+        let headers = "Host: localhost\r\nContent-Type: application/json\r\n";
+        self.raw(&request("POST", path, headers, body))
+    }
+
+    /// Sends alerts, which must be taken in.
+    #[track_caller]
+    pub(crate) fn takes(&self, alerts: &str) {
+        let (status, answer) = self.post("/alerts", alerts).unwrap();
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    /// The incidents as the service lists them.
+    pub(crate) fn incidents(&self) -> Vec<Value> {
+        self.json("/incidents")["incidents"].as_array().unwrap().clone()
+    }
+
+    /// The latest incident, once it has something.
+    pub(crate) fn incident(&self, has: impl Fn(&Value) -> bool) -> Value {
+        wait_for(|| self.incidents().into_iter().next().filter(|one| has(one)))
     }
 
     pub(crate) fn json(&self, path: &str) -> Value {
         let (status, body) = self.get(path).unwrap();
         assert_eq!(status, 200, "{body}");
-        serde_json::from_str(&body).unwrap()
+        json_of(&body)
     }
+}
+
+/// How many investigations are stored in a state folder.
+pub(crate) fn stored(state: &Path) -> usize {
+    count(state, "inv-")
+}
+
+/// How many entries of a folder have a name that begins so.
+pub(crate) fn count(folder: &Path, begin: &str) -> usize {
+    let found = folder.read_dir().unwrap().flatten();
+    found.filter(|it| it.file_name().to_string_lossy().starts_with(begin)).count()
 }
 
 /// A folder with a configuration whose only source is a file.
@@ -174,7 +193,7 @@ pub(crate) fn alert(
         Some(ends) => ("resolved", ends, ends),
         None => ("firing", started.as_str(), "0001-01-01T00:00:00Z"),
     };
-    serde_json::json!({
+    json!({
         "version": "4", "groupKey": group, "status": status, "receiver": "eog",
         "groupLabels": {"job": job}, "truncatedAlerts": 0,
         "alerts": [{
@@ -198,80 +217,71 @@ pub(crate) fn wait_for<T>(mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// What somebody was told.
+/// A message that was received.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct Message {
     /// When it came.
     pub(crate) at: eog::Timestamp,
-    headers: BTreeMap<String, String>,
+    request: Asked,
     pub(crate) body: String,
 }
 
-impl Told {
+impl Message {
     pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", String::as_str)
+        self.request.header(name)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json_of(&self.body)
     }
 }
 
 #[derive(Default)]
-struct Heard {
-    told: BTreeMap<String, Vec<Told>>,
+struct Received {
+    messages: BTreeMap<String, Vec<Message>>,
     script: BTreeMap<String, Vec<u16>>,
 }
 
-/// Somebody who is told, and answers as a script says: by path, the statuses of the next answers; 200 in the
-/// end.
+/// Receives messages, and answers as a script says: by path, the statuses of the next answers; 200 in the end.
 pub(crate) struct Receiver {
     pub(crate) port: u16,
-    heard: Arc<Mutex<Heard>>,
+    received: Arc<Mutex<Received>>,
 }
 
 impl Receiver {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let heard = Arc::new(Mutex::new(Heard::default()));
-        let shared = heard.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let shared = shared.clone();
-                std::thread::spawn(move || answer(&stream, &shared));
-            }
+        let received = Arc::<Mutex<Received>>::default();
+        let shared = received.clone();
+        let port = answering(move |asked| {
+            let path = asked.address().0.trim_start_matches('/').to_owned();
+            let body = String::from_utf8(asked.body.clone()).unwrap();
+            let message = Message { at: eog::Timestamp::now(), request: asked.clone(), body };
+            let mut received = shared.lock().unwrap();
+            received.messages.entry(path.clone()).or_default().push(message);
+            let status = match received.script.get_mut(&path) {
+                Some(script) if !script.is_empty() => script.remove(0),
+                _ => 200,
+            };
+            (status, String::new())
         });
-        Self { port, heard }
+        Self { port, received }
+    }
+
+    /// The settings of a webhook of this name that leads here.
+    pub(crate) fn hook(&self, name: &str) -> String {
+        format!("[[webhook]]\nname = '{name}'\nurl = 'http://127.0.0.1:{}/{name}'\n", self.port)
     }
 
     pub(crate) fn script(&self, path: &str, statuses: &[u16]) {
-        self.heard.lock().unwrap().script.insert(path.to_owned(), statuses.to_vec());
+        self.received.lock().unwrap().script.insert(path.to_owned(), statuses.to_vec());
     }
 
-    pub(crate) fn of(&self, path: &str) -> Vec<Told> {
-        self.heard.lock().unwrap().told.get(path).cloned().unwrap_or_default()
+    pub(crate) fn of(&self, path: &str) -> Vec<Message> {
+        self.received.lock().unwrap().messages.get(path).cloned().unwrap_or_default()
     }
-}
 
-fn answer(mut stream: &TcpStream, heard: &Mutex<Heard>) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let path = line.split(' ').nth(1)?.trim_start_matches('/').to_owned();
-    let mut headers = BTreeMap::new();
-    loop {
-        line.clear();
-        reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim().split_once(':') else { break };
-        headers.insert(name.to_lowercase(), value.trim().to_owned());
+    /// Waits for a message by its number.
+    pub(crate) fn nth(&self, path: &str, number: usize) -> Message {
+        wait_for(|| self.of(path).into_iter().nth(number))
     }
-    let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
-    reader.read_exact(&mut body).ok()?;
-    let mut heard = heard.lock().unwrap();
-    let told = Told { at: eog::Timestamp::now(), headers, body: String::from_utf8(body).ok()? };
-    heard.told.entry(path.clone()).or_default().push(told);
-    let status = match heard.script.get_mut(&path) {
-        Some(script) if !script.is_empty() => script.remove(0),
-        _ => 200,
-    };
-    drop(heard);
-    let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-    stream.write_all(answer.as_bytes()).ok()
 }

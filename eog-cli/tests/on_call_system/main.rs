@@ -5,6 +5,8 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../on_call_lab/mod.rs"]
 #[expect(dead_code, reason = "of the helpers only some are needed here")]
 mod on_call_lab;
@@ -166,7 +168,7 @@ impl System {
     /// The messages, with when they came.
     fn told(&self) -> Vec<(Timestamp, Value)> {
         let told = self.receiver.of("team").into_iter();
-        told.map(|one| (one.at, serde_json::from_str(&one.body).unwrap())).collect()
+        told.map(|one| (one.at, one.json())).collect()
     }
 }
 

@@ -1,13 +1,12 @@
 //! The side file of the real binary: what runs took, and why they ended.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
-use super::common::eog;
-use super::incident::{EVALUATIONS, HEALTHY, Incident, said};
 use eog::side::{RunStart, SideFile, SideRecord};
 use eog::{Journal, StopReason};
+
+use super::incident::{EVALUATIONS, HEALTHY, Incident};
+use crate::common::{Run, run, signal, start, until};
 
 fn records(journal: &Path) -> Vec<SideRecord> {
     SideFile::read(SideFile::path_beside(journal)).unwrap().records
@@ -22,13 +21,11 @@ fn reasons(journal: &Path) -> Vec<StopReason> {
     stopped.collect()
 }
 
-/// The text that `eog replay` prints.
-fn replay(journal: &Path) -> Output {
-    eog().arg("replay").arg(journal).output().unwrap()
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
+/// Resumes a journal: the run converges, and the journal is that of an uninterrupted run.
+fn goes_on(incident: &Incident, journal: &Path, whole: &[u8], first: StopReason) {
+    Run::of(&mut incident.resume(journal)).exits(3);
+    assert_eq!(std::fs::read(journal).unwrap(), whole);
+    assert_eq!(reasons(journal), [first, CONVERGED]);
 }
 
 const CONVERGED: StopReason = StopReason::Converged { refused_wakes: 0 };
@@ -80,29 +77,19 @@ fn ctrl_c_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
     std::fs::remove_file(incident.path("policy.sh.calls")).unwrap();
 
     let journal = incident.path("run.journal");
-    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
-    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let patience = Instant::now() + Duration::from_secs(60);
-    let calls = || std::fs::read_to_string(incident.path("policy.sh.calls")).unwrap_or_default();
-    while calls().lines().count() < 4 {
-        assert!(Instant::now() < patience, "the fourth call never came");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(interrupt.unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    let options = ["--journal", journal.to_str().unwrap()];
+    let child = start(&mut incident.investigate(&options));
+    until("the fourth call", || incident.calls() >= 4);
+    signal("-INT", &child);
+    let ended = Run::from(child.wait_with_output().unwrap()).exits(130);
     let onward = format!("eog: continue with: eog resume {} ", journal.display());
-    assert!(said(&output).starts_with(&onward), "{}", said(&output));
+    assert!(ended.err.starts_with(&onward), "{ended:?}");
     assert_eq!(reasons(&journal), [StopReason::Cancelled]);
     assert_eq!(Journal::read(&journal).unwrap().ledger.evaluations().count(), 3);
-    assert!(text(&replay(&journal)).contains("interrupted, entities still waiting"));
+    run!("replay", journal).prints(&["interrupted, entities still waiting"]);
 
-    let output = incident.resume(&journal).output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert_eq!(std::fs::read(&journal).unwrap(), whole);
-    assert_eq!(reasons(&journal), [StopReason::Cancelled, CONVERGED]);
-    assert!(text(&replay(&journal)).contains("; converged\n"));
+    goes_on(&incident, &journal, &whole, StopReason::Cancelled);
+    run!("replay", journal).prints(&["; converged\n"]);
 }
 
 #[test]
@@ -111,11 +98,9 @@ fn a_deadline_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
     let incident = Incident::judged_by(&format!("sleep 0.1; {HEALTHY}"));
     let whole = whole_journal(&incident);
     let journal = incident.path("run.journal");
-    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
-    command.args(["--deadline", "2"]).output().unwrap();
+    incident.journaled(&["--deadline", "2"]);
     assert_eq!(reasons(&journal), [StopReason::Deadline]);
-    let told = "deadline reached, entities still waiting";
-    assert!(text(&replay(&journal)).contains(told));
+    run!("replay", journal).prints(&["deadline reached, entities still waiting"]);
 
     // A run that was killed has left no reason, and that of the run before is not its own.
     let side = SideFile::path_beside(&journal);
@@ -126,18 +111,15 @@ fn a_deadline_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
          \"entries\":{entries}}}}}\n"
     );
     std::fs::write(&side, killed).unwrap();
-    assert!(text(&replay(&journal)).contains("interrupted, entities still waiting"));
+    run!("replay", journal).prints(&["interrupted, entities still waiting"]);
     // Neither is one of another length.
     let other = format!("\"entries\":{entries},\"reason\"");
     assert!(stopped.contains(&other));
     std::fs::write(&side, stopped.replace(&other, "\"entries\":1000,\"reason\"")).unwrap();
-    assert!(text(&replay(&journal)).contains("interrupted, entities still waiting"));
+    run!("replay", journal).prints(&["interrupted, entities still waiting"]);
 
     std::fs::write(&side, stopped).unwrap();
-    let output = incident.resume(&journal).output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert_eq!(std::fs::read(&journal).unwrap(), whole);
-    assert_eq!(reasons(&journal), [StopReason::Deadline, CONVERGED]);
+    goes_on(&incident, &journal, &whole, StopReason::Deadline);
 }
 
 #[test]
@@ -150,18 +132,15 @@ fn a_side_file_that_cannot_be_read_is_refused_before_anything_is_spent() {
     std::fs::write(&side, "these are my notes\n").unwrap();
     std::fs::remove_file(incident.path("policy.sh.calls")).unwrap();
 
-    let output = incident.resume(&journal).output().unwrap();
-    assert_eq!(output.status.code(), Some(4));
-    assert!(said(&output).contains("is not a side file"), "{}", said(&output));
-    assert!(said(&output).contains("move it away"), "{}", said(&output));
+    let refused = Run::of(&mut incident.resume(&journal)).exits(4);
+    refused.says(&["is not a side file", "move it away"]);
     assert!(!incident.path("policy.sh.calls").exists());
     // A replay needs it for nothing but the reason.
-    let output = replay(&journal);
-    assert_eq!(output.status.code(), Some(3));
-    assert!(said(&output).contains("cannot read why the last run ended: "), "{}", said(&output));
+    let expected = "cannot read why the last run ended: ";
+    run!("replay", journal).exits(3).says(&[expected]);
 
     std::fs::remove_file(&side).unwrap();
-    assert_eq!(incident.resume(&journal).output().unwrap().status.code(), Some(3));
+    Run::of(&mut incident.resume(&journal)).exits(3);
     assert_eq!(std::fs::read(&journal).unwrap(), whole);
 }
 
@@ -169,13 +148,10 @@ fn a_side_file_that_cannot_be_read_is_refused_before_anything_is_spent() {
 fn a_new_journal_takes_no_side_file_of_another() {
     let incident = Incident::judged_by(HEALTHY);
     let journal = incident.path("run.journal");
-    let side = SideFile::path_beside(&journal);
     whole_journal(&incident);
-    std::fs::rename(SideFile::path_beside(incident.path("whole.journal")), &side).unwrap();
-    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("left over from a journal that is gone"), "{}", said(&output));
+    let side = SideFile::path_beside(incident.path("whole.journal"));
+    std::fs::rename(side, SideFile::path_beside(&journal)).unwrap();
+    incident.journaled(&[]).exits(2).says(&["left over from a journal that is gone"]);
     assert!(!journal.exists());
 }
 
@@ -183,11 +159,9 @@ fn a_new_journal_takes_no_side_file_of_another() {
 fn a_side_file_that_vanishes_is_said_in_one_line_and_the_run_goes_on() {
     let incident =
         Incident::judged_by(&format!("rm -f \"${{0%/*}}/run.journal.side.jsonl\"; {HEALTHY}"));
-    let journal = incident.path("run.journal");
-    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(3));
-    assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
-    assert!(said(&output).contains("figures of this run are missing beside the journal: "));
-    assert_eq!(Journal::read(&journal).unwrap().ledger.evaluations().count(), EVALUATIONS);
+    let run = incident.journaled(&[]).exits(3);
+    let run = run.says(&["figures of this run are missing beside the journal: "]);
+    assert_eq!(run.err.lines().count(), 1, "{run:?}");
+    let ledger = Journal::read(incident.path("run.journal")).unwrap().ledger;
+    assert_eq!(ledger.evaluations().count(), EVALUATIONS);
 }

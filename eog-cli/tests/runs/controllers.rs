@@ -1,82 +1,52 @@
 //! Every command on the ledgers of every controller, or one line that says why not.
 
 use std::path::Path;
-use std::process::Output;
 
-use super::common::eog;
-use super::flash_sale;
-use super::incident::said;
+use crate::common::{FLASH_SALE, Run, read, run};
 
-fn run(arguments: &[&str]) -> Output {
-    eog().args(arguments).output().unwrap()
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn investigate(controller: &str, out: &Path, options: &[&str]) -> Output {
-    let mut command = eog();
-    command.arg("investigate").arg(flash_sale()).args(["--controller", controller, "--quiet"]);
-    command.arg("--out").arg(out).args(options).output().unwrap()
+fn investigate(controller: &str, out: &Path, options: &[&str]) -> Run {
+    run!("investigate", FLASH_SALE, "-q", "--controller", controller, "--out", out, options)
 }
 
 #[test]
 fn a_linear_investigation_is_begun_resumed_replayed_forked_and_compared() {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let path = |name: &str| folder.path().join(name);
     let (out, journal) = (path("linear"), path("run.journal"));
-    let output = investigate("linear", Path::new(&out), &["--journal", &journal]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let ledger = std::fs::read_to_string(path("linear/ledger.jsonl")).unwrap();
+    investigate("linear", &out, &["--journal", journal.to_str().unwrap()]).exits(0);
+    let ledger = read(path("linear/ledger.jsonl"));
     assert!(ledger.lines().next().unwrap().contains("\"linear_opened\""), "{ledger}");
 
     // Cut in the middle of an entry, and resumed: the same bytes.
     let whole = std::fs::read(&journal).unwrap();
     std::fs::write(&journal, &whole[..whole.len() - 7]).unwrap();
-    let bundle = flash_sale();
-    let bundle = bundle.to_str().unwrap();
-    let resumed = run(&["resume", &journal, bundle]);
-    assert_eq!(resumed.status.code(), Some(0), "{}", said(&resumed));
+    run!("resume", journal, FLASH_SALE).exits(0);
     assert_eq!(std::fs::read(&journal).unwrap(), whole);
 
     for recorded in [&out, &journal] {
-        let replayed = run(&["replay", recorded]);
-        assert_eq!(replayed.status.code(), Some(0), "{}", said(&replayed));
-        assert!(text(&replayed).contains("entries verified"));
-        let entries = run(&["replay", recorded, "--entries"]);
-        assert_eq!(text(&entries).lines().count(), ledger.lines().count());
+        run!("replay", recorded).exits(0).prints(&["entries verified"]);
+        let entries = run!("replay", recorded, "--entries").out;
+        assert_eq!(entries.lines().count(), ledger.lines().count());
     }
-    assert!(text(&run(&["diff", &out, &journal])).starts_with("the ledgers are equal\n"));
+    assert!(run!("diff", out, journal).out.starts_with("the ledgers are equal\n"));
 
     let fork = path("fork");
-    let forked = run(&["fork", &out, bundle, "--at", "1", "--budget", "1", "--out", &fork]);
-    assert_eq!(forked.status.code(), Some(3), "{}", said(&forked));
-    let compared = text(&run(&["diff", &out, &fork]));
-    assert!(
-        compared.contains("is a fork of the first at entry 1: budget from 200 to 1"),
-        "{compared}"
-    );
+    run!("fork", out, FLASH_SALE, "--at", "1", "--budget", "1", "--out", fork).exits(3);
+    let expected = "is a fork of the first at entry 1: budget from 200 to 1";
+    run!("diff", out, fork).prints(&[expected]);
 }
 
 #[test]
 fn what_a_controller_cannot_do_is_said_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (eog_out, linear_out) = (path("eog"), path("linear"));
-    for (controller, out) in [("eog", &eog_out), ("linear", &linear_out)] {
-        let output = investigate(controller, Path::new(out), &[]);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    }
-    let bundle = flash_sale();
-    let bundle = bundle.to_str().unwrap();
-    let linear = ["investigate", bundle, "--controller", "linear"];
-    let with = |options: &[&'static str]| {
-        let mut all = linear.to_vec();
-        all.extend(options);
-        run(&all)
-    };
-    for (output, code, reason) in [
+    let [eog_out, linear_out] = ["eog", "linear"].map(|controller| {
+        let out = folder.path().join(controller);
+        investigate(controller, &out, &[]).exits(0);
+        out
+    });
+    let with =
+        |options: &[&str]| run!("investigate", FLASH_SALE, "--controller", "linear", options);
+    for (refused, code, reason) in [
         (with(&["--profile", "paper"]), 2, "--profile has no effect with the controller linear"),
         (with(&["--width", "4"]), 2, "--width has no effect with the controller linear"),
         (
@@ -85,35 +55,30 @@ fn what_a_controller_cannot_do_is_said_in_one_line() {
             "--no-messages, --width have no effect with the controller linear; omit them",
         ),
         (
-            run(&["fork", &linear_out, bundle, "--at", "1", "--messages"]),
+            run!("fork", linear_out, FLASH_SALE, "--at", "1", "--messages"),
             2,
             "--messages has no effect",
         ),
-        (run(&["explain", &linear_out, "fronted"]), 4, "did you mean frontend"),
+        (run!("explain", linear_out, "fronted"), 4, "did you mean frontend"),
         (
-            run(&["stress", bundle, "--controller", "linear"]),
+            run!("stress", FLASH_SALE, "--controller", "linear"),
             2,
             "the controller linear has only one",
         ),
-        (run(&["diff", &eog_out, &linear_out]), 2, "the controllers eog and linear wrote these"),
+        (run!("diff", eog_out, linear_out), 2, "the controllers eog and linear wrote these"),
         (
-            run(&["investigate", bundle, "--controller", "psychic"]),
+            run!("investigate", FLASH_SALE, "--controller", "psychic"),
             2,
             "possible values: eog, linear",
         ),
     ] {
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(code), "{said}");
-        assert!(said.contains(reason), "{reason}\n{said}");
+        refused.exits(code).says(&[reason]);
     }
-    // Controllers other than that of EoG tell each look at an entity, and those at which nobody looked.
-    for (entity, told) in
+    // Other controllers than EoG list each look at an entity, and the entities without one.
+    for (entity, text) in
         [("frontend", "\nHISTORY\n  entry "), ("database", "No step evaluated it.")]
     {
-        let output = run(&["explain", &linear_out, entity]);
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{text}");
-        assert!(text.contains(told), "{text}");
+        run!("explain", linear_out, entity).exits(0).prints(&[text]);
     }
 }
 
@@ -125,25 +90,18 @@ fn incidents_that_cannot_be_compared_on_are_named() {
     let (missing, empty, file) = (path("missing"), path("empty"), path("text.json"));
     std::fs::create_dir(&empty).unwrap();
     std::fs::write(&file, "no { JSON").unwrap();
-    let ground = |option: &str, at: &str| -> Vec<String> {
-        let more: &[&str] = match option {
-            "--simulated" => &["--architecture", &file],
-            "--snapshot" => &["--truths", &file],
-            _ => &[],
-        };
-        let all = ["eval", "controllers", "--runs", "1", option, at];
-        all.iter().chain(more).map(ToString::to_string).collect()
-    };
-    for option in ["--suite", "--petshop", "--simulated", "--snapshot"] {
+    for (option, more) in [
+        ("--suite", &[][..]),
+        ("--petshop", &[]),
+        ("--simulated", &["--architecture", &file]),
+        ("--snapshot", &["--truths", &file]),
+    ] {
         for at in [&missing, &empty, &file] {
-            let arguments = ground(option, at);
-            let output = eog().args(&arguments).output().unwrap();
-            let said = said(&output);
-            assert!(matches!(output.status.code(), Some(2 | 4)), "{arguments:?}: {said}");
-            assert!(!said.contains("panicked"), "{arguments:?}: {said}");
-            let named = [at, &file].iter().any(|path| said.contains(path.as_str()));
-            assert!(named, "{arguments:?}: {said}");
-            assert_eq!(text(&output), "", "{arguments:?}");
+            let run = run!("eval", "controllers", "--runs", "1", option, at, more);
+            assert!(matches!(run.code, Some(2 | 4)), "{option}: {run:?}");
+            assert!(!run.err.contains("panicked"), "{option}: {run:?}");
+            assert!(run.err.contains(at) || run.err.contains(&file), "{option}: {run:?}");
+            assert_eq!(run.out, "", "{option}");
         }
     }
 }
@@ -158,9 +116,6 @@ fn options_of_the_comparison_that_do_not_fit_are_refused() {
         (&["--snapshot", "x"], "--truths"),
         (&["--seeds", "3"], "required"),
     ] {
-        let output = eog().args(["eval", "controllers"]).args(options).output().unwrap();
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(2), "{options:?}: {said}");
-        assert!(said.contains(reason), "{options:?}: {said}");
+        run!("eval", "controllers", options).exits(2).says(&[reason]);
     }
 }

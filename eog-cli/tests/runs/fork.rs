@@ -4,20 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::common::{eog, investigate_json};
-use super::flash_sale;
-use super::incident::{HEALTHY, Incident, said};
-
-/// Exit code, standard output, standard error.
-fn run(arguments: &[&str]) -> (i32, String, String) {
-    let output = eog().args(arguments).output().unwrap();
-    let printed = String::from_utf8(output.stdout.clone()).unwrap();
-    (output.status.code().unwrap(), printed, said(&output))
-}
-
-fn json_of(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
+use super::incident::{HEALTHY, Incident};
+use crate::common::{FLASH_SALE, Run, investigate_json, json_of, read, run};
 
 /// A run of the shipped incident, and places for its forks.
 struct Parent {
@@ -28,15 +16,8 @@ struct Parent {
 impl Parent {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (incident, out) = (flash_sale(), folder.path().join("parent"));
-        let journal = folder.path().join("parent.journal");
-        let (code, result, _) = investigate_json(&[
-            incident.as_os_str(),
-            "--out".as_ref(),
-            out.as_os_str(),
-            "--journal".as_ref(),
-            journal.as_os_str(),
-        ]);
+        let (out, journal) = (folder.path().join("parent"), folder.path().join("parent.journal"));
+        let (code, result, _) = investigate_json!(FLASH_SALE, "--out", out, "--journal", journal);
         assert_eq!(code, 0);
         Self { folder, result }
     }
@@ -46,16 +27,14 @@ impl Parent {
     }
 
     fn lines(&self, name: &str) -> Vec<String> {
-        let text = std::fs::read_to_string(self.folder.path().join(name)).unwrap();
-        text.lines().map(str::to_owned).collect()
+        read(self.path(name)).lines().map(str::to_owned).collect()
     }
 
     /// Forks into `fork` and prints JSON.
-    fn fork(&self, ledger: &str, at: usize, options: &[&str]) -> (i32, String, String) {
-        let (ledger, incident, at) = (self.path(ledger), flash_sale(), at.to_string());
-        let (incident, out) = (incident.to_str().unwrap(), self.path("fork"));
-        let begin = ["fork", &ledger, incident, "--at", &at, "--out", &out, "--format", "json"];
-        run(&[&begin, options].concat())
+    fn fork(&self, ledger: &str, at: usize, options: &[&str]) -> Run {
+        let (at, out) = (at.to_string(), self.path("fork"));
+        let begin = ["--at", &at, "--out", &out, "--format", "json"];
+        run!("fork", self.path(ledger), FLASH_SALE, begin, options)
     }
 }
 
@@ -64,9 +43,7 @@ fn without_a_change_every_fork_ends_with_the_same_frontier() {
     let parent = Parent::new();
     let lines = parent.lines("parent/ledger.jsonl");
     for at in 0..lines.len() {
-        let (code, text, errors) = parent.fork("parent", at, &[]);
-        assert_eq!(code, 0, "{errors}");
-        let fork = json_of(&text);
+        let fork = parent.fork("parent", at, &[]).exits(0).json();
         for part in ["conclusion", "beliefs"] {
             assert_eq!(fork[part], parent.result[part], "{part} of the fork at {at}");
         }
@@ -79,22 +56,20 @@ fn without_a_change_every_fork_ends_with_the_same_frontier() {
         assert_eq!(forked[..=at], lines[..=at], "the shared entries are copies");
         assert_eq!(forked.len(), lines.len() + 1);
         assert!(forked[at + 1].contains(r#""changes":{}"#), "{}", forked[at + 1]);
-        let replayed = run(&["replay", &parent.path("fork"), "--format", "json"]).1;
-        assert_eq!(json_of(&replayed)["beliefs"], fork["beliefs"]);
+        let replayed = run!("replay", parent.path("fork"), "--format", "json").json();
+        assert_eq!(replayed["beliefs"], fork["beliefs"]);
     }
 }
 
 #[test]
-fn another_policy_judges_from_the_fork_on_and_everybody_says_so() {
+fn another_policy_judges_from_the_fork_on_and_every_command_says_so() {
     let parent = Parent::new();
     let other = Incident::judged_by(HEALTHY);
-    let policy = format!("command:{}", other.path("policy.sh").display());
+    let policy = other.policy();
     let journal = parent.path("fork.journal");
     let options = ["--policy", &policy, "--policy-arg", "secret", "--journal", &journal];
-    let (code, text, errors) =
-        parent.fork("parent.journal", 1, &[&options[..], &["--budget", "7"]].concat());
-    assert_eq!(code, 3, "{errors}");
-    let fork = json_of(&text);
+    let options = [&options[..], &["--budget", "7"]].concat();
+    let fork = parent.fork("parent.journal", 1, &options).exits(3).json();
     let judged: Vec<&str> = fork["beliefs"]
         .as_object()
         .unwrap()
@@ -102,68 +77,55 @@ fn another_policy_judges_from_the_fork_on_and_everybody_says_so() {
         .filter_map(|belief| belief["summary"].as_str())
         .collect();
     assert!(judged.contains(&"fine"), "{judged:?}");
-    let calls = other.read("policy.sh.calls").lines().count() as u64;
+    let calls = other.calls() as u64;
     assert_eq!(fork["spent"]["hops"].as_u64(), Some(1 + calls), "one call was shared");
     assert!(fork["spent"]["hops"].as_u64() <= Some(7), "those shared count");
     let settings = json!([{ "name": "budget.hops", "from": 200, "to": 7 }]);
     assert_eq!(fork["forks"][0]["settings"], settings);
 
     let words = format!("at entry 1: policy set to {policy} with 1 argument");
-    let (code, text, _) = run(&["replay", &journal]);
-    assert_eq!(code, 3);
-    assert!(text.contains(&format!("forked {words}; budget from 200 to 7\n")), "{text}");
+    let forked = format!("forked {words}; budget from 200 to 7\n");
+    run!("replay", journal).exits(3).prints(&[&forked]);
     let report = parent.lines("fork/report.md");
     let told = report.iter().find(|line| line.starts_with("- Forked at entry 1: "));
     assert!(told.is_some_and(|line| line.contains("budget from 200 to 7")), "{report:?}");
-    let (_, listed, _) = run(&["replay", &journal, "--entries"]);
-    assert!(listed.contains(&format!("2  forked {words}")), "{listed}");
-    let (code, text, _) = run(&["diff", &parent.path("parent"), &journal]);
-    assert_eq!(code, 0);
+    run!("replay", journal, "--entries").prints(&[&format!("2  forked {words}")]);
     let confidence = parent.result["conclusion"]["frontier"][0]["confidence"].as_str().unwrap();
-    for part in [
+    run!("diff", parent.path("parent"), journal).exits(0).prints(&[
         "they diverge at entry 2\n  first:  frontend is ",
         "\n  second: forked\n",
         &format!("the second is a fork of the first {words}; budget from 200 to 7\n"),
         &format!("frontend ({confidence})"),
         "no origin (inconclusive)",
-    ] {
-        assert!(text.contains(part), "{part}\n{text}");
-    }
+    ]);
     for name in ["fork/ledger.jsonl", "fork/report.md"] {
         assert!(!parent.lines(name).concat().contains("secret"), "{name} names no arguments");
     }
 
-    // Nobody goes on with it by the built-in rules without being told to.
-    let incident = flash_sale();
-    let incident = incident.to_str().unwrap();
+    // It does not go on by the built-in rules unless that is asked for.
     let gone_on = |rest: &[&str]| {
         [
-            run(&[&["resume", &journal, incident][..], rest].concat()),
-            run(&[&["explain", &journal, "gateway"][..], rest].concat()),
-            run(&[&["fork", &journal, incident, "--at", "5"][..], rest].concat()),
+            run!("resume", journal, FLASH_SALE, rest),
+            run!("explain", journal, "gateway", rest),
+            run!("fork", journal, FLASH_SALE, "--at", "5", rest),
         ]
     };
-    for (code, _, errors) in gone_on(&[]) {
-        assert_eq!(code, 2);
+    for refused in gone_on(&[]) {
         let said = ["with 1 argument, not evidence (weights ", "); give the same --policy"];
-        assert!(said.iter().all(|part| errors.contains(part)), "{errors}");
+        refused.exits(2).says(&said);
     }
-    let codes = gone_on(&["--policy", &policy]).map(|(code, ..)| code);
-    assert_eq!(codes, [2, 2, 3], "without its argument it is another; a fork may change it");
-    let codes = gone_on(&["--policy", &policy, "--policy-arg", "secret"]).map(|(code, ..)| code);
-    assert_eq!(codes, [3, 0, 3]);
-    // Before the fork it was nobody else.
-    assert_eq!(run(&["fork", &journal, incident, "--at", "1"]).0, 0);
+    let codes = |rest: &[&str]| gone_on(rest).map(|run| run.code.unwrap());
+    // Without its argument it is another; a fork may change it.
+    assert_eq!(codes(&["--policy", &policy]), [2, 2, 3]);
+    assert_eq!(codes(&["--policy", &policy, "--policy-arg", "secret"]), [3, 0, 3]);
+    // Before the fork it was the built-in policy.
+    run!("fork", journal, FLASH_SALE, "--at", "1").exits(0);
 }
 
 #[test]
 fn only_what_differs_counts_as_changed() {
     let parent = Parent::new();
-    let changed = |options: &[&str]| {
-        let (_, text, errors) = parent.fork("parent", 1, options);
-        assert!(!text.is_empty(), "{errors}");
-        json_of(&text)["forks"][0].clone()
-    };
+    let changed = |options: &[&str]| parent.fork("parent", 1, options).json()["forks"][0].take();
     let same = ["--profile", "default", "--budget", "200", "--width", "1", "--messages"];
     let fork = changed(&same);
     assert_eq!((&fork["policy"], &fork["settings"]), (&Value::Null, &json!([])));
@@ -185,47 +147,38 @@ fn only_what_differs_counts_as_changed() {
 fn what_cannot_be_forked_leaves_nothing_behind() {
     let parent = Parent::new();
     let journal = parent.path("fork.journal");
-    let (code, _, errors) = parent.fork("parent", 17, &["--journal", &journal]);
-    assert_eq!(code, 4);
     let said = "there is no entry 17 to fork at; the ledger has entries 0 to 16";
-    assert!(errors.contains(said), "{errors}");
+    parent.fork("parent", 17, &["--journal", &journal]).exits(4).says(&[said]);
     assert!(!Path::new(&journal).exists());
 
     let other = Incident::judged_by(HEALTHY);
     let other = other.path("bundle");
-    let ledger = parent.path("parent");
-    let arguments = ["fork", &ledger, other.to_str().unwrap(), "--at", "1", "--journal", &journal];
-    let (code, _, errors) = run(&arguments);
-    assert_eq!(code, 4);
-    assert!(errors.contains("was started with a different input"), "{errors}");
+    let refused = run!("fork", parent.path("parent"), other, "--at", "1", "--journal", journal);
+    refused.exits(4).says(&["was started with a different input"]);
     assert!(!Path::new(&journal).exists());
 
     // Nor does it write over what it reads.
-    let before = std::fs::read(parent.path("parent.journal")).unwrap();
-    let (code, ..) =
-        parent.fork("parent.journal", 1, &["--journal", &parent.path("parent.journal")]);
-    assert_eq!(code, 2);
-    assert_eq!(std::fs::read(parent.path("parent.journal")).unwrap(), before);
+    let own = parent.path("parent.journal");
+    let before = std::fs::read(&own).unwrap();
+    parent.fork("parent.journal", 1, &["--journal", &own]).exits(2);
+    assert_eq!(std::fs::read(&own).unwrap(), before);
 }
 
 #[test]
 fn an_interrupted_fork_is_gone_on_with_from_its_journal() {
     let parent = Parent::new();
     let journal = parent.path("fork.journal");
-    let options = ["--no-messages", "--journal", &journal];
-    let (expected, ..) = parent.fork("parent.journal", 4, &options);
+    let forked = parent.fork("parent.journal", 4, &["--no-messages", "--journal", &journal]);
     let whole = std::fs::read(&journal).unwrap();
     std::fs::write(&journal, &whole[..whole.len() - 7]).unwrap();
-    let (code, ..) = run(&["resume", &journal, flash_sale().to_str().unwrap()]);
-    assert_eq!(code, expected);
+    run!("resume", journal, FLASH_SALE).exits(forked.code.unwrap());
     assert_eq!(std::fs::read(&journal).unwrap(), whole);
 }
 
 #[test]
 fn entries_are_listed_one_a_line_with_the_numbers_that_fork_takes() {
     let parent = Parent::new();
-    let (code, listed, _) = run(&["replay", &parent.path("parent.journal"), "--entries"]);
-    assert_eq!(code, 0);
+    let listed = run!("replay", parent.path("parent.journal"), "--entries").exits(0).out;
     let lines: Vec<&str> = listed.lines().collect();
     assert_eq!(lines.len(), 17);
     assert_eq!(lines[0], " 0  opened: 7 entities, 1 alert; starts at gateway");
@@ -243,10 +196,7 @@ fn entries_are_listed_one_a_line_with_the_numbers_that_fork_takes() {
 #[test]
 fn every_kind_of_entry_can_be_listed() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/format-1");
-    let list = |name: &str| {
-        let path = golden.join(name);
-        run(&["replay", path.to_str().unwrap(), "--entries"]).1
-    };
+    let list = |name: &str| run!("replay", golden.join(name), "--entries").out;
     let stops = list("halted.jsonl") + &list("out-of-money.jsonl") + &list("cancelled.jsonl");
     for part in [
         "stopped: deadline reached\n",

@@ -1,16 +1,14 @@
 //! An incident in which nothing explains an alert, and a program that judges it.
 
-use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use serde_json::json;
+use serde_json::Value;
 
-use super::common::eog;
+use crate::common::{self, Run, alerts_bundle, command, script};
 
-const ALERTS: usize = 10;
-/// An alert that nobody explains has its entity looked at twice more before the end.
+pub(crate) const ALERTS: usize = 10;
+/// An alert that nothing explains has its entity looked at twice more before the end.
 pub(crate) const EVALUATIONS: usize = 3 * ALERTS;
 /// What a program says that finds nothing.
 pub(crate) const HEALTHY: &str = r#"echo '{"label": "healthy", "summary": "fine"}'"#;
@@ -23,23 +21,18 @@ impl Incident {
     /// The program notes each call in `policy.sh.calls` and goes on with this text, in which `$0` is
     /// the path of `policy.sh`.
     pub(crate) fn judged_by(text: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let bundle = folder.path().join("bundle");
-        std::fs::create_dir(&bundle).unwrap();
-        let manifest = json!({ "format": "eog-bundle", "version": 1, "name": "many alerts" });
-        std::fs::write(bundle.join("bundle.json"), manifest.to_string()).unwrap();
-        let alerts: Vec<_> = (0..ALERTS)
-            .map(|n| {
-                json!({ "name": "Errors", "entity": format!("service-{n}"), "signal": "errors",
-                        "onset": "2026-01-01T10:05:00Z" })
-            })
-            .collect();
-        std::fs::write(bundle.join("alerts.json"), json!(alerts).to_string()).unwrap();
-        let policy = folder.path().join("policy.sh");
-        let script = format!("#!/bin/sh\ncat > /dev/null\necho call >> \"$0.calls\"\n{text}\n");
-        std::fs::write(&policy, script).unwrap();
-        std::fs::set_permissions(&policy, std::fs::Permissions::from_mode(0o755)).unwrap();
-        Self { folder }
+        let incident = Self { folder: tempfile::tempdir().unwrap() };
+        let entities: Vec<String> = (0..ALERTS).map(|n| format!("service-{n}")).collect();
+        let entities: Vec<&str> = entities.iter().map(String::as_str).collect();
+        alerts_bundle(&incident.path("bundle"), "many alerts", &entities, &Value::Null);
+        incident.is_judged_by(text);
+        incident
+    }
+
+    /// Edits the program in place, so that its name stays.
+    pub(crate) fn is_judged_by(&self, text: &str) {
+        let noted = format!("cat > /dev/null\necho call >> \"$0.calls\"\n{text}");
+        script(self.path("policy.sh"), &noted);
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -47,37 +40,51 @@ impl Incident {
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+        common::read(self.path(name))
+    }
+
+    pub(crate) fn calls(&self) -> usize {
+        common::lines(self.path("policy.sh.calls"))
+    }
+
+    /// The program, as `--policy` names it.
+    pub(crate) fn policy(&self) -> String {
+        format!("command:{}", self.path("policy.sh").display())
     }
 
     /// `eog investigate` of this incident by this program.
     pub(crate) fn investigate(&self, options: &[&str]) -> Command {
-        self.command(&["investigate".into()], options)
+        command!("investigate", self.path("bundle"), "--policy", self.policy(), options)
+    }
+
+    /// The same with `run.journal`.
+    pub(crate) fn journaled(&self, options: &[&str]) -> Run {
+        let journal = self.path("run.journal");
+        Run::of(self.investigate(options).arg("--journal").arg(journal))
     }
 
     /// `eog resume` of a journal.
     pub(crate) fn resume(&self, journal: &Path) -> Command {
-        self.command(&["resume".into(), journal.into()], &[])
+        command!("resume", journal, self.path("bundle"), "--policy", self.policy())
     }
 
-    fn command(&self, begin: &[OsString], options: &[&str]) -> Command {
-        let mut command = eog();
-        command.args(begin).arg(self.path("bundle"));
-        command.arg("--policy").arg(format!("command:{}", self.path("policy.sh").display()));
-        command.args(options);
-        command
+    /// `eog explain` of `service-1` in what `ledger` wrote.
+    pub(crate) fn explain(&self, options: &[&str]) -> Run {
+        let policy = self.policy();
+        common::run!("explain", self.path("out"), "service-1", "--policy", policy, options).exits(0)
     }
 
     /// Investigates; returns the ledger that `--out` writes.
     pub(crate) fn ledger(&self, options: &[&str]) -> String {
-        let out = self.path("out");
-        let output = self.investigate(options).arg("--out").arg(&out).output().unwrap();
-        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+        Run::of(self.investigate(options).arg("--out").arg(self.path("out"))).exits(3);
         self.read("out/ledger.jsonl")
     }
-}
 
-/// What a command said on standard error.
-pub(crate) fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    /// Investigates; returns the journal, and its bytes.
+    pub(crate) fn journal(&self) -> (PathBuf, Vec<u8>) {
+        self.journaled(&[]).exits(3);
+        let journal = self.path("run.journal");
+        let whole = std::fs::read(&journal).unwrap();
+        (journal, whole)
+    }
 }

@@ -1,44 +1,28 @@
 //! A bundle, and everything that commands write of it.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
-use super::planted::{Written, planted, write_bundle};
+use super::planted::{Written, planted, planted_bundle};
+use crate::common::command;
 
 #[test]
 fn no_secret_of_a_bundle_is_written_anywhere() {
     let all = planted();
     assert!(all.len() > 100, "{}", all.len());
-    let dir = tempfile::tempdir().unwrap();
-    let (bundle, out) = (dir.path().join("bundle"), dir.path().join("out"));
-    fs::create_dir(&bundle).unwrap();
-    write_bundle(&bundle, &all);
-    let journal = dir.path().join("run.journal");
+    let dir = planted_bundle(&all);
+    let path = |name: &str| dir.path().join(name);
+    let (out, ledger) = (path("out"), path("out/ledger.jsonl"));
 
     let mut written = Written::default();
-    let mut run = |what: &str, arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_eog")).args(arguments).output().unwrap();
-        assert!(output.status.code().is_some_and(|code| code <= 3), "{what}: {output:?}");
-        written.said(what, &output);
-    };
-    let [bundle, out, journal] =
-        [&bundle, &out, &journal].map(|path| path.to_str().unwrap().to_owned());
-    run("investigate", &["investigate", &bundle, "--out", &out, "--journal", &journal]);
-    let ledger = format!("{out}/ledger.jsonl");
+    let (bundle, journal) = (path("bundle"), path("run.journal"));
+    let options = ["--out", out.to_str().unwrap(), "--journal", journal.to_str().unwrap()];
+    written.run(&mut command!("investigate", bundle, options), 3);
     for format in ["text", "markdown", "json"] {
-        run(format, &["report", &ledger, "--format", format]);
+        written.run(&mut command!("report", ledger, "--format", format), 3);
     }
-    run("explain", &["explain", &ledger, "service-0"]);
-    run("tool", &["tool", "get_context_contract", &bundle, "--entity", "service-1"]);
-    written.folder(Path::new(&out));
-    written.0.push(("journal".into(), fs::read(&journal).unwrap()));
-
-    let shown: Vec<&str> = written.0.iter().map(|(place, _)| place.as_str()).collect();
-    assert!(shown.len() > 12, "{shown:?}");
-    let told =
-        written.0.iter().any(|(_, bytes)| String::from_utf8_lossy(bytes).contains("[masked]"));
-    assert!(told, "the texts themselves are there");
-    let leaks = written.leaks(&all);
-    assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks.join("\n"));
+    written.run(&mut command!("explain", ledger, "service-0"), 3);
+    let entity = ["--entity", "service-1"];
+    written.run(&mut command!("tool", "get_context_contract", bundle, entity), 3);
+    written.folder(&out);
+    written.file(&journal);
+    assert!(written.0.len() > 12, "{}", written.0.len());
+    written.check(&all, 1);
 }

@@ -1,15 +1,12 @@
 //! Live sources: what they say is captured and investigated.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::planted::{Planted, Written, planted};
+use crate::common::{answering, command};
 
 const ONSET: &str = "2026-01-01T10:47:00Z";
 /// The same in seconds.
@@ -40,38 +37,10 @@ fn span(trace: &str, place: usize, text: &str) -> Value {
 
 /// A server that answers by path, whatever is asked.
 fn server(answers: Vec<(&'static str, Value)>) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let answers = Arc::new(answers);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let answers = answers.clone();
-            std::thread::spawn(move || while answer(&stream, &answers).is_some() {});
-        }
-    });
-    port
-}
-
-fn answer(mut stream: &TcpStream, answers: &[(&'static str, Value)]) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let (mut line, mut header, mut length) = (String::new(), String::new(), 0);
-    if reader.read_line(&mut line).ok()? == 0 {
-        return None;
-    }
-    while reader.read_line(&mut header).ok()? > 2 {
-        if let Some(text) = header.to_lowercase().strip_prefix("content-length:") {
-            length = text.trim().parse().ok()?;
-        }
-        header.clear();
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let path = line.split(' ').nth(1)?;
-    let body = answers.iter().find(|(begin, _)| path.starts_with(begin));
-    let (status, body) = body.map_or((404, "{}".to_owned()), |(_, it)| (200, it.to_string()));
-    let head = format!("HTTP/1.1 {status} X\r\nContent-Type: application/json");
-    let whole = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-    stream.write_all(whole.as_bytes()).ok()
+    answering(move |asked| {
+        let found = answers.iter().find(|(begin, _)| asked.address().0.starts_with(begin));
+        found.map_or((404, "{}".to_owned()), |(_, answer)| (200, answer.to_string()))
+    })
 }
 
 fn name(place: usize) -> String {
@@ -179,11 +148,9 @@ fn no_secret_of_a_live_source_is_captured() {
     write(dir.path(), &all);
     let mut written = Written::default();
     let mut run = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
+        let mut command = command!(arguments);
         command.env_remove("KUBECONFIG").env("HOME", dir.path());
-        let output = command.current_dir(dir.path()).args(arguments).output().unwrap();
-        assert!(output.status.code().is_some_and(|code| code <= 3), "{arguments:?}: {output:?}");
-        written.said(arguments[0], &output);
+        written.run(command.current_dir(dir.path()), 3);
     };
     let window = "2026-01-01T10:40:00Z/2026-01-01T11:00:00Z";
     run(&["check", "source.toml"]);
@@ -201,6 +168,6 @@ fn no_secret_of_a_live_source_is_captured() {
     for folder in ["captured", "result"] {
         written.folder(&dir.path().join(folder));
     }
-    written.0.push(("journal".into(), fs::read(dir.path().join("run.journal")).unwrap()));
+    written.file(&dir.path().join("run.journal"));
     written.check(&all, 6);
 }

@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
+use super::planted::{Written, at, calm, planted as secrets, planted_bundle};
+use super::program::judged;
+use crate::common::{command, json_of};
 use crate::on_call_lab::{Service, alert, folder, wait_for};
-use crate::secrets::planted::{Written, at};
 
 const TOKEN: &str = "ghp_Qz7Kw2Vn9Xt4Lp8RQz7Kw2Vn9Xt4Lp8Rab12";
 
@@ -272,14 +274,9 @@ struct Mcp(Child, BufReader<std::process::ChildStdout>);
 
 impl Mcp {
     fn start(root: &Path, state: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_eog"))
-            .args(["mcp", "serve"])
-            .args([Path::new("--root"), root, Path::new("--state"), state])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = command!("mcp", "serve", "--root", root, "--state", state);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
         let answers = BufReader::new(child.stdout.take().unwrap());
         let mut server = Self(child, answers);
         let asked = json!({"protocolVersion": "2025-06-18", "capabilities": {},
@@ -326,15 +323,8 @@ fn investigate_all(files: &Files, minimum: usize, more: impl Fn(&Path)) {
         let out = dir.path().join(format!("out-{number}"));
         let journal = dir.path().join(format!("journal-{number}"));
         let mut written = Written::default();
-        let output = Command::new(env!("CARGO_BIN_EXE_eog"))
-            .arg("investigate")
-            .arg(folder)
-            .args([Path::new("--out"), &out, Path::new("--journal"), &journal])
-            .arg("--no-fsync")
-            .output()
-            .unwrap();
-        assert!(output.status.code().is_some_and(|code| code <= 4), "{place}: {output:?}");
-        written.said("investigate", &output);
+        let mut command = command!("investigate", folder, "--no-fsync", "--out", out);
+        written.run(command.arg("--journal").arg(&journal), 4);
         if out.exists() {
             written.folder(&out);
         }
@@ -345,10 +335,8 @@ fn investigate_all(files: &Files, minimum: usize, more: impl Fn(&Path)) {
         let path = folder.file_name().unwrap().to_str().unwrap();
         let asked = json!({"name": "investigate", "arguments": {"path": path}});
         written.text("MCP", &server.ask("tools/call", asked));
-        for (sink, bytes) in &written.0 {
-            if String::from_utf8_lossy(bytes).contains(TOKEN) {
-                leaks.push(format!("{place}: in {}", sink.rsplit('/').next().unwrap()));
-            }
+        for sink in written.places_of(TOKEN) {
+            leaks.push(format!("{place}: in {}", sink.rsplit('/').next().unwrap()));
         }
     }
     assert!(diagnosed * 2 > all.len(), "{diagnosed} of {}", all.len());
@@ -440,7 +428,7 @@ fn texts_of(schema: &Value, whole: &Value, at: String, found: &mut BTreeSet<Stri
 fn no_text_of_an_alert_leaks_whatever_its_field() {
     let place = folder("[pace]\nsettle = '0s'\n", "");
     let mut service = Service::start(place.path());
-    let mut whole: Value = serde_json::from_str(&alert("g", "f", "A", "web", None)).unwrap();
+    let mut whole = json_of(&alert("g", "f", "A", "web", None));
     whole["groupLabels"] = json!({"job": "web"});
     whole["alerts"][0]["annotations"] = json!({"summary": "s", "description": "d"});
     let mut written = Written::default();
@@ -451,9 +439,9 @@ fn no_text_of_an_alert_leaks_whatever_its_field() {
         if let Some(Value::String(key)) = body.get_mut("groupKey") {
             *key += &format!(" {number}");
         }
-        let (status, told) = service.post("/alerts", &body.to_string()).unwrap();
+        let (status, answer) = service.post("/alerts", &body.to_string()).unwrap();
         taken += usize::from(status == 200);
-        written.text(&format!("{at}: answered"), &told);
+        written.text(&format!("{at}: answered"), &answer);
     }
     assert!(taken > 10, "{taken}");
     let incidents = wait_for(|| {
@@ -469,13 +457,7 @@ fn no_text_of_an_alert_leaks_whatever_its_field() {
     written.text("said", &service.lines().join("\n"));
     service.kill();
     written.folder(&place.path().join("state"));
-    let leaks: Vec<&str> = written
-        .0
-        .iter()
-        .filter(|(_, bytes)| String::from_utf8_lossy(bytes).contains(TOKEN))
-        .map(|(sink, _)| sink.as_str())
-        .collect();
-    assert!(leaks.is_empty(), "{leaks:?}");
+    assert_eq!(written.places_of(TOKEN), [""; 0]);
 }
 
 /// A program that judges puts the token into every text of its decision, for one entity after the other.
@@ -486,18 +468,7 @@ fn no_text_of_a_decision_leaks_whatever_its_field() {
         "proposals": [{"entity": "gate", "direction": "downstream", "reason": "r"}],
         "scores": [], "rule": "rule", "alternatives": [{"label": "symptom", "rule": "r", "summary": "s", "lost": "l"}]});
     let all = places(&decision);
-    let dir = tempfile::tempdir().unwrap();
-    let calm: Vec<_> = all
-        .iter()
-        .map(|_| crate::secrets::planted::Planted {
-            kind: "calm",
-            text: "it fails".to_owned(),
-            secret: crate::secrets::planted::planted().swap_remove(0).secret,
-        })
-        .collect();
-    let bundle = dir.path().join("bundle");
-    fs::create_dir(&bundle).unwrap();
-    crate::secrets::planted::write_bundle(&bundle, &calm);
+    let dir = planted_bundle(&calm(&secrets()[..all.len()]));
     let program = dir.path().join("judge.sh");
     let answers = dir.path().join("judge.sh.answers");
     fs::create_dir(&answers).unwrap();
@@ -510,23 +481,7 @@ fn no_text_of_a_decision_leaks_whatever_its_field() {
                   cat \"$0.answers/$entity\" 2>/dev/null || \
                   echo '{\"label\": \"symptom\", \"summary\": \"it fails\"}'\n";
     fs::write(&program, script).unwrap();
-    let (out, journal) = (dir.path().join("out"), dir.path().join("journal"));
-    let output = Command::new(env!("CARGO_BIN_EXE_eog"))
-        .arg("investigate")
-        .arg(&bundle)
-        .args(["--policy", "command:/bin/sh", "--policy-arg"])
-        .arg(&program)
-        .args([Path::new("--out"), &out, Path::new("--journal"), &journal])
-        .arg("--no-fsync")
-        .output()
-        .unwrap();
-    let mut written = Written::default();
-    written.said("investigate", &output);
-    written.folder(&out);
-    written.0.push(("the journal".to_owned(), fs::read(&journal).unwrap()));
-    let ledger = fs::read_to_string(out.join("ledger.jsonl")).unwrap();
+    let (written, ledger) = judged(dir.path(), &program);
     assert!(ledger.matches("[masked]").count() >= 5, "decisions are there");
-    for (sink, bytes) in &written.0 {
-        assert!(!String::from_utf8_lossy(bytes).contains(TOKEN), "{sink}");
-    }
+    assert_eq!(written.places_of(TOKEN), [""; 0]);
 }

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
 use super::planted::Written;
+use crate::common::{EXAMPLES, command};
 
 const CANARY: &str = "Qz7Kw2Vn9Xt4Lp8R";
 
@@ -67,25 +67,18 @@ fn copy(from: &Path, to: &Path) -> usize {
 #[test]
 fn no_secret_in_an_incident_of_our_own_is_written() {
     for name in ["flash-sale", "bottling-line"] {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name);
+        let from = Path::new(EXAMPLES).join(name);
         let dir = tempfile::tempdir().unwrap();
-        let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-        assert!(copy(&from, path("bundle").as_ref()) >= 2, "{name}");
-        let output = Command::new(env!("CARGO_BIN_EXE_eog"))
-            .args(["investigate", &path("bundle"), "--out", &path("out")])
-            .args(["--journal", &path("run.journal"), "--verbose"])
-            .output()
-            .unwrap();
+        let path = |name: &str| dir.path().join(name);
+        assert!(copy(&from, &path("bundle")) >= 2, "{name}");
         let mut written = Written::default();
-        written.said("investigate", &output);
-        written.folder(path("out").as_ref());
-        written.0.push(("journal".into(), fs::read(path("run.journal")).unwrap()));
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let masked =
-            written.0.iter().filter(|(_, it)| text(it).contains("app:[masked]@db")).count();
-        assert!(masked >= 3, "{name}: the texts are there in {masked} places");
-        let leaks = written.0.iter().filter(|(_, bytes)| text(bytes).contains(CANARY));
-        let leaks: Vec<&str> = leaks.map(|(place, _)| place.as_str()).collect();
-        assert!(leaks.is_empty(), "{name}: {leaks:?}");
+        let mut command = command!("investigate", path("bundle"), "--verbose");
+        command.arg("--out").arg(path("out")).arg("--journal").arg(path("run.journal"));
+        written.run(&mut command, 3);
+        written.folder(&path("out"));
+        written.file(&path("run.journal"));
+        let masked = written.places_of("app:[masked]@db");
+        assert!(masked.len() >= 3, "{name}: the texts are there in {masked:?}");
+        assert_eq!(written.places_of(CANARY), [""; 0], "{name}");
     }
 }

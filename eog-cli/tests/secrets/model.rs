@@ -25,18 +25,8 @@ fn no_secret_is_sent_to_a_model_or_recorded_of_its_answers() {
     let bundle = lab.path("bundle");
     fs::create_dir(&bundle).unwrap();
     write_bundle(&bundle, &all);
-    let run = lab.run(&[
-        "investigate",
-        "bundle",
-        "--budget",
-        "40",
-        "--cassette",
-        "traffic.jsonl",
-        "--journal",
-        "run.journal",
-        "--out",
-        "out",
-    ]);
+    let files = ["--cassette", "traffic.jsonl", "--journal", "run.journal", "--out", "out"];
+    let run = lab.run(&[&["investigate", "bundle", "--budget", "40"], &files[..]].concat());
     fs::remove_dir_all(&bundle).unwrap();
     let mut written = Written::default();
     let asked = server.take();

@@ -1,6 +1,5 @@
 //! A service on call: alerts that are sent to it, messages that it sends, and what it stores and shows.
 
-use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
@@ -16,13 +15,14 @@ use opentelemetry_proto::tonic::trace::v1::{
     ResourceSpans, ScopeSpans, Span, Status as OtlpStatus,
 };
 use prost::Message as _;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::on_call_lab::{Receiver, Service, alert, folder, wait_for};
 use super::planted::{Planted, Written, planted};
+use crate::common::{json_of, post_protobuf};
 
 fn notification(all: &[Planted]) -> String {
-    let mut body: Value = serde_json::from_str(&alert("g", "f", "A", "web", None)).unwrap();
+    let mut body = json_of(&alert("g", "f", "A", "web", None));
     let one = body["alerts"][0].clone();
     let alerts = all.iter().enumerate().map(|(place, planted)| {
         let mut one = one.clone();
@@ -44,19 +44,14 @@ fn no_secret_of_an_alert_is_sent_on_stored_or_shown() {
     let receiver = Receiver::start();
     let hooks: String = ["json", "slack", "markdown"]
         .iter()
-        .map(|form| {
-            let url = format!("http://127.0.0.1:{}/{form}", receiver.port);
-            format!("[[webhook]]\nname = '{form}'\nurl = '{url}'\nformat = '{form}'\n")
-        })
+        .map(|form| format!("{}format = '{form}'\n", receiver.hook(form)))
         .collect();
     let place = folder("[pace]\nsettle = '0s'\n", &hooks);
     let mut service = Service::start(place.path());
-    let (status, told) = service.post("/alerts", &notification(&all)).unwrap();
-    assert_eq!(status, 200, "{told}");
+    service.takes(&notification(&all));
     let mut written = Written::default();
     for form in ["json", "slack", "markdown"] {
-        let told = wait_for(|| receiver.of(form).first().cloned());
-        written.text(form, &told.body);
+        written.text(form, &receiver.nth(form, 0).body);
     }
     let incidents = service.json("/incidents");
     written.text("incidents", &incidents.to_string());
@@ -83,20 +78,6 @@ fn resource(place: usize, one: &Planted) -> Option<Resource> {
     let attributes =
         vec![attribute("service.name", &format!("service-{place}")), attribute("told", &one.text)];
     Some(Resource { attributes, ..Resource::default() })
-}
-
-fn post(port: u16, path: &str, body: &[u8]) {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\n\
-         Connection: close\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    stream.write_all(body).unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap();
-    assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
 }
 
 /// Each text in a span, a log record and a point of a metric, wherever they hold one.
@@ -126,11 +107,8 @@ fn send(port: u16, all: &[Planted], now: u64) {
         }],
         ..ResourceSpans::default()
     });
-    post(
-        port,
-        "/v1/traces",
-        &ExportTraceServiceRequest { resource_spans: spans.collect() }.encode_to_vec(),
-    );
+    let spans = ExportTraceServiceRequest { resource_spans: spans.collect() };
+    post_protobuf(port, "/v1/traces", &spans.encode_to_vec());
     let lines = all.iter().enumerate().map(|(place, one)| ResourceLogs {
         resource: resource(place, one),
         scope_logs: vec![ScopeLogs {
@@ -145,11 +123,8 @@ fn send(port: u16, all: &[Planted], now: u64) {
         }],
         ..ResourceLogs::default()
     });
-    post(
-        port,
-        "/v1/logs",
-        &ExportLogsServiceRequest { resource_logs: lines.collect() }.encode_to_vec(),
-    );
+    let lines = ExportLogsServiceRequest { resource_logs: lines.collect() };
+    post_protobuf(port, "/v1/logs", &lines.encode_to_vec());
     let points = all.iter().enumerate().map(|(place, one)| ResourceMetrics {
         resource: resource(place, one),
         scope_metrics: vec![ScopeMetrics {
@@ -171,7 +146,7 @@ fn send(port: u16, all: &[Planted], now: u64) {
         ..ResourceMetrics::default()
     });
     let points = ExportMetricsServiceRequest { resource_metrics: points.collect() };
-    post(port, "/v1/metrics", &points.encode_to_vec());
+    post_protobuf(port, "/v1/metrics", &points.encode_to_vec());
 }
 
 #[test]
@@ -184,15 +159,13 @@ fn no_secret_that_is_received_is_stored_or_shown() {
     let mut service = Service::start(place.path());
     wait_for(|| TcpStream::connect(("127.0.0.1", port)).ok());
     send(port, &all, u64::try_from(eog::Timestamp::now().as_nanosecond()).unwrap());
-    assert_eq!(service.post("/alerts", &alert("g", "1", "A", "service-0", None)).unwrap().0, 200);
+    service.takes(&alert("g", "1", "A", "service-0", None));
     let captured = place.path().join("state/captures/in-000001-1");
     wait_for(|| captured.join("capture.json").exists().then_some(()));
     let mut written = Written::default();
-    let id = wait_for(|| {
-        let incidents = service.json("/incidents");
-        incidents["incidents"][0]["investigation"].as_str().map(str::to_owned)
-    });
-    for path in ["/", "/metrics", "/incidents", &format!("/i/{id}")] {
+    let incident = service.incident(|one| one["investigation"].is_string());
+    let page = format!("/i/{}", incident["investigation"].as_str().unwrap());
+    for path in ["/", "/metrics", "/incidents", &page] {
         written.text(path, &service.get(path).unwrap().1);
     }
     service.kill();

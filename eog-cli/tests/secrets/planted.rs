@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use super::kinds::{Drawn, KINDS};
 use rand::SeedableRng;
@@ -58,20 +58,11 @@ pub(crate) fn write_bundle(dir: &Path, all: &[Planted]) {
             "new": format!("{} again", one.text), "description": one.text,
         }));
         for second in 0..12 {
-            logs.push([
-                format!("2026-01-01T11:08:{second:02}Z"),
-                name(place),
-                "error".into(),
-                one.text.clone(),
-            ]);
+            let time = format!("2026-01-01T11:08:{second:02}Z");
+            logs.push([time, name(place), "error".into(), one.text.clone()]);
         }
-        events.push([
-            at(69),
-            name(place),
-            "OutOfMemory".into(),
-            "exhaustion".into(),
-            one.text.clone(),
-        ]);
+        let [reason, signal] = ["OutOfMemory", "exhaustion"].map(str::to_owned);
+        events.push([at(69), name(place), reason, signal, one.text.clone()]);
     }
     manifest["topology"]["entities"] = json!(["gate"]);
     let write = |file: &str, value: &Value| fs::write(dir.join(file), value.to_string()).unwrap();
@@ -90,14 +81,44 @@ pub(crate) fn write_bundle(dir: &Path, all: &[Planted]) {
     table("events.csv", &head, events.into_iter().map(Vec::from).collect());
 }
 
+/// A folder with such a bundle in it, called `bundle`.
+pub(crate) fn planted_bundle(all: &[Planted]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("bundle")).unwrap();
+    write_bundle(&dir.path().join("bundle"), all);
+    dir
+}
+
+/// Texts without a secret, as many as others.
+pub(crate) fn calm(all: &[Planted]) -> Vec<Planted> {
+    let calm = |one: &Planted| Planted {
+        kind: one.kind,
+        text: "it fails".to_owned(),
+        secret: one.secret.clone(),
+    };
+    all.iter().map(calm).collect()
+}
+
 /// Everything that a run said and wrote.
 #[derive(Default)]
 pub(crate) struct Written(pub(crate) Vec<(String, Vec<u8>)>);
 
 impl Written {
-    pub(crate) fn said(&mut self, what: &str, output: &Output) {
+    fn said(&mut self, what: &str, output: &Output) {
         self.0.push((format!("{what}: output"), output.stdout.clone()));
         self.0.push((format!("{what}: errors"), output.stderr.clone()));
+    }
+
+    /// Runs a command, which may end with any code up to this one.
+    pub(crate) fn run(&mut self, command: &mut Command, worst: i32) {
+        let output = command.output().unwrap();
+        assert!(output.status.code().is_some_and(|code| code <= worst), "{command:?}: {output:?}");
+        let name = command.get_args().next().unwrap().to_string_lossy().into_owned();
+        self.said(&name, &output);
+    }
+
+    pub(crate) fn file(&mut self, path: &Path) {
+        self.0.push((path.display().to_string(), fs::read(path).unwrap()));
     }
 
     pub(crate) fn folder(&mut self, dir: &Path) {
@@ -106,12 +127,18 @@ impl Written {
             if path.is_dir() {
                 self.folder(&path);
             } else {
-                self.0.push((path.display().to_string(), fs::read(&path).unwrap()));
+                self.file(&path);
             }
         }
     }
 
-    pub(crate) fn leaks(&self, all: &[Planted]) -> Vec<String> {
+    /// The places in which a text is.
+    pub(crate) fn places_of(&self, text: &str) -> Vec<&str> {
+        let holds = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(text);
+        self.0.iter().filter(|(_, bytes)| holds(bytes)).map(|(place, _)| &**place).collect()
+    }
+
+    fn leaks(&self, all: &[Planted]) -> Vec<String> {
         let mut leaks = Vec::new();
         for (place, bytes) in &self.0 {
             let text = String::from_utf8_lossy(bytes);
@@ -128,9 +155,7 @@ impl Written {
 
     /// Nothing leaks, although the texts themselves are there, in so many places at least.
     pub(crate) fn check(&self, all: &[Planted], places: usize) {
-        let is_masked = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("[masked]");
-        let masked: Vec<&str> =
-            self.0.iter().filter(|(_, it)| is_masked(it)).map(|(name, _)| &**name).collect();
+        let masked = self.places_of("[masked]");
         assert!(masked.len() >= places, "the texts themselves are there: {masked:?}");
         let leaks = self.leaks(all);
         assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks.join("\n"));

@@ -1,12 +1,12 @@
-//! A program that judges.
+//! Programs that judge.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::json;
 
-use super::planted::{Planted, Written, planted, write_bundle};
+use super::planted::{Planted, Written, calm, planted, planted_bundle};
+use crate::common::{command, read};
 
 /// A program that says all of the texts: half of them in decisions, half on standard error as it fails.
 pub(crate) fn judge(dir: &Path, all: &[Planted]) -> PathBuf {
@@ -38,39 +38,27 @@ pub(crate) fn judge(dir: &Path, all: &[Planted]) -> PathBuf {
     program
 }
 
+/// Has a program judge a bundle: what it said and wrote, and the ledger.
+pub(crate) fn judged(dir: &Path, program: &Path) -> (Written, String) {
+    let (out, journal) = (dir.join("out"), dir.join("run.journal"));
+    let policy = ["--policy", "command:/bin/sh", "--policy-arg"];
+    let mut command = command!("investigate", dir.join("bundle"), policy, program, "--no-fsync");
+    command.arg("--out").arg(&out).arg("--journal").arg(&journal);
+    let mut written = Written::default();
+    written.run(&mut command, 4);
+    written.folder(&out);
+    written.file(&journal);
+    (written, read(out.join("ledger.jsonl")))
+}
+
 /// Half of the texts stand in decisions, half on standard error of a program that fails.
 #[test]
 fn no_secret_of_a_program_that_judges_is_written_anywhere() {
     let all = planted();
-    let dir = tempfile::tempdir().unwrap();
-    let (bundle, out) = (dir.path().join("bundle"), dir.path().join("out"));
-    fs::create_dir(&bundle).unwrap();
-    let calm = all.iter().map(|one| Planted {
-        kind: one.kind,
-        text: "it fails".to_owned(),
-        secret: one.secret.clone(),
-    });
-    write_bundle(&bundle, &calm.collect::<Vec<_>>());
-    let program = judge(dir.path(), &all);
-    let journal = dir.path().join("run.journal");
-    let paths = [&bundle, &out, &journal, &program];
-    let [bundle, out, journal, program] = paths.map(|path| path.to_str().unwrap().to_owned());
-    let mut written = Written::default();
-    let judged = ["--policy", "command:/bin/sh", "--policy-arg", &program];
-    let places = ["--out", &out, "--journal", &journal, "--no-fsync"];
-    let output = Command::new(env!("CARGO_BIN_EXE_eog"))
-        .args(["investigate", &bundle])
-        .args(judged)
-        .args(places)
-        .output()
-        .unwrap();
-    written.said("investigate", &output);
-    written.folder(Path::new(&out));
-    written.0.push(("journal".into(), fs::read(&journal).unwrap()));
-    let ledger = fs::read_to_string(format!("{out}/ledger.jsonl")).unwrap();
-    let told = ledger.matches("[masked]").count();
-    assert!(told > all.len() / 2, "the texts themselves are there: {told}");
+    let dir = planted_bundle(&calm(&all));
+    let (written, ledger) = judged(dir.path(), &judge(dir.path(), &all));
+    let masked = ledger.matches("[masked]").count();
+    assert!(masked > all.len() / 2, "the texts themselves are there: {masked}");
     assert!(ledger.contains("exit status: 1"), "failures are recorded");
-    let leaks = written.leaks(&all);
-    assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks.join("\n"));
+    written.check(&all, 0);
 }

@@ -2,73 +2,30 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
-use super::planted::{Written, planted, write_bundle};
+use super::planted::{Written, planted, planted_bundle};
 use super::program::judge;
-
-/// Takes whatever is sent over HTTP and answers that all is well.
-fn collector() -> (u16, Arc<Mutex<Vec<Vec<u8>>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let taken = Arc::new(Mutex::new(Vec::new()));
-    let all = taken.clone();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let all = all.clone();
-            std::thread::spawn(move || while take(&stream, &all).is_some() {});
-        }
-    });
-    (port, taken)
-}
-
-fn take(mut stream: &TcpStream, all: &Mutex<Vec<Vec<u8>>>) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let (mut line, mut length) = (String::new(), 0);
-    while reader.read_line(&mut line).ok()? > 2 {
-        if let Some(text) = line.to_lowercase().strip_prefix("content-length:") {
-            length = text.trim().parse().ok()?;
-        }
-        line.clear();
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    (length > 0).then(|| all.lock().unwrap().push(body))?;
-    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").ok()
-}
-
-fn get(address: &str, path: &str) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let ask = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(ask.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
-    answer
-}
+use crate::common::{answering, command, http, request, signal, start};
 
 #[test]
 fn no_secret_is_served_remembered_or_traced() {
     let all = planted();
-    let dir = tempfile::tempdir().unwrap();
-    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-    fs::create_dir(path("bundle")).unwrap();
-    write_bundle(path("bundle").as_ref(), &all);
+    let dir = planted_bundle(&all);
+    let path = |name: &str| dir.path().join(name);
     let program = judge(dir.path(), &all);
-    let (port, traced) = collector();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_eog"))
-        .args(["investigate", &path("bundle"), "--live", "--memory", &path("memory")])
-        .args(["--policy", "command:/bin/sh", "--policy-arg"])
-        .arg(program)
-        .args(["--out", &path("out")])
-        .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{port}"))
-        .env_remove("EOG_LIVE_TOKEN")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let traced = Arc::<Mutex<Vec<Vec<u8>>>>::default();
+    let shared = traced.clone();
+    let port = answering(move |asked| {
+        shared.lock().unwrap().push(asked.body.clone());
+        (200, String::new())
+    });
+    let policy = ["--policy", "command:/bin/sh", "--policy-arg"];
+    let mut command = command!("investigate", path("bundle"), "--live", policy, program);
+    command.arg("--memory").arg(path("memory")).arg("--out").arg(path("out"));
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{port}"));
+    let mut child = start(command.env_remove("EOG_LIVE_TOKEN"));
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
     errors.read_line(&mut said).unwrap();
@@ -80,25 +37,27 @@ fn no_secret_is_served_remembered_or_traced() {
     let ask = format!("GET /i/run/events/0 HTTP/1.1\r\nHost: {address}\r\n\r\n");
     stream.write_all(ask.as_bytes()).unwrap();
     let mut events = BufReader::new(stream);
-    let mut told = String::new();
+    let mut seen = String::new();
     while errors.read_line(&mut said).unwrap() > 0 && !said.contains("press Ctrl-C to end it") {}
     for path in ["/", "/i/run"] {
-        written.text(path, &get(&address, path));
+        let ask = request("GET", path, &format!("Host: {address}\r\n"), "");
+        let (status, answer) = http(&address, &ask).unwrap();
+        assert_eq!(status, 200, "{path}: {answer}");
+        written.text(path, &answer);
     }
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(sent.unwrap().success());
-    events.read_to_string(&mut told).unwrap();
+    signal("-INT", &child);
+    events.read_to_string(&mut seen).unwrap();
     errors.read_to_string(&mut said).unwrap();
     let mut printed = String::new();
     child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
     child.wait().unwrap();
-    assert!(told.contains("event:") || told.contains("data:"), "{told}");
-    written.text("events", &told);
+    assert!(seen.contains("event:") || seen.contains("data:"), "{seen}");
+    written.text("events", &seen);
     written.text("output", &printed);
     written.text("errors", &said);
-    written.folder(path("out").as_ref());
+    written.folder(&path("out"));
     assert!(fs::read_dir(path("memory")).unwrap().count() > 0, "decisions are remembered");
-    written.folder(path("memory").as_ref());
+    written.folder(&path("memory"));
     let traced = traced.lock().unwrap();
     assert!(!traced.is_empty(), "spans are exported");
     written.0.extend(traced.iter().map(|bytes| ("traces".to_owned(), bytes.clone())));

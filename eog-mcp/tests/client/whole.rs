@@ -8,7 +8,7 @@ use eog_core::ContextContract;
 use eog_core::contract::FailureKind;
 use eog_core::controller::EntryBody;
 use eog_core::ledger::RecordedAnswer;
-use eog_evidence::{Bundle, BundleContext, EvidencePolicy, Incident, open_case};
+use eog_evidence::{EvidencePolicy, Incident, open_case};
 use eog_mcp::client::{McpConfig, McpContext, McpSource};
 use eog_sre::tools::Toolbox;
 use eog_sre::{ReadOptions, Snapshot};
@@ -42,26 +42,6 @@ pub(crate) async fn investigate(incident: &Incident, contract: impl ContextContr
 async fn context(text: &str, incident: &Incident) -> McpContext {
     let config = McpConfig::parse(text, "test.toml".as_ref()).unwrap();
     McpSource::context(config, incident).await.unwrap()
-}
-
-fn flash_sale() -> PathBuf {
-    repository().join("examples/flash-sale")
-}
-
-#[tokio::test]
-async fn the_flash_sale_over_mcp_gives_the_same_ledger() {
-    let arguments = ["'context'".to_owned(), quoted(flash_sale())];
-    let text = format!("bundle = {}\n{}", quoted(flash_sale()), direct(&arguments));
-    let (incident, contract) = open(&text).await.unwrap();
-    let over_mcp = investigate(&incident, contract).await;
-
-    let bundle = Bundle::read(&flash_sale()).unwrap();
-    let here = bundle.incident();
-    assert_eq!(incident, here);
-    let here = investigate(&here, BundleContext::new(bundle)).await;
-    assert_eq!(over_mcp.ledger().entries(), here.ledger().entries());
-    assert_eq!(over_mcp.conclusion(), here.conclusion());
-    assert_eq!(over_mcp.conclusion().frontier[0].origins[0].as_str(), "frontend");
 }
 
 #[tokio::test]

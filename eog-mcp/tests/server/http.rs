@@ -78,6 +78,38 @@ pub(crate) async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
     tokio::time::timeout(PATIENCE, read).await.expect("it comes")
 }
 
+/// What a client says first.
+pub(crate) fn hello() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"}}})
+}
+
+/// A list of the tools, as a client asks for it.
+pub(crate) fn list() -> Value {
+    json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+}
+
+/// Begins a session and gives the header that names it.
+pub(crate) async fn begin(address: SocketAddr) -> String {
+    let answer = read_until(&mut post(address, "", &hello()).await, "serverInfo").await;
+    let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    format!("Mcp-Session-Id: {}\r\n", session.expect("a session").trim())
+}
+
+/// The same, and says that the client is ready.
+pub(crate) async fn begin_whole(address: SocketAddr) -> String {
+    let session = begin(address).await;
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    read_until(&mut post(address, &session, &ready).await, "202").await;
+    session
+}
+
+/// The request for the news of a session.
+pub(crate) fn listen(address: SocketAddr, session: &str) -> String {
+    format!("GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{session}\r\n")
+}
+
 fn investigate(meta: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
         "params": {"name": "investigate", "arguments": {"path": "incident"}, "_meta": meta}})
@@ -88,20 +120,8 @@ async fn a_client_with_a_session_that_vanishes_leaves_nothing_running() {
     let (place, held) = (Place::new(), Held::allowing(1));
     let server = place.server(&held);
     let address = serve(&server).await;
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"}}});
-    let mut stream = post(address, "", &hello).await;
-    let answer = read_until(&mut stream, "serverInfo").await;
-    let session = answer
-        .lines()
-        .find_map(|line| line.strip_prefix("mcp-session-id: "))
-        .expect("a session")
-        .trim()
-        .to_owned();
-    let headers = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
-    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    drop(read_until(&mut post(address, &headers, &ready).await, "202").await);
+    let session = begin_whole(address).await;
+    let headers = format!("{session}MCP-Protocol-Version: 2025-11-25\r\n");
     let mut call = post(address, &headers, &investigate(&json!({"progressToken": 1}))).await;
     read_until(&mut call, "entry 1: ").await;
     held.until_waiting(1).await;
@@ -190,43 +210,26 @@ async fn a_session_too_many_closes_the_one_that_is_missed_least() {
     let mut settings = HttpSettings::default();
     settings.max_sessions = 2;
     let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
-    let begin = async || {
-        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": {"name": "raw", "version": "1"}}});
-        let answer = read_until(&mut post(address, "", &hello).await, "serverInfo").await;
-        let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-        format!("Mcp-Session-Id: {}\r\n", session.expect("a session").trim())
-    };
     let ask = async |session: &str, expected: &str| {
-        let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-        read_until(&mut post(address, session, &list).await, expected).await;
+        read_until(&mut post(address, session, &list()).await, expected).await;
     };
-    let used = begin().await;
-    let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    read_until(&mut post(address, &used, &told).await, "202").await;
+    let used = begin_whole(address).await;
     // Those who only begin displace each other.
-    let mut last = begin().await;
+    let mut last = begin(address).await;
     for _ in 0..5 {
-        let next = begin().await;
+        let next = begin(address).await;
         ask(&last, "404").await;
         last = next;
     }
     ask(&used, "list_investigations").await;
     // One with something open is never closed, and there is no other.
-    let listen = |session: &str| {
-        format!(
-            "GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{session}\r\n"
-        )
-    };
-    let (mut one, mut two) =
-        (send(address, &listen(&used)).await, send(address, &listen(&last)).await);
+    let (mut one, mut two) = (
+        send(address, &listen(address, &used)).await,
+        send(address, &listen(address, &last)).await,
+    );
     read_until(&mut one, "200 OK").await;
     read_until(&mut two, "200 OK").await;
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"}}});
-    let refused = read_until(&mut post(address, "", &hello).await, "try again later").await;
+    let refused = read_until(&mut post(address, "", &hello()).await, "try again later").await;
     assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
 }
 

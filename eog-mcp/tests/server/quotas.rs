@@ -1,6 +1,5 @@
 //! Clients that ask and do not read: what they can hold is bounded, and nobody else is shut out.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,18 +9,12 @@ use eog_mcp::server::axum::Router;
 use eog_mcp::server::axum::body::Body;
 use eog_mcp::server::axum::routing::get;
 use futures_util::StreamExt;
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use serde_json::json;
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-use crate::http::{post, read_until, send, serve_with};
-use crate::support::{Held, Place, open, serve, until};
-
-fn hello() -> Value {
-    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"}}})
-}
+use crate::http::{begin, begin_whole, hello, list, listen, post, read_until, send, serve_with};
+use crate::support::{Held, Place, open, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_holds_a_few_streams_and_calls_go_on() {
@@ -30,13 +23,8 @@ async fn a_session_holds_a_few_streams_and_calls_go_on() {
     let mut settings = HttpSettings::default();
     settings.max_streams = 2;
     let (address, _stop, _serving) = serve_with(&server, settings).await;
-    let mut begun = post(address, "", &hello()).await;
-    let answer = read_until(&mut begun, "serverInfo").await;
-    let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-    let session = format!("Mcp-Session-Id: {}\r\n", session.expect("a session").trim());
-    let listen = format!(
-        "GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{session}\r\n"
-    );
+    let session = begin(address).await;
+    let listen = listen(address, &session);
     let mut open = Vec::new();
     for _ in 0..2 {
         let mut stream = send(address, &listen).await;
@@ -45,8 +33,7 @@ async fn a_session_holds_a_few_streams_and_calls_go_on() {
     }
     let mut refused = send(address, &listen).await;
     read_until(&mut refused, "429 Too Many Requests").await;
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    let mut listed = post(address, &session, &list).await;
+    let mut listed = post(address, &session, &list()).await;
     read_until(&mut listed, "list_investigations").await;
     // One that is closed makes room.
     open.pop();
@@ -56,20 +43,6 @@ async fn a_session_holds_a_few_streams_and_calls_go_on() {
             break;
         }
     }
-}
-
-/// Begins a session and gives the header that names it.
-async fn begin(address: SocketAddr) -> String {
-    let answer = read_until(&mut post(address, "", &hello()).await, "serverInfo").await;
-    let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-    let session = format!("Mcp-Session-Id: {}\r\n", session.expect("a session").trim());
-    let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    read_until(&mut post(address, &session, &told).await, "202").await;
-    session
-}
-
-fn listen(address: SocketAddr, session: &str) -> String {
-    format!("GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{session}\r\n")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,17 +56,16 @@ async fn streams_of_all_sessions_leave_half_of_the_connections_to_calls() {
     let mut open = Vec::new();
     for _ in 0..CONNECTIONS / 2 {
         // One of each session, which may hold more by itself.
-        let session = begin(address).await;
+        let session = begin_whole(address).await;
         let mut stream = send(address, &listen(address, &session)).await;
         read_until(&mut stream, "200 OK").await;
         open.push(stream);
     }
-    let session = begin(address).await;
+    let session = begin_whole(address).await;
     let mut refused = send(address, &listen(address, &session)).await;
     read_until(&mut refused, "too many streams of news are open; calls are still answered").await;
     drop(refused);
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    read_until(&mut post(address, &session, &list).await, "list_investigations").await;
+    read_until(&mut post(address, &session, &list()).await, "list_investigations").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,7 +76,7 @@ async fn a_session_has_64_requests_under_way_and_another_session_is_answered() {
     settings.max_waiting = MOST;
     let server = open(settings, &held);
     let (address, _stop, _serving) = serve_with(&server, HttpSettings::default()).await;
-    let session = begin(address).await;
+    let session = begin_whole(address).await;
     let investigate = |id: usize| {
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params":
             {"name": "investigate", "arguments": {"path": "incident"}}})
@@ -116,18 +88,17 @@ async fn a_session_has_64_requests_under_way_and_another_session_is_answered() {
         read_until(&mut call, "200 OK").await;
         open.push(call);
     }
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    let mut refused = post(address, &session, &list).await;
+    let mut refused = post(address, &session, &list()).await;
     let refused = read_until(&mut refused, "too many requests under way").await;
     assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
-    let other = begin(address).await;
-    read_until(&mut post(address, &other, &list).await, "list_investigations").await;
+    let other = begin_whole(address).await;
+    read_until(&mut post(address, &other, &list()).await, "list_investigations").await;
     // What ends makes room.
     held.allow(10_000);
     for mut call in open {
         read_until(&mut call, "\"result\"").await;
     }
-    read_until(&mut post(address, &session, &list).await, "list_investigations").await;
+    read_until(&mut post(address, &session, &list()).await, "list_investigations").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -177,11 +148,8 @@ async fn sessions_that_begin_at_once_do_not_displace_each_other() {
     let mut settings = HttpSettings::default();
     settings.max_sessions = 4;
     let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"}}});
     let begin = async || {
-        let answer = read_until(&mut post(address, "", &hello).await, "\r\n\r\n").await;
+        let answer = read_until(&mut post(address, "", &hello()).await, "\r\n\r\n").await;
         assert!(!answer.starts_with("HTTP/1.1 500"), "{answer}");
     };
     for _ in 0..25 {
@@ -308,44 +276,7 @@ async fn a_message_without_an_answer_breaks_nothing_off() {
     settings.grace = Duration::from_millis(50);
     let (address, _stop, _serving) = serve_with(&server, settings).await;
     // It tells the server last that it is ready, and has nothing open then.
-    let session = begin(address).await;
+    let session = begin_whole(address).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    read_until(&mut post(address, &session, &list).await, "list_investigations").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn requests_of_a_pipe_that_nobody_reads_wait_outside() {
-    const ALL: usize = 10_000;
-    let (place, held) = (Place::new(), Held::free());
-    let server = place.server(&held);
-    let (client, _serving) = serve(&server);
-    let (read, mut write) = tokio::io::split(client);
-    let mut lines = BufReader::new(read).lines();
-    write.write_all(format!("{}\n", hello()).as_bytes()).await.unwrap();
-    assert!(lines.next_line().await.unwrap().unwrap().contains("serverInfo"));
-    let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    write.write_all(format!("{told}\n").as_bytes()).await.unwrap();
-    let written = Arc::new(AtomicUsize::new(0));
-    let writing = tokio::spawn({
-        let written = written.clone();
-        async move {
-            for id in 0..ALL {
-                let ask = json!({"jsonrpc": "2.0", "id": 10 + id, "method": "ping"});
-                write.write_all(format!("{ask}\n").as_bytes()).await.unwrap();
-                written.fetch_add(1, Ordering::Relaxed);
-            }
-            write
-        }
-    });
-    let mut last = usize::MAX;
-    while last != written.load(Ordering::Relaxed) {
-        last = written.load(Ordering::Relaxed);
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
-    assert!(last < ALL, "all were taken in");
-    for _ in 0..ALL {
-        assert!(lines.next_line().await.unwrap().unwrap().contains("result"));
-    }
-    drop(writing.await.unwrap());
+    read_until(&mut post(address, &session, &list()).await, "list_investigations").await;
 }

@@ -5,9 +5,11 @@
 pub(crate) mod stream;
 
 use std::io::Read;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use async_nats::jetstream;
 use eog::controller::{EntryBody, Observed};
 use eog::journal::Medium;
 use eog::ledger::Observation;
@@ -33,6 +35,29 @@ pub(crate) fn cluster() -> Option<(Cluster, Options)> {
     let options = options()?;
     let cluster = Cluster::prepare(&options, 3).expect("the cluster is up");
     Some((cluster, options))
+}
+
+/// Does something to the streams behind the back of the program.
+pub(crate) fn behind<T>(options: &Options, what: impl AsyncFnOnce(jetstream::Context) -> T) -> T {
+    let addresses: Vec<String> = options.url.split(',').map(str::to_owned).collect();
+    runtime().block_on(async {
+        what(jetstream::new(async_nats::connect(addresses).await.unwrap())).await
+    })
+}
+
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Runs a test of this program in a process of its own, with a variable that says what to do.
+pub(crate) fn as_process(test: &str, variable: &str, value: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(variable, value)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 pub(crate) fn id(name: &str) -> InvestigationId {

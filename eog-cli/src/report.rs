@@ -1,13 +1,9 @@
-//! Reports that only a terminal shows: of a run just made, and of a stress test.
-
-mod stress;
+//! The report of a run that was made just now.
 
 use eog_report::{Report, RunFigures};
 use eog_session::run::Ended;
 
-pub(crate) use stress::{Ledgers, stress, stress_json};
-
-/// The report of a run that was made just now.
+/// With the figures of the run, which its ledger does not have.
 pub(crate) fn report_of_run(ended: &mut Ended) -> Report {
     let finished = &ended.finished;
     let speculation = finished.speculation();

@@ -23,9 +23,9 @@ const MAX_SEEDS: usize = 12;
 const MAX_REASON: usize = 110;
 
 /// Where both ledgers of the pair are written.
-pub(crate) struct Ledgers {
-    pub(crate) baseline: String,
-    pub(crate) differing: String,
+pub(super) struct Ledgers {
+    pub(super) baseline: String,
+    pub(super) differing: String,
 }
 
 #[derive(Serialize)]
@@ -37,12 +37,12 @@ struct StressFile<'r> {
 }
 
 /// The whole result as indented JSON.
-pub(crate) fn stress_json(name: &str, report: &StressReport) -> String {
+pub(super) fn json(name: &str, report: &StressReport) -> String {
     pretty(&StressFile { format: "eog-stress", version: VERSION, name, result: report })
 }
 
 /// The result as text, wrapped at `width` columns, if given.
-pub(crate) fn stress(
+pub(super) fn text(
     name: &str,
     report: &StressReport,
     ledgers: Option<&Ledgers>,
@@ -404,12 +404,12 @@ mod tests {
     #[test]
     fn a_ledger_that_changed_with_the_delays_is_said_aloud() {
         let mut report = crate::stress::tests::of_the_shipped_incident();
-        let sound = stress("x", &report, None, None);
+        let sound = text("x", &report, None, None);
         assert!(sound.contains("delays alone: 2 of 2 ledgers identical"), "{sound}");
         assert!(!sound.contains("DEFECT"));
         report.delays_alone.identical = 1;
         report.delays_alone.defects.push(DelayDefect { run: 3, parting: None });
-        let broken = stress("x", &report, None, None);
+        let broken = text("x", &report, None, None);
         assert!(broken.contains("delays alone: 1 of 2 ledgers identical"), "{broken}");
         assert!(broken.contains("DEFECT: delays alone changed the ledger"), "{broken}");
         assert!(broken.contains("run 3: without its delays"), "{broken}");
@@ -418,13 +418,13 @@ mod tests {
     #[test]
     fn what_was_interrupted_is_not_settled() {
         let mut found = crate::stress::tests::of_the_shipped_incident();
-        assert!(stress("x", &found, None, None).contains("the order does not matter"));
+        assert!(text("x", &found, None, None).contains("the order does not matter"));
         found.interrupted = true;
-        let text = stress("x", &found, None, None);
-        assert!(!text.contains("does not matter"), "{text}");
+        let shown = text("x", &found, None, None);
+        assert!(!shown.contains("does not matter"), "{shown}");
         assert!(
-            text.contains("inconclusive: interrupted; the first 4 runs had the same result"),
-            "{text}"
+            shown.contains("inconclusive: interrupted; the first 4 runs had the same result"),
+            "{shown}"
         );
     }
 }
