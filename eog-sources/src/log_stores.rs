@@ -73,24 +73,9 @@ impl<'a> LogStore<'a> {
 
     /// Asks for each part of the time.
     pub(crate) async fn capture(&self, period: Period, parts: &mut Parts<'_>) {
-        let times = period.parts(self.config.parts);
         let name = self.store.name();
-        parts
-            .all(
-                times.len(),
-                |at| times.get(at).map_or_else(String::new, |part| format!("{name} {part}")),
-                |at| {
-                    let part = times.get(at).copied();
-                    async move {
-                        match part {
-                            Some(part) => self.ask(part).await,
-                            None => Ok(Piece::default()),
-                        }
-                    }
-                },
-                self.limits,
-            )
-            .await;
+        let times = period.parts(self.config.parts).into_iter();
+        parts.all(times.map(|at| (format!("{name} {at}"), self.ask(at))), self.limits).await;
     }
 
     async fn ask(&self, part: Period) -> Result<Piece, AskError> {

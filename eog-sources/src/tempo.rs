@@ -63,23 +63,8 @@ impl<'a> Tempo<'a> {
             let found = parts.value(&name, &name, async || self.search(part).await).await;
             ids.extend(found.into_iter().flatten());
         }
-        let ids: Vec<String> = ids.into_iter().collect();
-        parts
-            .all(
-                ids.len(),
-                |at| format!("tempo trace {}", ids.get(at).map(String::as_str).unwrap_or_default()),
-                |at| {
-                    let id = ids.get(at);
-                    async move {
-                        match id {
-                            Some(id) => self.trace(id, period).await,
-                            None => Ok(Piece::default()),
-                        }
-                    }
-                },
-                self.limits,
-            )
-            .await;
+        let asked = ids.iter().map(|id| (format!("tempo trace {id}"), self.trace(id, period)));
+        parts.all(asked, self.limits).await;
         parts.distinct_spans();
     }
 
