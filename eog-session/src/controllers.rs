@@ -9,7 +9,6 @@ use std::sync::Arc;
 use eog::controller::{AskAgain, EntryBody};
 use eog::journal::{CutTail, JournalError, Medium};
 use eog::ledger::{Body, ForkChanges, LedgerError, Observation, RestoreError};
-use eog::linear::LinearBody;
 use eog::machine::{OfMachine, Responder};
 use eog::side::SideError;
 use eog::{
@@ -19,8 +18,7 @@ use eog::{
 };
 use eog_report::{Step, Told};
 use eog_search::{
-    PolicyRoles, Profile, Roles, SearchBody, SearchConfig, SearchController, SearchResponder,
-    Toolset,
+    PolicyRoles, Profile, Roles, SearchConfig, SearchController, SearchResponder, Toolset,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,12 +32,20 @@ pub struct Helpers {
 }
 
 /// A machine that investigates incidents.
-pub trait Investigator: Machine<Body: Told> {
+pub trait Investigator: Machine<Body: Told + Body<Settings = <Self as Machine>::Settings>> {
     /// What users call a machine with these settings.
     fn name(settings: &Self::Settings) -> ControllerName;
 
     /// The settings that hold after an entry, with the name of whoever judges.
-    fn settings_at(ledger: &Ledger<Self::Body>, at: u64) -> Option<Self::Settings>;
+    fn settings_at(ledger: &Ledger<Self::Body>, at: u64) -> Option<Self::Settings> {
+        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
+        let settings = until.fold(None, |before, entry| {
+            let opened = entry.body.opened().map(|opened| &opened.config);
+            let forked = entry.body.forked().and_then(|forked| forked.changes.config.as_ref());
+            opened.or(forked).or(before)
+        });
+        settings.cloned()
+    }
 
     /// An entry of it as one of any controller.
     fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry;
@@ -69,16 +75,6 @@ impl Investigator for Controller {
         ControllerName::Eog
     }
 
-    fn settings_at(ledger: &Ledger, at: u64) -> Option<Config> {
-        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
-        let config = until.fold(None, |before, entry| match &entry.body {
-            EntryBody::Opened(opened) => Some(&opened.config),
-            EntryBody::Forked(forked) => forked.changes.config.as_ref().or(before),
-            _ => before,
-        })?;
-        Some(config.clone())
-    }
-
     fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
         AnyEntry::Eog(entry)
     }
@@ -99,16 +95,6 @@ impl Investigator for Linear {
         ControllerName::Linear
     }
 
-    fn settings_at(ledger: &Ledger<LinearBody>, at: u64) -> Option<LinearConfig> {
-        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
-        let config = until.fold(None, |before, entry| match &entry.body {
-            LinearBody::LinearOpened(opened) => Some(&opened.config),
-            LinearBody::Forked(forked) => forked.changes.config.as_ref().or(before),
-            _ => before,
-        })?;
-        Some(config.clone())
-    }
-
     fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
         AnyEntry::Linear(entry)
     }
@@ -127,16 +113,6 @@ impl Investigator for Linear {
 impl Investigator for SearchController {
     fn name(settings: &SearchConfig) -> ControllerName {
         settings.profile().into()
-    }
-
-    fn settings_at(ledger: &Ledger<SearchBody>, at: u64) -> Option<SearchConfig> {
-        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
-        let config = until.fold(None, |before, entry| match &entry.body {
-            SearchBody::SearchOpened(opened) => Some(&opened.config),
-            SearchBody::Forked(forked) => forked.changes.config.as_ref().or(before),
-            _ => before,
-        })?;
-        Some(config.clone())
     }
 
     fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
