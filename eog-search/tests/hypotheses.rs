@@ -280,7 +280,7 @@ fn planted_faults_are_found_by_the_model() {
 fn a_width_is_one_search_whatever_comes_first() {
     for seed in 0..seeds(25) {
         let world = World { highest: 1000, ..World::new(seed) };
-        common::width_is_one_search(&world, &SearchConfig::hypotheses(), 1..4);
+        common::width_is_one_search(&world, &SearchConfig::hypotheses(), &(1..4));
     }
 }
 

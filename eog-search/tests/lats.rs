@@ -348,7 +348,7 @@ fn planted_faults_are_found_by_the_model() {
 #[test]
 fn a_width_is_one_search_whatever_comes_first() {
     for seed in 0..seeds(60) {
-        common::width_is_one_search(&World::new(seed), &config(12), seed + 2..seed + 3);
+        common::width_is_one_search(&World::new(seed), &config(12), &(seed + 2..seed + 3));
     }
 }
 

@@ -201,7 +201,7 @@ fn planted_faults_are_found_by_the_model() {
 fn a_width_is_one_search_whatever_comes_first() {
     for (seed, (config, _)) in (0..seeds(30)).flat_map(|seed| configs().map(|it| (seed, it))) {
         let world = World { highest: 1000, ..World::new(seed) };
-        common::width_is_one_search(&world, &config, seed + 2..seed + 3);
+        common::width_is_one_search(&world, &config, &(seed + 2..seed + 3));
     }
 }
 
@@ -321,11 +321,8 @@ fn a_score_is_accepted_at_850_and_not_at_849() {
     }
 }
 
-/// kubeswarm let what a planner expects of a node end the search before the node ran.
-#[test]
-fn what_a_planner_expects_counts_once_the_node_has_run() {
-    let config = SearchConfig::bfs();
-    let config = SearchConfig::new(
+fn scored_by_planner(config: &SearchConfig) -> Result<SearchConfig, eog_search::Incoherent> {
+    SearchConfig::new(
         config.selection(),
         config.expansion(),
         Evaluation::Planner,
@@ -333,7 +330,12 @@ fn what_a_planner_expects_counts_once_the_node_has_run() {
         config.pruning(),
         config.stop(),
     )
-    .expect("they fit");
+}
+
+/// kubeswarm let what a planner expects of a node end the search before the node ran.
+#[test]
+fn what_a_planner_expects_counts_once_the_node_has_run() {
+    let config = scored_by_planner(&SearchConfig::bfs()).expect("they fit");
     let looks_before_the_end = || {
         let search = planned(config.clone(), |_, _| vec![expand("root", 1, Some(990))], |_| 0);
         assert_eq!(search.end(), Some(End::Accepted));
@@ -351,15 +353,7 @@ fn what_a_planner_expects_counts_once_the_node_has_run() {
 /// kubeswarm's evaluator was never asked, so that its beam cut nothing.
 #[test]
 fn a_beam_without_an_evaluator_is_refused() {
-    let config = SearchConfig::beam();
-    let refused = SearchConfig::new(
-        config.selection(),
-        config.expansion(),
-        Evaluation::Planner,
-        eog_search::Backup::None,
-        config.pruning(),
-        config.stop(),
-    );
+    let refused = scored_by_planner(&SearchConfig::beam());
     assert_eq!(refused, Err(eog_search::Incoherent::BeamWithoutEvaluator));
 }
 

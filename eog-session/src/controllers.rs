@@ -70,44 +70,33 @@ pub fn judge_at<B: Body>(ledger: &Ledger<B>, at: u64) -> Option<&str> {
     })
 }
 
-impl Investigator for Controller {
-    fn name(_: &Config) -> ControllerName {
-        ControllerName::Eog
-    }
+macro_rules! by_policy {
+    ($($controller:ident, $settings:ty: $name:ident;)*) => {$(
+        impl Investigator for $controller {
+            fn name(_: &$settings) -> ControllerName {
+                ControllerName::$name
+            }
 
-    fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
-        AnyEntry::Eog(entry)
-    }
+            fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
+                AnyEntry::$name(entry)
+            }
 
-    type Responder<C: ContextContract, P: AbductivePolicy> = Self::ByPolicy<C, P>;
+            type Responder<C: ContextContract, P: AbductivePolicy> = Self::ByPolicy<C, P>;
 
-    fn responder<C: ContextContract, P: AbductivePolicy>(
-        contract: C,
-        policy: P,
-        _helpers: Helpers,
-    ) -> Self::ByPolicy<C, P> {
-        Self::by_policy(contract, policy)
-    }
+            fn responder<C: ContextContract, P: AbductivePolicy>(
+                contract: C,
+                policy: P,
+                _helpers: Helpers,
+            ) -> Self::ByPolicy<C, P> {
+                Self::by_policy(contract, policy)
+            }
+        }
+    )*};
 }
 
-impl Investigator for Linear {
-    fn name(_: &LinearConfig) -> ControllerName {
-        ControllerName::Linear
-    }
-
-    fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
-        AnyEntry::Linear(entry)
-    }
-
-    type Responder<C: ContextContract, P: AbductivePolicy> = Self::ByPolicy<C, P>;
-
-    fn responder<C: ContextContract, P: AbductivePolicy>(
-        contract: C,
-        policy: P,
-        _helpers: Helpers,
-    ) -> Self::ByPolicy<C, P> {
-        Self::by_policy(contract, policy)
-    }
+by_policy! {
+    Controller, Config: Eog;
+    Linear, LinearConfig: Linear;
 }
 
 impl Investigator for SearchController {

@@ -167,12 +167,8 @@ fn of(traces: Vec<Trace>) -> Piece {
     piece
 }
 
-fn parsed<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Result<T, AskError> {
-    if answer.is_cut {
-        let reason = "it is longer than max_bytes; ask for fewer traces in more parts";
-        return Err(AskError::Answer(reason.to_owned()));
-    }
-    serde_json::from_slice(&answer.body).map_err(|error| AskError::Answer(error.to_string()))
+fn parsed<T: serde::de::DeserializeOwned>(answer: &Answer) -> Result<T, AskError> {
+    answer.whole("it is longer than max_bytes; ask for fewer traces in more parts")?.json()
 }
 
 fn attributes(tags: Vec<Tag>) -> Attributes {

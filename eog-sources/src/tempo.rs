@@ -7,10 +7,12 @@ use serde::Deserialize;
 use crate::capture::Parts;
 use crate::config::{Limits, SourceConfig, Tempo as Config};
 use crate::error::{AskError, ConfigError};
-use crate::http::{Answer, Http};
+use crate::http::Http;
 use crate::otlp;
 use crate::period::Period;
 use crate::piece::Piece;
+
+const CUT: &str = "it is longer than max_bytes";
 
 /// Longest id of a trace that is asked for, in characters.
 const MAX_ID: usize = 64;
@@ -79,9 +81,7 @@ impl<'a> Tempo<'a> {
             ("end", &end),
             ("limit", &limit),
         ];
-        let answer = whole(self.http.get("api/search", &query).await?)?;
-        let found: Search = serde_json::from_slice(&answer.body)
-            .map_err(|error| AskError::Answer(error.to_string()))?;
+        let found: Search = self.http.get("api/search", &query).await?.whole(CUT)?.json()?;
         let is_id = |id: &String| {
             (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_hexdigit())
         };
@@ -89,20 +89,13 @@ impl<'a> Tempo<'a> {
     }
 
     async fn trace(&self, id: &str, period: Period) -> Result<Piece, AskError> {
-        let answer = whole(self.http.get(&format!("api/traces/{id}"), &[]).await?)?;
-        let (spans, unusable) = otlp::trace(&answer.body).map_err(AskError::Answer)?;
+        let answer = self.http.get(&format!("api/traces/{id}"), &[]).await?;
+        let (spans, unusable) = otlp::trace(&answer.whole(CUT)?.body).map_err(AskError::Answer)?;
         let spans = spans.into_iter().filter(|span| period.contains(span.start / 1_000_000));
         let mut piece = Piece { spans: spans.collect(), ..Piece::default() };
         if unusable > 0 {
             piece.missing.push(format!("{unusable} spans without service.name, ids or times"));
         }
         Ok(piece)
-    }
-}
-
-fn whole(answer: Answer) -> Result<Answer, AskError> {
-    match answer.is_cut {
-        true => Err(AskError::Answer("it is longer than max_bytes".to_owned())),
-        false => Ok(answer),
     }
 }

@@ -614,7 +614,7 @@ pub(crate) fn wide(width: u32) -> NonZeroU32 {
 pub(crate) fn width_is_one_search(
     world: &World,
     config: &SearchConfig,
-    orders: impl Iterator<Item = u64> + Clone,
+    orders: &(impl Iterator<Item = u64> + Clone),
 ) {
     for width in 1..=8 {
         let run = |order| {

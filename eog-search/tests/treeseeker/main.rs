@@ -385,7 +385,7 @@ fn a_path_must_go_back_after_exactly_twelve_selections_and_may_after_eight() {
 fn a_width_is_one_search_whatever_comes_first() {
     for (seed, is_random) in (0..seeds(3)).flat_map(|seed| [(seed, false), (seed, true)]) {
         let config = by_lot(is_random.then_some(seed));
-        common::width_is_one_search(&World::new(seed), &config, 1..4);
+        common::width_is_one_search(&World::new(seed), &config, &(1..4));
     }
 }
 

@@ -64,12 +64,8 @@ pub(super) fn names(answer: &Answer) -> Result<Vec<String>, AskError> {
     struct Names {
         data: Vec<String>,
     }
-    if answer.is_cut {
-        return Err(AskError::Answer("the list of names is longer than max_bytes".to_owned()));
-    }
-    let names: Names = serde_json::from_slice(&answer.body)
-        .map_err(|error| AskError::Answer(error.to_string()))?;
-    Ok(names.data)
+    let whole = answer.whole("the list of names is longer than max_bytes")?;
+    Ok(whole.json::<Names>()?.data)
 }
 
 /// A part of an answer, which is taken in as it comes, with how many series are.
