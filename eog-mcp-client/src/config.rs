@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use eog_core::Window;
 use eog_sre::ReadOptions;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::error::SourceError;
@@ -259,8 +260,7 @@ impl McpConfig {
     /// # Errors
     /// [`SourceError::Config`] that names the file, the place and the reason.
     pub fn read(file: &Path) -> Result<Self, SourceError> {
-        let place = file.display().to_string();
-        let text = text_of(file).map_err(|reason| SourceError::config(place, reason))?;
+        let text = text_of(file)?;
         Self::parse(&text, file)
     }
 
@@ -269,16 +269,9 @@ impl McpConfig {
     /// # Errors
     /// As for [`McpConfig::read`].
     pub fn parse(text: &str, file: &Path) -> Result<Self, SourceError> {
-        let place = file.display().to_string();
-        let wrong = |reason: String| SourceError::config(&place, reason.trim().to_owned());
-        let is_json = file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
-        let mut config: Self = if is_json {
-            serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?
-        } else {
-            toml::from_str(text).map_err(|error| wrong(error.to_string()))?
-        };
+        let mut config: Self = parsed(text, file)?;
         config.folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
-        config.place = place;
+        config.place = file.display().to_string();
         config.add_pasted()?;
         config.check()?;
         Ok(config)
@@ -426,22 +419,8 @@ impl McpConfig {
         call: &Call,
         about: Option<Option<&Pattern>>,
     ) -> Result<(), SourceError> {
-        let Some(server) = self.servers.get(&call.server) else {
-            let names: Vec<&str> = self.servers.keys().map(String::as_str).collect();
-            let reason = format!(
-                "there is no server {:?}; the servers are {}",
-                call.server,
-                names.join(", ")
-            );
-            return Err(self.wrong(part, reason));
-        };
-        if server.tools.as_ref().is_some_and(|allowed| !allowed.contains(&call.tool)) {
-            let reason = format!(
-                "server {}: its list of `tools` does not include {:?}",
-                call.server, call.tool
-            );
-            return Err(self.wrong(part, reason));
-        }
+        allowed(&self.servers, &call.server, [&call.tool])
+            .map_err(|reason| self.wrong(part, reason))?;
         for hole in call.arguments.holes() {
             let name = hole.name.as_str();
             let of_entity = about.is_some_and(|pattern| {
@@ -481,17 +460,45 @@ impl McpConfig {
     }
 }
 
+/// A configuration in TOML, or in JSON when the name of its file ends so.
+pub(super) fn parsed<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, SourceError> {
+    let is_json = file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
+    let parsed = match is_json {
+        true => serde_json::from_str(text).map_err(|error| error.to_string()),
+        false => toml::from_str(text).map_err(|error| error.to_string()),
+    };
+    parsed.map_err(|reason| SourceError::config(file.display().to_string(), reason.trim()))
+}
+
+/// Why a server cannot be asked for these tools: there is none, or its own list does not include them.
+pub(super) fn allowed<'s, 't>(
+    servers: &'s BTreeMap<String, ServerConfig>,
+    name: &str,
+    tools: impl IntoIterator<Item = &'t String>,
+) -> Result<&'s ServerConfig, String> {
+    let server = servers.get(name).ok_or_else(|| {
+        let names: Vec<&str> = servers.keys().map(String::as_str).collect();
+        format!("there is no server {name:?}; the servers are {}", names.join(", "))
+    })?;
+    let is_left_out = |tool: &&String| server.tools.as_ref().is_some_and(|it| !it.contains(*tool));
+    match tools.into_iter().find(is_left_out) {
+        Some(tool) => Err(format!("server {name}: its list of `tools` does not include {tool:?}")),
+        None => Ok(server),
+    }
+}
+
 /// The text of a file of bounded size.
-pub(super) fn text_of(file: &Path) -> Result<String, String> {
+pub(super) fn text_of(file: &Path) -> Result<String, SourceError> {
     use std::io::Read;
-    let cannot = |error: std::io::Error| format!("the file cannot be read: {error}");
+    let wrong = |reason: String| SourceError::config(file.display().to_string(), reason);
+    let cannot = |error: std::io::Error| wrong(format!("the file cannot be read: {error}"));
     let mut text = String::new();
     let opened = std::fs::File::open(file).map_err(cannot)?;
     opened.take(MAX_CONFIG + 1).read_to_string(&mut text).map_err(cannot)?;
     if text.len() as u64 > MAX_CONFIG {
-        return Err(format!(
+        return Err(wrong(format!(
             "the file is longer than {MAX_CONFIG} bytes, the limit for a configuration"
-        ));
+        )));
     }
     Ok(text)
 }

@@ -36,8 +36,7 @@ impl Pasted<'_> {
         if let Some(file) = self.file {
             let file = self.folder.join(file);
             let place = file.display().to_string();
-            let text = text_of(&file).map_err(|reason| SourceError::config(&place, reason))?;
-            texts.push((text, place));
+            texts.push((text_of(&file)?, place));
         }
         let mut passed_over = Vec::new();
         for (text, place) in texts {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eog_core::belief::Belief;
 use eog_core::contract::Failure;
 use eog_core::ledger::{
-    Body, ContextRecord, Departure, Forked, Look, Opened, Opening, RecordedAnswer, Refusal, Warning,
+    Body, ContextRecord, Forked, Look, Opened, RecordedAnswer, Refusal, Warning,
 };
 use eog_core::{Digest, EntityId, EvidenceId};
 use serde::{Deserialize, Serialize};
@@ -490,12 +490,13 @@ impl fmt::Display for End {
 }
 
 impl Body for SearchBody {
+    type Settings = SearchConfig;
+
     const FORMAT: u32 = 1;
     const OPENING: &'static str = "search_opened";
 
-    fn opening(&self) -> Option<Opening<'_>> {
-        let Self::SearchOpened(opened) = self else { return None };
-        Some(opened.opening())
+    fn opened(&self) -> Option<&Opened<SearchConfig>> {
+        if let Self::SearchOpened(opened) = self { Some(opened) } else { None }
     }
 
     fn look(&self) -> Option<Look<'_>> {
@@ -505,8 +506,7 @@ impl Body for SearchBody {
         Some(Look { key, entity, context, packet, answer, refusals, belief, told: &[] })
     }
 
-    fn fork(&self) -> Option<Departure<'_>> {
-        let Self::Forked(forked) = self else { return None };
-        Some(forked.departure())
+    fn forked(&self) -> Option<&Forked<SearchConfig>> {
+        if let Self::Forked(forked) = self { Some(forked) } else { None }
     }
 }

@@ -11,7 +11,8 @@ use std::num::NonZeroU32;
 use eog_core::Budget;
 use eog_core::controller::Checks;
 use eog_core::ledger::Settings;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use change::Setting;
 pub use fit::Incoherent;
@@ -31,7 +32,7 @@ pub use strategies::{Backup, Evaluation, Expansion, Exploration, Lanes, Pruning,
 /// # Ok::<(), eog_search::Incoherent>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Stored")]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct SearchConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<String>,
@@ -46,7 +47,7 @@ pub struct SearchConfig {
     budget: Budget,
     /// Whether packets show which anomalies effects of the entity can reach. Ledgers from before there was this do
     /// without.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     reach: bool,
 }
 
@@ -169,44 +170,16 @@ fn count(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN)
 }
 
-/// The persisted form of a [`SearchConfig`].
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
-    policy: Option<String>,
-    selection: Selection,
-    expansion: Expansion,
-    evaluation: Evaluation,
-    backup: Backup,
-    pruning: Pruning,
-    stop: Stop,
-    width: NonZeroU32,
-    checks: Checks,
-    budget: Budget,
-    #[serde(default)]
-    reach: bool,
+/// Only strategies that fit each other are read.
+impl<'de> Deserialize<'de> for SearchConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)?.checked().map_err(D::Error::custom)
+    }
 }
 
-impl TryFrom<Stored> for SearchConfig {
-    type Error = Incoherent;
-
-    fn try_from(stored: Stored) -> Result<Self, Incoherent> {
-        let Stored { policy, selection, expansion, evaluation, backup, .. } = stored;
-        let Stored { pruning, stop, width, checks, budget, reach, .. } = stored;
-        Self {
-            policy,
-            selection,
-            expansion,
-            evaluation,
-            backup,
-            pruning,
-            stop,
-            width,
-            checks,
-            budget,
-            reach,
-        }
-        .checked()
+impl Serialize for SearchConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
     }
 }
 

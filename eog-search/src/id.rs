@@ -122,6 +122,10 @@ impl Place {
         Self::step(node, 0)
     }
 
+    pub(crate) fn root() -> Self {
+        Self::node(NodeId::root())
+    }
+
     /// A step of the simulation from a node, counted from 1; 0 is the node itself.
     pub fn step(node: NodeId, step: u32) -> Self {
         let text = if step == 0 { node.to_string() } else { format!("{node}+{step}") };

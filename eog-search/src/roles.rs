@@ -28,202 +28,138 @@ pub use responder::SearchResponder;
 /// What an answer is on its way as.
 pub type Reply<'a, T> = BoxFuture<'a, Result<Response<T>, Failure>>;
 
-/// The roles of a tree search beside those that look at entities: each is stateless, and equal questions
-/// should get equal answers. Rules play each role that is not implemented ([`PolicyRoles`]): who changes one
-/// names one.
-///
-/// ```
-/// use eog_search::ask::EvaluateAsk;
-/// use eog_search::{Reply, Roles};
-/// struct Mute;
-/// impl Roles for Mute {
-///     fn reflect<'a>(&'a self, _: &'a EvaluateAsk) -> Reply<'a, String> {
-///         Box::pin(async { Ok("nothing is to be learnt".to_owned().into()) })
-///     }
-/// }
-/// ```
-pub trait Roles: Send + Sync {
-    /// Distinct actions at the end of a path, best first; none where there is nothing left to do.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded, and the leaf is given up.
-    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
-        Box::pin(async { PolicyRoles::default().propose(ask).await })
-    }
+/// The trait of the roles, each played by rules unless it is implemented, and whoever stands behind a pointer.
+macro_rules! roles {
+    ($(#[$about:meta])* trait $trait:ident {
+        $($(#[$doc:meta])* $role:ident($ask:ty $(, $tools:ident: [$tool:ty])?) -> $answer:ty;)+
+    }) => {
+        $(#[$about])*
+        pub trait $trait: Send + Sync {
+            $($(#[$doc])*
+            fn $role<'a>(&'a self, ask: &'a $ask $(, $tools: &'a [$tool])?) -> Reply<'a, $answer> {
+                Box::pin(async { PolicyRoles::default().$role(ask $(, $tools)?).await })
+            })+
 
-    /// The next action of a simulation; nothing where the trajectory answers.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded, and the trajectory ends.
-    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
-        Box::pin(async { PolicyRoles::default().act(ask).await })
-    }
+            /// How long an answer may take; the default of whoever drives the search unless implemented.
+            fn timeout(&self) -> Option<Duration> {
+                None
+            }
+        }
 
-    /// How good a path is.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
-    fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
-        Box::pin(async { PolicyRoles::default().evaluate(ask).await })
-    }
+        impl<R: $trait + ?Sized> $trait for Box<R> {
+            $(fn $role<'a>(&'a self, ask: &'a $ask $(, $tools: &'a [$tool])?) -> Reply<'a, $answer> {
+                (**self).$role(ask $(, $tools)?)
+            })+
 
-    /// What to do with a tree.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
-    fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
-        Box::pin(async { PolicyRoles::default().plan(ask).await })
-    }
-
-    /// What is to be learnt from a trajectory that was not accepted.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded, and nothing is learnt.
-    fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
-        Box::pin(async { PolicyRoles::default().reflect(ask).await })
-    }
-
-    /// Hypotheses at the root, or below one that was investigated, the most plausible first.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded. Without first hypotheses the search ends; others just have no children.
-    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
-        Box::pin(async { PolicyRoles::default().hypothesize(ask).await })
-    }
-
-    /// What a specialist does next: it calls one of the tools that it is offered, records findings
-    /// ([`LaneAction::record`]), or finishes ([`LaneAction::finish`]).
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded and counts as a call; after several in a row the lane ends.
-    fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
-        Box::pin(async { PolicyRoles::default().investigate(ask, tools).await })
-    }
-
-    /// How well the evidence supports a hypothesis, with the findings that the score rests on and what is
-    /// missing.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
-    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
-        Box::pin(async { PolicyRoles::default().weigh(ask).await })
-    }
-
-    /// Goals with alternative paths.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then the search ends.
-    fn decompose<'a>(&'a self, ask: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
-        Box::pin(async { PolicyRoles::default().decompose(ask).await })
-    }
-
-    /// A move on each active goal, from value, uncertainty and risk in words.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded; it is asked once more, then the least selected paths go on.
-    fn steer<'a>(&'a self, ask: &'a SteerAsk) -> Reply<'a, Steering> {
-        Box::pin(async { PolicyRoles::default().steer(ask).await })
-    }
-
-    /// The next look of a path; nothing where there is nothing left to do, which closes it.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded, and the path makes no step in this round.
-    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
-        Box::pin(async { PolicyRoles::default().step(ask).await })
-    }
-
-    /// What came of a round: facts, candidate answers, how far goals are, what is kept at branches, what
-    /// changes in the plan.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then nothing is
-    /// learnt from the round.
-    fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
-        Box::pin(async { PolicyRoles::default().progress(ask).await })
-    }
-
-    /// What the agent of a chain does next: it looks, calls one of the tools that it is offered, or concludes.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then the chain ends.
-    fn react<'a>(&'a self, ask: &'a ReactAsk, tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
-        Box::pin(async { PolicyRoles::default().react(ask, tools).await })
-    }
-
-    /// What the oldest steps of a chain came to, for an agent who will not see them any more.
-    ///
-    /// # Errors
-    /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then they are forgotten.
-    fn compact<'a>(&'a self, ask: &'a CompactAsk) -> Reply<'a, String> {
-        Box::pin(async { PolicyRoles::default().compact(ask).await })
-    }
-
-    /// How long an answer may take; the default of whoever drives the search unless implemented.
-    fn timeout(&self) -> Option<Duration> {
-        None
-    }
+            fn timeout(&self) -> Option<Duration> {
+                (**self).timeout()
+            }
+        }
+    };
 }
 
-/// Whoever stands behind a pointer plays the roles.
-impl<R: Roles + ?Sized> Roles for Box<R> {
-    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
-        (**self).propose(ask)
-    }
+roles! {
+    /// The roles of a tree search beside those that look at entities: each is stateless, and equal questions
+    /// should get equal answers. Rules play each role that is not implemented ([`PolicyRoles`]): who changes one
+    /// names one.
+    ///
+    /// ```
+    /// use eog_search::ask::EvaluateAsk;
+    /// use eog_search::{Reply, Roles};
+    /// struct Mute;
+    /// impl Roles for Mute {
+    ///     fn reflect<'a>(&'a self, _: &'a EvaluateAsk) -> Reply<'a, String> {
+    ///         Box::pin(async { Ok("nothing is to be learnt".to_owned().into()) })
+    ///     }
+    /// }
+    /// ```
+    trait Roles {
+        /// Distinct actions at the end of a path, best first; none where there is nothing left to do.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded, and the leaf is given up.
+        propose(ProposeAsk) -> Vec<Action>;
 
-    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
-        (**self).act(ask)
-    }
+        /// The next action of a simulation; nothing where the trajectory answers.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded, and the trajectory ends.
+        act(ProposeAsk) -> Option<Action>;
 
-    fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
-        (**self).evaluate(ask)
-    }
+        /// How good a path is.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
+        evaluate(EvaluateAsk) -> Verdict;
 
-    fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
-        (**self).plan(ask)
-    }
+        /// What to do with a tree.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
+        plan(PlanAsk) -> Vec<PlanAction>;
 
-    fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
-        (**self).reflect(ask)
-    }
+        /// What is to be learnt from a trajectory that was not accepted.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded, and nothing is learnt.
+        reflect(EvaluateAsk) -> String;
 
-    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
-        (**self).hypothesize(ask)
-    }
+        /// Hypotheses at the root, or below one that was investigated, the most plausible first.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded. Without first hypotheses the search ends; others just have no children.
+        hypothesize(HypothesizeAsk) -> Vec<Action>;
 
-    fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
-        (**self).investigate(ask, tools)
-    }
+        /// What a specialist does next: it calls one of the tools that it is offered, records findings
+        /// ([`LaneAction::record`]), or finishes ([`LaneAction::finish`]).
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded and counts as a call; after several in a row the lane ends.
+        investigate(LaneAsk, tools: [ToolSpec]) -> LaneAction;
 
-    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
-        (**self).weigh(ask)
-    }
+        /// How well the evidence supports a hypothesis, with the findings that the score rests on and what is
+        /// missing.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
+        weigh(WeighAsk) -> Verdict;
 
-    fn decompose<'a>(&'a self, ask: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
-        (**self).decompose(ask)
-    }
+        /// Goals with alternative paths.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then the search ends.
+        decompose(DecomposeAsk) -> Vec<Goal>;
 
-    fn steer<'a>(&'a self, ask: &'a SteerAsk) -> Reply<'a, Steering> {
-        (**self).steer(ask)
-    }
+        /// A move on each active goal, from value, uncertainty and risk in words.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded; it is asked once more, then the least selected paths go on.
+        steer(SteerAsk) -> Steering;
 
-    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
-        (**self).step(ask)
-    }
+        /// The next look of a path; nothing where there is nothing left to do, which closes it.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded, and the path makes no step in this round.
+        step(StepAsk) -> Option<Action>;
 
-    fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
-        (**self).progress(ask)
-    }
+        /// What came of a round: facts, candidate answers, how far goals are, what is kept at branches, what
+        /// changes in the plan.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then nothing is
+        /// learnt from the round.
+        progress(ProgressAsk) -> Progress;
 
-    fn react<'a>(&'a self, ask: &'a ReactAsk, tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
-        (**self).react(ask, tools)
-    }
+        /// What the agent of a chain does next: it looks, calls one of the tools that it is offered, or concludes.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then the chain ends.
+        react(ReactAsk, tools: [ToolSpec]) -> ChainAction;
 
-    fn compact<'a>(&'a self, ask: &'a CompactAsk) -> Reply<'a, String> {
-        (**self).compact(ask)
-    }
-
-    fn timeout(&self) -> Option<Duration> {
-        (**self).timeout()
+        /// What the oldest steps of a chain came to, for an agent who will not see them any more.
+        ///
+        /// # Errors
+        /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then they are forgotten.
+        compact(CompactAsk) -> String;
     }
 }

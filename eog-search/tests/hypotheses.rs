@@ -279,15 +279,8 @@ fn planted_faults_are_found_by_the_model() {
 #[test]
 fn a_width_is_one_search_whatever_comes_first() {
     for seed in 0..seeds(25) {
-        for width in 1..=8 {
-            let world = World { highest: 1000, ..World::new(seed) };
-            let config = SearchConfig::hypotheses().with_width(wide(width));
-            let first = world.run(config.clone(), 0).ledger().to_json_lines();
-            for order in 1..4 {
-                let again = world.run(config.clone(), order).ledger().to_json_lines();
-                assert_eq!(again, first, "seed {seed}, width {width}, order {order}");
-            }
-        }
+        let world = World { highest: 1000, ..World::new(seed) };
+        common::width_is_one_search(&world, &SearchConfig::hypotheses(), &(1..4));
     }
 }
 
@@ -367,9 +360,7 @@ fn bounds_hold_as_numbers() {
     for seed in 0..seeds(150) {
         let world = World { highest: 849, failing: 0, full: true, ..World::new(seed) };
         let search = world.run(config.clone().with_width(wide(1 + u32::from(seed % 2 == 0))), seed);
-        let count = |is: fn(&SearchBody) -> bool| {
-            search.ledger().entries().iter().filter(|entry| is(&entry.body)).count()
-        };
+        let count = |is: fn(&SearchBody) -> bool| common::count(&search, is);
         let again = |body: &SearchBody| matches!(body, SearchBody::Scored(it) if it.purpose == Purpose::Again);
         assert!(search.tree().len() <= 19);
         assert!(count(|body| matches!(body, SearchBody::Investigated(_))) <= 18);

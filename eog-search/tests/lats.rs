@@ -348,15 +348,7 @@ fn planted_faults_are_found_by_the_model() {
 #[test]
 fn a_width_is_one_search_whatever_comes_first() {
     for seed in 0..seeds(60) {
-        for width in 1..=8 {
-            let config = config(12).with_width(wide(width));
-            let world = World::new(seed);
-            let first = world.run(config.clone(), 1);
-            let second = world.run(config, seed + 2);
-            let (first, second) =
-                [first, second].map(|it| eog_core::Machine::ledger(&it).to_json_lines()).into();
-            assert_eq!(first, second, "seed {seed}, width {width}");
-        }
+        common::width_is_one_search(&World::new(seed), &config(12), &(seed + 2..seed + 3));
     }
 }
 

@@ -199,16 +199,9 @@ fn planted_faults_are_found_by_the_model() {
 
 #[test]
 fn a_width_is_one_search_whatever_comes_first() {
-    for seed in 0..seeds(30) {
-        for (config, _) in configs() {
-            for width in 1..=8 {
-                let world = World { highest: 1000, ..World::new(seed) };
-                let config = config.clone().with_width(wide(width));
-                let runs = [1, seed + 2].map(|order| world.run(config.clone(), order));
-                let [first, second] = runs.map(|search| search.ledger().to_json_lines());
-                assert_eq!(first, second, "seed {seed}, width {width}");
-            }
-        }
+    for (seed, (config, _)) in (0..seeds(30)).flat_map(|seed| configs().map(|it| (seed, it))) {
+        let world = World { highest: 1000, ..World::new(seed) };
+        common::width_is_one_search(&world, &config, &(seed + 2..seed + 3));
     }
 }
 
@@ -328,11 +321,8 @@ fn a_score_is_accepted_at_850_and_not_at_849() {
     }
 }
 
-/// kubeswarm let what a planner expects of a node end the search before the node ran.
-#[test]
-fn what_a_planner_expects_counts_once_the_node_has_run() {
-    let config = SearchConfig::bfs();
-    let config = SearchConfig::new(
+fn scored_by_planner(config: &SearchConfig) -> Result<SearchConfig, eog_search::Incoherent> {
+    SearchConfig::new(
         config.selection(),
         config.expansion(),
         Evaluation::Planner,
@@ -340,12 +330,16 @@ fn what_a_planner_expects_counts_once_the_node_has_run() {
         config.pruning(),
         config.stop(),
     )
-    .expect("they fit");
+}
+
+/// kubeswarm let what a planner expects of a node end the search before the node ran.
+#[test]
+fn what_a_planner_expects_counts_once_the_node_has_run() {
+    let config = scored_by_planner(&SearchConfig::bfs()).expect("they fit");
     let looks_before_the_end = || {
         let search = planned(config.clone(), |_, _| vec![expand("root", 1, Some(990))], |_| 0);
         assert_eq!(search.end(), Some(End::Accepted));
-        let entries = search.ledger().entries().iter();
-        entries.filter(|entry| matches!(entry.body, SearchBody::Looked(_))).count()
+        common::count(&search, |body| matches!(body, SearchBody::Looked(_)))
     };
     assert_eq!(looks_before_the_end(), 1, "it is looked at before it counts");
     {
@@ -359,15 +353,7 @@ fn what_a_planner_expects_counts_once_the_node_has_run() {
 /// kubeswarm's evaluator was never asked, so that its beam cut nothing.
 #[test]
 fn a_beam_without_an_evaluator_is_refused() {
-    let config = SearchConfig::beam();
-    let refused = SearchConfig::new(
-        config.selection(),
-        config.expansion(),
-        Evaluation::Planner,
-        eog_search::Backup::None,
-        config.pruning(),
-        config.stop(),
-    );
+    let refused = scored_by_planner(&SearchConfig::beam());
     assert_eq!(refused, Err(eog_search::Incoherent::BeamWithoutEvaluator));
 }
 
@@ -380,9 +366,7 @@ fn bounds_hold_as_numbers() {
             assert_eq!((most.looks, most.roles), (49, 20 * 3 + 49 * 3));
             let world = World { highest: 840, failing: 0, ..World::new(seed) };
             let search = world.run(config, seed);
-            let count = |is: fn(&SearchBody) -> bool| {
-                search.ledger().entries().iter().filter(|entry| is(&entry.body)).count()
-            };
+            let count = |is: fn(&SearchBody) -> bool| common::count(&search, is);
             assert!(search.tree().len() <= 50);
             assert!(count(|body| matches!(body, SearchBody::Looked(_))) <= 49);
             assert!(count(|body| matches!(body, SearchBody::Scored(_))) <= 49);

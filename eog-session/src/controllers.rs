@@ -9,7 +9,6 @@ use std::sync::Arc;
 use eog::controller::{AskAgain, EntryBody};
 use eog::journal::{CutTail, JournalError, Medium};
 use eog::ledger::{Body, ForkChanges, LedgerError, Observation, RestoreError};
-use eog::linear::LinearBody;
 use eog::machine::{OfMachine, Responder};
 use eog::side::SideError;
 use eog::{
@@ -19,8 +18,7 @@ use eog::{
 };
 use eog_report::{Step, Told};
 use eog_search::{
-    PolicyRoles, Profile, Roles, SearchBody, SearchConfig, SearchController, SearchResponder,
-    Toolset,
+    PolicyRoles, Profile, Roles, SearchConfig, SearchController, SearchResponder, Toolset,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,12 +32,20 @@ pub struct Helpers {
 }
 
 /// A machine that investigates incidents.
-pub trait Investigator: Machine<Body: Told> {
+pub trait Investigator: Machine<Body: Told + Body<Settings = <Self as Machine>::Settings>> {
     /// What users call a machine with these settings.
     fn name(settings: &Self::Settings) -> ControllerName;
 
     /// The settings that hold after an entry, with the name of whoever judges.
-    fn settings_at(ledger: &Ledger<Self::Body>, at: u64) -> Option<Self::Settings>;
+    fn settings_at(ledger: &Ledger<Self::Body>, at: u64) -> Option<Self::Settings> {
+        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
+        let settings = until.fold(None, |before, entry| {
+            let opened = entry.body.opened().map(|opened| &opened.config);
+            let forked = entry.body.forked().and_then(|forked| forked.changes.config.as_ref());
+            opened.or(forked).or(before)
+        });
+        settings.cloned()
+    }
 
     /// An entry of it as one of any controller.
     fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry;
@@ -64,79 +70,38 @@ pub fn judge_at<B: Body>(ledger: &Ledger<B>, at: u64) -> Option<&str> {
     })
 }
 
-impl Investigator for Controller {
-    fn name(_: &Config) -> ControllerName {
-        ControllerName::Eog
-    }
+macro_rules! by_policy {
+    ($($controller:ident, $settings:ty: $name:ident;)*) => {$(
+        impl Investigator for $controller {
+            fn name(_: &$settings) -> ControllerName {
+                ControllerName::$name
+            }
 
-    fn settings_at(ledger: &Ledger, at: u64) -> Option<Config> {
-        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
-        let config = until.fold(None, |before, entry| match &entry.body {
-            EntryBody::Opened(opened) => Some(&opened.config),
-            EntryBody::Forked(forked) => forked.changes.config.as_ref().or(before),
-            _ => before,
-        })?;
-        Some(config.clone())
-    }
+            fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
+                AnyEntry::$name(entry)
+            }
 
-    fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
-        AnyEntry::Eog(entry)
-    }
+            type Responder<C: ContextContract, P: AbductivePolicy> = Self::ByPolicy<C, P>;
 
-    type Responder<C: ContextContract, P: AbductivePolicy> = Self::ByPolicy<C, P>;
-
-    fn responder<C: ContextContract, P: AbductivePolicy>(
-        contract: C,
-        policy: P,
-        _helpers: Helpers,
-    ) -> Self::ByPolicy<C, P> {
-        Self::by_policy(contract, policy)
-    }
+            fn responder<C: ContextContract, P: AbductivePolicy>(
+                contract: C,
+                policy: P,
+                _helpers: Helpers,
+            ) -> Self::ByPolicy<C, P> {
+                Self::by_policy(contract, policy)
+            }
+        }
+    )*};
 }
 
-impl Investigator for Linear {
-    fn name(_: &LinearConfig) -> ControllerName {
-        ControllerName::Linear
-    }
-
-    fn settings_at(ledger: &Ledger<LinearBody>, at: u64) -> Option<LinearConfig> {
-        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
-        let config = until.fold(None, |before, entry| match &entry.body {
-            LinearBody::LinearOpened(opened) => Some(&opened.config),
-            LinearBody::Forked(forked) => forked.changes.config.as_ref().or(before),
-            _ => before,
-        })?;
-        Some(config.clone())
-    }
-
-    fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
-        AnyEntry::Linear(entry)
-    }
-
-    type Responder<C: ContextContract, P: AbductivePolicy> = Self::ByPolicy<C, P>;
-
-    fn responder<C: ContextContract, P: AbductivePolicy>(
-        contract: C,
-        policy: P,
-        _helpers: Helpers,
-    ) -> Self::ByPolicy<C, P> {
-        Self::by_policy(contract, policy)
-    }
+by_policy! {
+    Controller, Config: Eog;
+    Linear, LinearConfig: Linear;
 }
 
 impl Investigator for SearchController {
     fn name(settings: &SearchConfig) -> ControllerName {
         settings.profile().into()
-    }
-
-    fn settings_at(ledger: &Ledger<SearchBody>, at: u64) -> Option<SearchConfig> {
-        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
-        let config = until.fold(None, |before, entry| match &entry.body {
-            SearchBody::SearchOpened(opened) => Some(&opened.config),
-            SearchBody::Forked(forked) => forked.changes.config.as_ref().or(before),
-            _ => before,
-        })?;
-        Some(config.clone())
     }
 
     fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {

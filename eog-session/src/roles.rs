@@ -6,7 +6,7 @@ use eog::machine::Response;
 use eog::{DecisionMemory, EntityId, Failure};
 use eog_search::ask::{
     CompactAsk, DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk,
-    ProposeAsk, ReactAsk, Scene, Seen, SteerAsk, StepAsk, WeighAsk,
+    ProposeAsk, ReactAsk, Scene, Seen, SteerAsk, StepAsk, Tested, WeighAsk,
 };
 use eog_search::{
     Action, ChainAction, Goal, LaneAction, PlanAction, Progress, Reply, Roles, Steering, ToolSpec,
@@ -49,8 +49,8 @@ fn about<'a>(scene: &'a Scene, path: &'a [Seen]) -> Option<&'a EntityId> {
 }
 
 /// The entity that a hypothesis blames, or a search begins with.
-fn blamed<'a>(scene: &'a Scene, last: Option<&'a Seen>) -> Option<&'a EntityId> {
-    about(scene, last.map_or(&[], std::slice::from_ref))
+fn blamed<'a>(scene: &'a Scene, path: &'a [Tested]) -> Option<&'a EntityId> {
+    about(scene, path.last().map_or(&[], |tested| std::slice::from_ref(&tested.seen)))
 }
 
 /// Other tools are another question.
@@ -59,83 +59,46 @@ fn offered(tools: &[ToolSpec]) -> Vec<serde_json::Value> {
     tools.iter().map(tool).collect()
 }
 
+/// Each role, with the answer that it gives and what its question is filed under.
+macro_rules! remember {
+    ($($role:ident($ask:ident: $type:ty) -> $answer:ty: $about:expr;)+) => {$(
+        fn $role<'a>(&'a self, $ask: &'a $type) -> Reply<'a, $answer> {
+            let about = $about;
+            Box::pin(self.answer((stringify!($role), $ask), about, self.roles.$role($ask)))
+        }
+    )+};
+}
+
 impl Roles for RememberingRoles {
-    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
-        let about = about(&ask.scene, &ask.path);
-        Box::pin(self.answer(("propose", ask), about, self.roles.propose(ask)))
-    }
-
-    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
-        let about = about(&ask.scene, &ask.path);
-        Box::pin(self.answer(("act", ask), about, self.roles.act(ask)))
-    }
-
-    fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
-        let about = about(&ask.scene, &ask.path);
-        Box::pin(self.answer(("evaluate", ask), about, self.roles.evaluate(ask)))
-    }
-
-    fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
-        let about = about(&ask.scene, &[]);
-        Box::pin(self.answer(("plan", ask), about, self.roles.plan(ask)))
-    }
-
-    fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
-        let about = about(&ask.scene, &ask.path);
-        Box::pin(self.answer(("reflect", ask), about, self.roles.reflect(ask)))
-    }
-
-    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
-        let about = blamed(&ask.scene, ask.path.last().map(|tested| &tested.seen));
-        Box::pin(self.answer(("hypothesize", ask), about, self.roles.hypothesize(ask)))
+    remember! {
+        propose(ask: ProposeAsk) -> Vec<Action>: about(&ask.scene, &ask.path);
+        act(ask: ProposeAsk) -> Option<Action>: about(&ask.scene, &ask.path);
+        evaluate(ask: EvaluateAsk) -> Verdict: about(&ask.scene, &ask.path);
+        plan(ask: PlanAsk) -> Vec<PlanAction>: about(&ask.scene, &[]);
+        reflect(ask: EvaluateAsk) -> String: about(&ask.scene, &ask.path);
+        hypothesize(ask: HypothesizeAsk) -> Vec<Action>: blamed(&ask.scene, &ask.path);
+        weigh(ask: WeighAsk) -> Verdict: blamed(&ask.scene, &ask.path);
+        decompose(ask: DecomposeAsk) -> Vec<Goal>: about(&ask.scene, &[]);
+        steer(ask: SteerAsk) -> Steering: about(&ask.scene, &[]);
+        step(ask: StepAsk) -> Option<Action>: about(&ask.scene, &ask.path.recent);
+        progress(ask: ProgressAsk) -> Progress: about(&ask.scene, &[]);
+        compact(ask: CompactAsk) -> String: about(&ask.scene, &[]);
     }
 
     fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
         let about = Some(ask.hypothesis.entity());
-        let offered = offered(tools);
+        let question = (ask, offered(tools));
         Box::pin(async move {
-            let question = (ask, offered);
             self.answer(("investigate", &question), about, self.roles.investigate(ask, tools)).await
         })
     }
 
-    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
-        let about = blamed(&ask.scene, ask.path.last().map(|tested| &tested.seen));
-        Box::pin(self.answer(("weigh", ask), about, self.roles.weigh(ask)))
-    }
-
-    fn decompose<'a>(&'a self, ask: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
-        let about = about(&ask.scene, &[]);
-        Box::pin(self.answer(("decompose", ask), about, self.roles.decompose(ask)))
-    }
-
-    fn steer<'a>(&'a self, ask: &'a SteerAsk) -> Reply<'a, Steering> {
-        let about = about(&ask.scene, &[]);
-        Box::pin(self.answer(("steer", ask), about, self.roles.steer(ask)))
-    }
-
-    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
-        let about = about(&ask.scene, &ask.path.recent);
-        Box::pin(self.answer(("step", ask), about, self.roles.step(ask)))
-    }
-
-    fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
-        let about = about(&ask.scene, &[]);
-        Box::pin(self.answer(("progress", ask), about, self.roles.progress(ask)))
-    }
-
     fn react<'a>(&'a self, ask: &'a ReactAsk, tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
         let about = about(&ask.scene, &[]);
-        let offered = offered(tools);
+        let question = (ask, offered(tools));
         Box::pin(async move {
-            let question = (ask, offered);
             self.answer(("react", &question), about, self.roles.react(ask, tools)).await
         })
-    }
-
-    fn compact<'a>(&'a self, ask: &'a CompactAsk) -> Reply<'a, String> {
-        let about = about(&ask.scene, &[]);
-        Box::pin(self.answer(("compact", ask), about, self.roles.compact(ask)))
     }
 
     fn timeout(&self) -> Option<Duration> {

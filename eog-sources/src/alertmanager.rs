@@ -131,11 +131,8 @@ impl<'a> Alertmanager<'a> {
     }
 }
 
-fn parsed<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Result<T, AskError> {
-    if answer.is_cut {
-        return Err(AskError::Answer("it is longer than max_bytes".to_owned()));
-    }
-    serde_json::from_slice(&answer.body).map_err(|error| AskError::Answer(error.to_string()))
+fn parsed<T: serde::de::DeserializeOwned>(answer: &Answer) -> Result<T, AskError> {
+    answer.whole("it is longer than max_bytes")?.json()
 }
 
 /// What an answer says of alerts in a period.

@@ -279,25 +279,18 @@ impl Parts<'_> {
     }
 
     /// Many questions, a few at once; the answers are in the order of the questions.
-    pub(crate) async fn all<F>(
+    pub(crate) async fn all<F: Future<Output = Result<Piece, AskError>>>(
         &mut self,
-        count: usize,
-        name: impl Fn(usize) -> String,
-        ask: impl Fn(usize) -> F,
+        questions: impl ExactSizeIterator<Item = (String, F)>,
         limits: &Limits,
-    ) where
-        F: Future<Output = Result<Piece, AskError>>,
-    {
-        let this = &*self;
+    ) {
+        let (this, count) = (&*self, questions.len());
         let mut found = Vec::new();
-        let mut answers = stream::iter((0..count).map(|at| {
-            let (name, future) = (name(at), ask(at));
-            async move {
-                let found = this.one(&name, future).await;
-                (name, found)
-            }
-        }))
-        .buffered(limits.concurrency);
+        let asked = questions.map(|(name, ask)| async move {
+            let found = this.one(&name, ask).await;
+            (name, found)
+        });
+        let mut answers = stream::iter(asked).buffered(limits.concurrency);
         // Answers come in the order of the questions, so that the same are left out each time.
         let mut spans = 0;
         while let Some((name, answer)) = answers.next().await {

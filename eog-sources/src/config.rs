@@ -97,34 +97,6 @@ impl Default for SourceConfig {
     }
 }
 
-/// Bounds of a whole capture.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Limits {
-    /// When nothing more is asked.
-    pub(crate) total: SignedDuration,
-    /// Most questions at once.
-    pub(crate) concurrency: usize,
-    /// Most series in all.
-    pub(crate) series: usize,
-    /// Most points in all.
-    pub(crate) points: usize,
-    /// Spans of a source after which nothing more is asked.
-    pub(crate) spans: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            total: SignedDuration::from_mins(5),
-            concurrency: 4,
-            series: 20_000,
-            points: 2_000_000,
-            spans: 300_000,
-        }
-    }
-}
-
 /// What it takes to ask an HTTP interface.
 pub(crate) struct Endpoint<'a> {
     pub(crate) url: &'a str,
@@ -134,49 +106,94 @@ pub(crate) struct Endpoint<'a> {
     pub(crate) max_bytes: usize,
 }
 
-/// `[prometheus]`: Prometheus, or what has its interface (Thanos, Mimir, VictoriaMetrics).
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Prometheus {
-    pub(crate) url: String,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) ca_file: Option<PathBuf>,
-    pub(crate) timeout: SignedDuration,
-    pub(crate) max_bytes: usize,
-    /// Distance between points; by default the scrape interval, or more for a long range.
-    pub(crate) step: Option<SignedDuration>,
-    /// How often targets are scraped; by default measured on `up`.
-    pub(crate) scrape_interval: Option<SignedDuration>,
-    /// Most points of a series in one answer: Prometheus refuses more than 11,000.
-    pub(crate) max_points: u32,
-    /// Most series of one question.
-    pub(crate) max_series: usize,
-    /// Labels that name a service, best first.
-    pub(crate) entity_labels: Vec<String>,
-    /// Whether metrics of known names are looked for.
-    pub(crate) conventions: bool,
-    /// Label matchers that all questions by convention have, such as `cluster="eu"`.
-    pub(crate) matchers: Vec<String>,
-    pub(crate) series: Vec<OwnSeries>,
+/// A table of the file: each field with its default. One with an endpoint has the fields of an HTTP interface first;
+/// named are the defaults of its timeout in seconds and of its longest answer in MiB.
+macro_rules! table {
+    ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $field:ident: $type:ty = $value:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub(crate) struct $name {
+            $($(#[$about])* pub(crate) $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $value,)* }
+            }
+        }
+    };
+    ($(#[$doc:meta])* $name:ident at endpoint($timeout:literal, $mib:literal) { $($fields:tt)* }) => {
+        table! {
+            $(#[$doc])*
+            $name {
+                url: String = String::new(),
+                headers: BTreeMap<String, String> = BTreeMap::new(),
+                ca_file: Option<PathBuf> = None,
+                timeout: SignedDuration = SignedDuration::from_secs($timeout),
+                max_bytes: usize = $mib << 20,
+                $($fields)*
+            }
+        }
+
+        impl $name {
+            pub(crate) fn endpoint(&self) -> Endpoint<'_> {
+                Endpoint {
+                    url: &self.url,
+                    headers: &self.headers,
+                    ca_file: self.ca_file.as_deref(),
+                    timeout: self.timeout.unsigned_abs(),
+                    max_bytes: self.max_bytes,
+                }
+            }
+
+            /// Replaces `${NAME}` by what the environment says, and finds the certificate from a folder.
+            fn fill(&mut self, part: &str, folder: &Path) -> Result<(), ConfigError> {
+                self.url = expand(&format!("[{part}] url"), &self.url)?;
+                for (name, value) in &mut self.headers {
+                    *value = expand(&format!("[{part}] headers.{name}"), value)?;
+                }
+                self.ca_file = self.ca_file.take().map(|file| folder.join(file));
+                Ok(())
+            }
+        }
+    };
 }
 
-impl Default for Prometheus {
-    fn default() -> Self {
-        Self {
-            url: String::new(),
-            headers: BTreeMap::new(),
-            ca_file: None,
-            timeout: SignedDuration::from_secs(30),
-            max_bytes: 32 << 20,
-            step: None,
-            scrape_interval: None,
-            max_points: 11_000,
-            max_series: 5_000,
-            entity_labels: eog_sre::subject::SERVICE_LABELS.map(str::to_owned).to_vec(),
-            conventions: true,
-            matchers: Vec::new(),
-            series: Vec::new(),
-        }
+table! {
+    /// Bounds of a whole capture.
+    Limits {
+        /// When nothing more is asked.
+        total: SignedDuration = SignedDuration::from_mins(5),
+        /// Most questions at once.
+        concurrency: usize = 4,
+        /// Most series in all.
+        series: usize = 20_000,
+        /// Most points in all.
+        points: usize = 2_000_000,
+        /// Spans of a source after which nothing more is asked.
+        spans: usize = 300_000,
+    }
+}
+
+table! {
+    /// `[prometheus]`: Prometheus, or what has its interface (Thanos, Mimir, VictoriaMetrics).
+    Prometheus at endpoint(30, 32) {
+        /// Distance between points; by default the scrape interval, or more for a long range.
+        step: Option<SignedDuration> = None,
+        /// How often targets are scraped; by default measured on `up`.
+        scrape_interval: Option<SignedDuration> = None,
+        /// Most points of a series in one answer: Prometheus refuses more than 11,000.
+        max_points: u32 = 11_000,
+        /// Most series of one question.
+        max_series: usize = 5_000,
+        /// Labels that name a service, best first.
+        entity_labels: Vec<String> = eog_sre::subject::SERVICE_LABELS.map(str::to_owned).to_vec(),
+        /// Whether metrics of known names are looked for.
+        conventions: bool = true,
+        /// Label matchers that all questions by convention have, such as `cluster="eu"`.
+        matchers: Vec<String> = Vec::new(),
+        series: Vec<OwnSeries> = Vec::new(),
     }
 }
 
@@ -193,201 +210,91 @@ pub(crate) struct OwnSeries {
     pub(crate) unit: String,
 }
 
-/// `[alertmanager]`: Alertmanager, by version 2 of its interface.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Alertmanager {
-    pub(crate) url: String,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) ca_file: Option<PathBuf>,
-    pub(crate) timeout: SignedDuration,
-    pub(crate) max_bytes: usize,
-    /// Matchers as `amtool` has them; only alerts that match all are used.
-    pub(crate) filter: Vec<String>,
-}
-
-impl Default for Alertmanager {
-    fn default() -> Self {
-        Self {
-            url: String::new(),
-            headers: BTreeMap::new(),
-            ca_file: None,
-            timeout: SignedDuration::from_secs(10),
-            max_bytes: 16 << 20,
-            filter: Vec::new(),
-        }
+table! {
+    /// `[alertmanager]`: Alertmanager, by version 2 of its interface.
+    Alertmanager at endpoint(10, 16) {
+        /// Matchers as `amtool` has them; only alerts that match all are used.
+        filter: Vec<String> = Vec::new(),
     }
 }
 
-/// `[kubernetes]`: the API of a cluster.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Kubernetes {
-    /// By default what `KUBECONFIG` names, `~/.kube/config`, or the service account within a cluster.
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// A context of the kubeconfig; by default its current one.
-    pub(crate) context: Option<String>,
-    /// By default all.
-    pub(crate) namespaces: Vec<String>,
-    /// Whether machines are listed; that takes a right in the whole cluster.
-    pub(crate) nodes: bool,
-    /// Whether metadata of Secrets is listed, which tells when they were written.
-    pub(crate) secrets: bool,
-    pub(crate) timeout: SignedDuration,
-    pub(crate) max_bytes: usize,
-    /// Objects in one answer.
-    pub(crate) page: u32,
-    /// Most objects in all.
-    pub(crate) max_objects: usize,
-}
-
-impl Default for Kubernetes {
-    fn default() -> Self {
-        Self {
-            kubeconfig: None,
-            context: None,
-            namespaces: Vec::new(),
-            nodes: true,
-            secrets: false,
-            timeout: SignedDuration::from_secs(30),
-            max_bytes: 16 << 20,
-            page: 500,
-            max_objects: 20_000,
-        }
+table! {
+    /// `[kubernetes]`: the API of a cluster.
+    Kubernetes {
+        /// By default what `KUBECONFIG` names, `~/.kube/config`, or the service account within a cluster.
+        kubeconfig: Option<PathBuf> = None,
+        /// A context of the kubeconfig; by default its current one.
+        context: Option<String> = None,
+        /// By default all.
+        namespaces: Vec<String> = Vec::new(),
+        /// Whether machines are listed; that takes a right in the whole cluster.
+        nodes: bool = true,
+        /// Whether metadata of Secrets is listed, which tells when they were written.
+        secrets: bool = false,
+        timeout: SignedDuration = SignedDuration::from_secs(30),
+        max_bytes: usize = 16 << 20,
+        /// Objects in one answer.
+        page: u32 = 500,
+        /// Most objects in all.
+        max_objects: usize = 20_000,
     }
 }
 
-/// `[otlp]`: what is received by OTLP, and files of the OpenTelemetry collector's file exporter.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Otlp {
-    /// Files, or folders whose `.json` and `.jsonl` files are read.
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) max_spans: usize,
-    pub(crate) max_logs: usize,
-    /// Where it is listened, by `eog serve --on-call`.
-    pub(crate) listen: Vec<SocketAddr>,
-    /// How long what was received is held.
-    pub(crate) window: SignedDuration,
-    /// How much of it is held, in bytes.
-    pub(crate) window_bytes: usize,
-    /// Most bytes of a request, as sent and decompressed.
-    pub(crate) max_body: usize,
-    /// What senders must send as `Authorization: Bearer`; empty for none.
-    pub(crate) token: String,
-}
-
-impl Default for Otlp {
-    fn default() -> Self {
-        Self {
-            files: Vec::new(),
-            max_spans: 200_000,
-            max_logs: 200_000,
-            listen: Vec::new(),
-            window: SignedDuration::from_hours(2),
-            window_bytes: 256 << 20,
-            max_body: 4 << 20,
-            token: String::new(),
-        }
+table! {
+    /// `[otlp]`: what is received by OTLP, and files of the OpenTelemetry collector's file exporter.
+    Otlp {
+        /// Files, or folders whose `.json` and `.jsonl` files are read.
+        files: Vec<PathBuf> = Vec::new(),
+        max_spans: usize = 200_000,
+        max_logs: usize = 200_000,
+        /// Where it is listened, by `eog serve --on-call`.
+        listen: Vec<SocketAddr> = Vec::new(),
+        /// How long what was received is held.
+        window: SignedDuration = SignedDuration::from_hours(2),
+        /// How much of it is held, in bytes.
+        window_bytes: usize = 256 << 20,
+        /// Most bytes of a request, as sent and decompressed.
+        max_body: usize = 4 << 20,
+        /// What senders must send as `Authorization: Bearer`; empty for none.
+        token: String = String::new(),
     }
 }
 
-/// `[jaeger]`: Jaeger's query interface.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Jaeger {
-    pub(crate) url: String,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) ca_file: Option<PathBuf>,
-    pub(crate) timeout: SignedDuration,
-    pub(crate) max_bytes: usize,
-    /// By default all that Jaeger knows.
-    pub(crate) services: Vec<String>,
-    /// Most traces of a service in each of the parts that the time is cut into.
-    pub(crate) traces: usize,
-    /// How many parts.
-    pub(crate) parts: u32,
-}
-
-impl Default for Jaeger {
-    fn default() -> Self {
-        Self {
-            url: String::new(),
-            headers: BTreeMap::new(),
-            ca_file: None,
-            timeout: SignedDuration::from_secs(30),
-            max_bytes: 32 << 20,
-            services: Vec::new(),
-            traces: 100,
-            parts: 12,
-        }
+table! {
+    /// `[jaeger]`: Jaeger's query interface.
+    Jaeger at endpoint(30, 32) {
+        /// By default all that Jaeger knows.
+        services: Vec<String> = Vec::new(),
+        /// Most traces of a service in each of the parts that the time is cut into.
+        traces: usize = 100,
+        /// How many parts.
+        parts: u32 = 12,
     }
 }
 
-/// `[tempo]`: Tempo's query interface.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Tempo {
-    pub(crate) url: String,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) ca_file: Option<PathBuf>,
-    pub(crate) timeout: SignedDuration,
-    pub(crate) max_bytes: usize,
-    /// TraceQL; only traces that match are asked for.
-    pub(crate) query: String,
-    /// Most traces in each of the parts that the time is cut into.
-    pub(crate) traces: usize,
-    /// How many parts.
-    pub(crate) parts: u32,
-}
-
-impl Default for Tempo {
-    fn default() -> Self {
-        Self {
-            url: String::new(),
-            headers: BTreeMap::new(),
-            ca_file: None,
-            timeout: SignedDuration::from_secs(30),
-            max_bytes: 32 << 20,
-            query: "{}".to_owned(),
-            traces: 20,
-            parts: 12,
-        }
+table! {
+    /// `[tempo]`: Tempo's query interface.
+    Tempo at endpoint(30, 32) {
+        /// TraceQL; only traces that match are asked for.
+        query: String = "{}".to_owned(),
+        /// Most traces in each of the parts that the time is cut into.
+        traces: usize = 20,
+        /// How many parts.
+        parts: u32 = 12,
     }
 }
 
-/// `[loki]`, `[elasticsearch]` and `[victorialogs]`: a store of log lines.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct LogStore {
-    pub(crate) url: String,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) ca_file: Option<PathBuf>,
-    pub(crate) timeout: SignedDuration,
-    pub(crate) max_bytes: usize,
-    /// LogQL, Lucene's syntax or LogsQL; by default all lines.
-    query: Option<String>,
-    /// The indices of Elasticsearch.
-    pub(crate) index: String,
-    /// Most lines in each of the parts that the time is cut into.
-    pub(crate) lines: usize,
-    /// How many parts.
-    pub(crate) parts: u32,
-}
-
-impl Default for LogStore {
-    fn default() -> Self {
-        Self {
-            url: String::new(),
-            headers: BTreeMap::new(),
-            ca_file: None,
-            timeout: SignedDuration::from_secs(30),
-            max_bytes: 32 << 20,
-            query: None,
-            index: "logs-*,filebeat-*,logstash-*".to_owned(),
-            lines: 5_000,
-            parts: 24,
-        }
+table! {
+    /// `[loki]`, `[elasticsearch]` and `[victorialogs]`: a store of log lines.
+    LogStore at endpoint(30, 32) {
+        /// LogQL, Lucene's syntax or LogsQL; by default all lines.
+        query: Option<String> = None,
+        /// The indices of Elasticsearch.
+        index: String = "logs-*,filebeat-*,logstash-*".to_owned(),
+        /// Most lines in each of the parts that the time is cut into.
+        lines: usize = 5_000,
+        /// How many parts.
+        parts: u32 = 24,
     }
 }
 
@@ -402,23 +309,6 @@ impl LogStore {
         self.query.clone().unwrap_or_else(|| all.to_owned())
     }
 }
-
-macro_rules! endpoint {
-    ($($of:ident),*) => {$(
-        impl $of {
-            pub(crate) fn endpoint(&self) -> Endpoint<'_> {
-                Endpoint {
-                    url: &self.url,
-                    headers: &self.headers,
-                    ca_file: self.ca_file.as_deref(),
-                    timeout: self.timeout.unsigned_abs(),
-                    max_bytes: self.max_bytes,
-                }
-            }
-        }
-    )*};
-}
-endpoint!(Prometheus, Alertmanager, Jaeger, Tempo, LogStore);
 
 impl SourceConfig {
     /// Whether a text is the configuration of live sources, by its tables. Whether it can be used is
@@ -516,24 +406,11 @@ impl SourceConfig {
     /// Replaces `${NAME}` by what the environment says.
     fn fill(&mut self) -> Result<(), ConfigError> {
         let folder = self.folder.clone();
-        let fields = |part: &str,
-                      url: &mut String,
-                      headers: &mut BTreeMap<String, String>,
-                      ca: &mut Option<PathBuf>| {
-            *url = expand(&format!("[{part}] url"), url)?;
-            for (name, value) in headers.iter_mut() {
-                *value = expand(&format!("[{part}] headers.{name}"), value)?;
-            }
-            if let Some(file) = ca {
-                *file = folder.join(&*file);
-            }
-            Ok::<(), ConfigError>(())
-        };
         if let Some(it) = &mut self.prometheus {
-            fields("prometheus", &mut it.url, &mut it.headers, &mut it.ca_file)?;
+            it.fill("prometheus", &folder)?;
         }
         if let Some(it) = &mut self.alertmanager {
-            fields("alertmanager", &mut it.url, &mut it.headers, &mut it.ca_file)?;
+            it.fill("alertmanager", &folder)?;
         }
         if let Some(it) = &mut self.otlp {
             it.token = expand("[otlp] token", &it.token)?;
@@ -545,10 +422,10 @@ impl SourceConfig {
             *file = folder.join(expand("[kubernetes] kubeconfig", &text)?);
         }
         if let Some(it) = &mut self.jaeger {
-            fields("jaeger", &mut it.url, &mut it.headers, &mut it.ca_file)?;
+            it.fill("jaeger", &folder)?;
         }
         if let Some(it) = &mut self.tempo {
-            fields("tempo", &mut it.url, &mut it.headers, &mut it.ca_file)?;
+            it.fill("tempo", &folder)?;
         }
         let stores = [
             ("loki", &mut self.loki),
@@ -556,9 +433,7 @@ impl SourceConfig {
             ("victorialogs", &mut self.victorialogs),
         ];
         for (name, store) in stores {
-            if let Some(it) = store {
-                fields(name, &mut it.url, &mut it.headers, &mut it.ca_file)?;
-            }
+            store.as_mut().map_or(Ok(()), |it| it.fill(name, &folder))?;
         }
         Ok(())
     }
@@ -691,17 +566,14 @@ impl SourceConfig {
             }
         }
         // So that an address is checked before anything is asked.
-        if let Some(it) = &self.prometheus {
-            crate::http::Http::new("prometheus", &it.endpoint())?;
-        }
-        if let Some(it) = &self.alertmanager {
-            crate::http::Http::new("alertmanager", &it.endpoint())?;
-        }
-        if let Some(it) = &self.jaeger {
-            crate::http::Http::new("jaeger", &it.endpoint())?;
-        }
-        if let Some(it) = &self.tempo {
-            crate::http::Http::new("tempo", &it.endpoint())?;
+        let endpoints = [
+            ("prometheus", self.prometheus.as_ref().map(Prometheus::endpoint)),
+            ("alertmanager", self.alertmanager.as_ref().map(Alertmanager::endpoint)),
+            ("jaeger", self.jaeger.as_ref().map(Jaeger::endpoint)),
+            ("tempo", self.tempo.as_ref().map(Tempo::endpoint)),
+        ];
+        for (part, endpoint) in endpoints {
+            endpoint.map(|it| crate::http::Http::new(part, &it)).transpose()?;
         }
         Ok(())
     }

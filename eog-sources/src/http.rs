@@ -33,6 +33,18 @@ pub(crate) struct Answer {
     pub(crate) is_cut: bool,
 }
 
+impl Answer {
+    /// # Errors
+    /// When it is not whole.
+    pub(crate) fn whole(&self, otherwise: &str) -> Result<&Self, AskError> {
+        if self.is_cut { Err(AskError::Answer(otherwise.to_owned())) } else { Ok(self) }
+    }
+
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, AskError> {
+        serde_json::from_slice(&self.body).map_err(|error| AskError::Answer(error.to_string()))
+    }
+}
+
 impl Http {
     /// # Errors
     /// [`ConfigError`] when the address, a header or a certificate cannot be used.

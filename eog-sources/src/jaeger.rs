@@ -106,25 +106,10 @@ impl<'a> Jaeger<'a> {
         let times = period.parts(self.config.parts);
         let questions: Vec<(&String, Period)> =
             services.iter().flat_map(|one| times.iter().map(move |part| (one, *part))).collect();
-        parts
-            .all(
-                questions.len(),
-                |at| match questions.get(at) {
-                    Some((service, part)) => format!("jaeger {service} {part}"),
-                    None => String::new(),
-                },
-                |at| {
-                    let question = questions.get(at);
-                    async move {
-                        match question {
-                            Some((service, part)) => self.traces(service, *part).await,
-                            None => Ok(Piece::default()),
-                        }
-                    }
-                },
-                self.limits,
-            )
-            .await;
+        let asked = questions.into_iter().map(|(service, part)| {
+            (format!("jaeger {service} {part}"), self.traces(service, part))
+        });
+        parts.all(asked, self.limits).await;
         parts.distinct_spans();
     }
 
@@ -182,12 +167,8 @@ fn of(traces: Vec<Trace>) -> Piece {
     piece
 }
 
-fn parsed<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Result<T, AskError> {
-    if answer.is_cut {
-        let reason = "it is longer than max_bytes; ask for fewer traces in more parts";
-        return Err(AskError::Answer(reason.to_owned()));
-    }
-    serde_json::from_slice(&answer.body).map_err(|error| AskError::Answer(error.to_string()))
+fn parsed<T: serde::de::DeserializeOwned>(answer: &Answer) -> Result<T, AskError> {
+    answer.whole("it is longer than max_bytes; ask for fewer traces in more parts")?.json()
 }
 
 fn attributes(tags: Vec<Tag>) -> Attributes {

@@ -73,24 +73,9 @@ impl<'a> LogStore<'a> {
 
     /// Asks for each part of the time.
     pub(crate) async fn capture(&self, period: Period, parts: &mut Parts<'_>) {
-        let times = period.parts(self.config.parts);
         let name = self.store.name();
-        parts
-            .all(
-                times.len(),
-                |at| times.get(at).map_or_else(String::new, |part| format!("{name} {part}")),
-                |at| {
-                    let part = times.get(at).copied();
-                    async move {
-                        match part {
-                            Some(part) => self.ask(part).await,
-                            None => Ok(Piece::default()),
-                        }
-                    }
-                },
-                self.limits,
-            )
-            .await;
+        let times = period.parts(self.config.parts).into_iter();
+        parts.all(times.map(|at| (format!("{name} {at}"), self.ask(at))), self.limits).await;
     }
 
     async fn ask(&self, part: Period) -> Result<Piece, AskError> {
@@ -138,20 +123,18 @@ impl<'a> LogStore<'a> {
 
 /// The lines of an answer.
 pub(crate) fn read(store: Store, answer: &Answer) -> Result<Piece, AskError> {
-    if answer.is_cut {
-        let reason = "it is longer than max_bytes; ask for fewer lines in more parts";
-        return Err(AskError::Answer(reason.to_owned()));
-    }
-    let wrong = |error: serde_json::Error| AskError::Answer(error.to_string());
+    let answer = answer.whole("it is longer than max_bytes; ask for fewer lines in more parts")?;
     let nobody = |_: &BTreeMap<String, String>| None::<Who>;
     let Found { lines, lost } = match store {
         Store::VictoriaLogs => {
             let values = serde_json::Deserializer::from_slice(&answer.body).into_iter::<Value>();
-            let values: Vec<Value> = values.collect::<Result<_, _>>().map_err(wrong)?;
+            let values: Vec<Value> = values
+                .collect::<Result<_, _>>()
+                .map_err(|error| AskError::Answer(error.to_string()))?;
             objects(&values, nobody)
         }
         Store::Loki => {
-            let value: Value = serde_json::from_slice(&answer.body).map_err(wrong)?;
+            let value: Value = answer.json()?;
             if value.pointer("/data/resultType").and_then(Value::as_str) != Some("streams") {
                 let reason = "it gives no streams; `query` must select log lines, such as {namespace=\"shop\"}";
                 return Err(AskError::Answer(reason.to_owned()));
@@ -159,7 +142,7 @@ pub(crate) fn read(store: Store, answer: &Answer) -> Result<Piece, AskError> {
             streams(&value, nobody)
         }
         Store::Elasticsearch => {
-            let value: Value = serde_json::from_slice(&answer.body).map_err(wrong)?;
+            let value: Value = answer.json()?;
             if value.pointer("/hits/hits").is_none() {
                 return Err(AskError::Answer("it has no hits".to_owned()));
             }

@@ -7,10 +7,12 @@ use serde::Deserialize;
 use crate::capture::Parts;
 use crate::config::{Limits, SourceConfig, Tempo as Config};
 use crate::error::{AskError, ConfigError};
-use crate::http::{Answer, Http};
+use crate::http::Http;
 use crate::otlp;
 use crate::period::Period;
 use crate::piece::Piece;
+
+const CUT: &str = "it is longer than max_bytes";
 
 /// Longest id of a trace that is asked for, in characters.
 const MAX_ID: usize = 64;
@@ -63,23 +65,8 @@ impl<'a> Tempo<'a> {
             let found = parts.value(&name, &name, async || self.search(part).await).await;
             ids.extend(found.into_iter().flatten());
         }
-        let ids: Vec<String> = ids.into_iter().collect();
-        parts
-            .all(
-                ids.len(),
-                |at| format!("tempo trace {}", ids.get(at).map(String::as_str).unwrap_or_default()),
-                |at| {
-                    let id = ids.get(at);
-                    async move {
-                        match id {
-                            Some(id) => self.trace(id, period).await,
-                            None => Ok(Piece::default()),
-                        }
-                    }
-                },
-                self.limits,
-            )
-            .await;
+        let asked = ids.iter().map(|id| (format!("tempo trace {id}"), self.trace(id, period)));
+        parts.all(asked, self.limits).await;
         parts.distinct_spans();
     }
 
@@ -94,9 +81,7 @@ impl<'a> Tempo<'a> {
             ("end", &end),
             ("limit", &limit),
         ];
-        let answer = whole(self.http.get("api/search", &query).await?)?;
-        let found: Search = serde_json::from_slice(&answer.body)
-            .map_err(|error| AskError::Answer(error.to_string()))?;
+        let found: Search = self.http.get("api/search", &query).await?.whole(CUT)?.json()?;
         let is_id = |id: &String| {
             (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_hexdigit())
         };
@@ -104,20 +89,13 @@ impl<'a> Tempo<'a> {
     }
 
     async fn trace(&self, id: &str, period: Period) -> Result<Piece, AskError> {
-        let answer = whole(self.http.get(&format!("api/traces/{id}"), &[]).await?)?;
-        let (spans, unusable) = otlp::trace(&answer.body).map_err(AskError::Answer)?;
+        let answer = self.http.get(&format!("api/traces/{id}"), &[]).await?;
+        let (spans, unusable) = otlp::trace(&answer.whole(CUT)?.body).map_err(AskError::Answer)?;
         let spans = spans.into_iter().filter(|span| period.contains(span.start / 1_000_000));
         let mut piece = Piece { spans: spans.collect(), ..Piece::default() };
         if unusable > 0 {
             piece.missing.push(format!("{unusable} spans without service.name, ids or times"));
         }
         Ok(piece)
-    }
-}
-
-fn whole(answer: Answer) -> Result<Answer, AskError> {
-    match answer.is_cut {
-        true => Err(AskError::Answer("it is longer than max_bytes".to_owned())),
-        false => Ok(answer),
     }
 }

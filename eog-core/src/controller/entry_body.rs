@@ -8,7 +8,7 @@ use crate::controller::active::Reason;
 use crate::controller::config::Config;
 use crate::digest::Digest;
 use crate::ids::EntityId;
-use crate::ledger::body::{Body, Departure, Look, Opening, Settings};
+use crate::ledger::body::{Body, Look, Settings};
 use crate::ledger::record::{
     ContextRecord, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning,
 };
@@ -172,12 +172,13 @@ impl Settings for Config {
 }
 
 impl Body for EntryBody {
+    type Settings = Config;
+
     const FORMAT: u32 = LEDGER_FORMAT;
     const OPENING: &'static str = "opened";
 
-    fn opening(&self) -> Option<Opening<'_>> {
-        let Self::Opened(opened) = self else { return None };
-        Some(opened.opening())
+    fn opened(&self) -> Option<&Opened<Config>> {
+        if let Self::Opened(opened) = self { Some(opened) } else { None }
     }
 
     fn look(&self) -> Option<Look<'_>> {
@@ -201,8 +202,7 @@ impl Body for EntryBody {
         Some(&observed.observation)
     }
 
-    fn fork(&self) -> Option<Departure<'_>> {
-        let Self::Forked(forked) = self else { return None };
-        Some(forked.departure())
+    fn forked(&self) -> Option<&Forked<Config>> {
+        if let Self::Forked(forked) = self { Some(forked) } else { None }
     }
 }

@@ -27,8 +27,16 @@ pub trait Body:
     /// The tag of the body that opens a ledger. No two machines share one.
     const OPENING: &'static str;
 
+    /// Every choice of the machine.
+    type Settings: Settings;
+
     /// The whole input, if this body opens a ledger.
-    fn opening(&self) -> Option<Opening<'_>>;
+    fn opened(&self) -> Option<&Opened<Self::Settings>>;
+
+    /// The same as every machine tells it.
+    fn opening(&self) -> Option<Opening<'_>> {
+        self.opened().map(Opened::opening)
+    }
 
     /// What was looked at and answered, if this body records that.
     fn look(&self) -> Option<Look<'_>> {
@@ -42,8 +50,11 @@ pub trait Body:
 
     /// The fork, if what follows this entry takes another course than the ledger it was copied
     /// from.
+    fn forked(&self) -> Option<&Forked<Self::Settings>>;
+
+    /// The same as every machine tells it.
     fn fork(&self) -> Option<Departure<'_>> {
-        None
+        self.forked().map(Forked::departure)
     }
 }
 

@@ -6,7 +6,7 @@ use super::config::LinearConfig;
 use crate::belief::Belief;
 use crate::digest::Digest;
 use crate::ids::EntityId;
-use crate::ledger::body::{Body, Departure, Look, Opening};
+use crate::ledger::body::{Body, Look};
 use crate::ledger::record::{ContextRecord, Forked, Opened, RecordedAnswer, Refusal, Warning};
 
 /// What an entry of the linear loop records.
@@ -45,12 +45,13 @@ pub struct LinearStep {
 }
 
 impl Body for LinearBody {
+    type Settings = LinearConfig;
+
     const FORMAT: u32 = 1;
     const OPENING: &'static str = "linear_opened";
 
-    fn opening(&self) -> Option<Opening<'_>> {
-        let Self::LinearOpened(opened) = self else { return None };
-        Some(opened.opening())
+    fn opened(&self) -> Option<&Opened<LinearConfig>> {
+        if let Self::LinearOpened(opened) = self { Some(opened) } else { None }
     }
 
     fn look(&self) -> Option<Look<'_>> {
@@ -60,8 +61,7 @@ impl Body for LinearBody {
         Some(Look { key: entity, entity, context, packet, answer, refusals, belief, told: &[] })
     }
 
-    fn fork(&self) -> Option<Departure<'_>> {
-        let Self::Forked(forked) = self else { return None };
-        Some(forked.departure())
+    fn forked(&self) -> Option<&Forked<LinearConfig>> {
+        if let Self::Forked(forked) = self { Some(forked) } else { None }
     }
 }

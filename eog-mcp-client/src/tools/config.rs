@@ -7,7 +7,7 @@ use eog_search::Specialist;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::config::text_of;
+use crate::config::{allowed, parsed, text_of};
 use crate::error::SourceError;
 use crate::pasted::Pasted;
 use crate::servers::{Server, ServerConfig, Variables};
@@ -68,8 +68,7 @@ impl ToolsConfig {
     /// # Errors
     /// [`SourceError::Config`] that names the file, the place and the reason.
     pub fn read(file: &Path) -> Result<Self, SourceError> {
-        let place = file.display().to_string();
-        let text = text_of(file).map_err(|reason| SourceError::config(place, reason))?;
+        let text = text_of(file)?;
         Self::parse(&text, file)
     }
 
@@ -78,20 +77,13 @@ impl ToolsConfig {
     /// # Errors
     /// As for [`ToolsConfig::read`].
     pub fn parse(text: &str, file: &Path) -> Result<Self, SourceError> {
-        let place = file.display().to_string();
-        let wrong = |reason: String| SourceError::config(&place, reason.trim().to_owned());
-        let is_json = file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
-        let mut config: Self = if is_json {
-            serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?
-        } else {
-            toml::from_str(text).map_err(|error| wrong(error.to_string()))?
-        };
+        let mut config: Self = parsed(text, file)?;
         config.file = file.to_owned();
         let pasted = Pasted {
             inline: config.pasted.take(),
             file: config.servers_file.as_deref(),
             folder: file.parent().unwrap_or_else(|| Path::new("")),
-            place: &place,
+            place: &file.display().to_string(),
         };
         config.warnings = pasted.add_to(&mut config.servers)?;
         config.check()?;
@@ -141,25 +133,11 @@ impl ToolsConfig {
         }
         for (at, offer) in self.tools.iter().enumerate() {
             let part = format!("tools[{at}]");
-            let Some(server) = self.servers.get(&offer.server) else {
-                let names: Vec<&str> = self.servers.keys().map(String::as_str).collect();
-                let there = names.join(", ");
-                let reason =
-                    format!("there is no server {:?}; the servers are {there}", offer.server);
-                return Err(wrong(&part, reason));
-            };
+            let server = allowed(&self.servers, &offer.server, offer.names.iter().flatten());
+            let server = server.map_err(|reason| wrong(&part, reason))?;
             if offer.agents.is_empty() || offer.names.as_ref().is_some_and(BTreeSet::is_empty) {
                 let reason = "an empty list offers nothing; omit it to use the default".to_owned();
                 return Err(wrong(&part, reason));
-            }
-            for name in offer.names.iter().flatten() {
-                if server.tools.as_ref().is_some_and(|allowed| !allowed.contains(name)) {
-                    let reason = format!(
-                        "server {}: its list of `tools` does not include {name:?}",
-                        offer.server
-                    );
-                    return Err(wrong(&part, reason));
-                }
             }
             for name in self.allowed(offer).into_iter().flatten() {
                 if server.tool.get(name).and_then(|own| own.read_only) == Some(false) {

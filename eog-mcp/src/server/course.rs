@@ -1,9 +1,11 @@
 //! One run of an investigation, on a thread of its own: begin it or go on with it, and store what
 //! comes of it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use eog::ledger::Observation;
 use eog::{EntityId, StopReason, Timestamp};
 use eog_evidence::{FilePlace, FolderHandle};
 use eog_report::Report;
@@ -63,60 +65,113 @@ impl Server {
                     let making = Making { id: id.clone(), began, until, steering, listener };
                     self.make(making, source, records, async |course| course.begin(start).await)
                 });
-                // Nothing makes room for what came to nothing, and what clients are told to resume stays.
-                let stays = match &begun {
-                    Ok(_) | Err(Problem::Cancelled(Some(_)) | Problem::NotBegun(_)) => true,
-                    Err(_) => !shared.store.discard(&id),
-                };
-                if stays {
-                    shared.store.prune(shared.settings.keep.get(), |id| shared.runner.is_live(id));
-                }
-                begun
+                self.settled(&id, begun, true)
             }
             Work::Renew { id, folder, seconds } => {
-                self.renew(&id, folder, self.until(seconds), steering, listener, gone)
+                let until = self.until(seconds);
+                let folder = Some(folder);
+                self.run_on(
+                    &id,
+                    folder,
+                    until,
+                    steering,
+                    listener,
+                    gone,
+                    |began, ledger, source| {
+                        if ledger.is_empty() || !began.config.takes_words() {
+                            return Ok(Vec::new());
+                        }
+                        let news = self.news(&id, ledger, source)?;
+                        shared.store.forget_end(&id)?;
+                        Ok(news)
+                    },
+                )
             }
             Work::Fork { from, asked } => self.fork(&from, &asked, steering, listener, gone),
             Work::GoOn { id, seconds, answers, said } => {
                 let until = self.until(seconds);
-                let began = shared.store.began(&id)?;
-                // Whoever has the journal is the one that runs it.
-                let journal = AnyLedger::open_journal(&shared.store.journal(&id));
-                let (ledger, journal, _) =
-                    journal.map_err(|error| Problem::of_journal(&id, error))?;
-                let _live = shared.runner.mark(&id);
-                let source = self.source(&began, gone, until)?;
-                let failed = |error| Problem::run(&id, &began.name, error);
-                let policies = &*shared.policies;
-                let watched = shared.board.watched(&id);
-                if watched.status().entries == 0 {
-                    watched.recall(&ledger.any_entries(), Words::new());
-                }
-                let is_new = ledger.is_empty();
-                let then = if is_new { began.config.policy() } else { ledger.judge_at(u64::MAX) };
-                same_judge(policies, then).map_err(failed)?;
-                let mut news = Vec::new();
-                if !is_new {
-                    if !began.is_renewed {
-                        same_source(&source, &ledger).map_err(failed)?;
+                self.run_on(&id, None, until, steering, listener, gone, |began, ledger, source| {
+                    let mut news = Vec::new();
+                    if !ledger.is_empty() {
+                        if !began.is_renewed {
+                            same_source(source, ledger)
+                                .map_err(|error| Problem::run(&id, &began.name, error))?;
+                        }
+                        let answers = self.to_open_questions(&id, ledger, answers)?;
+                        news = self.note(&id, &answers)?;
+                        shared.store.forget_end(&id)?;
                     }
-                    let answers = self.to_open_questions(&id, &ledger, answers)?;
-                    news = self.note(&id, &answers)?;
-                    shared.store.forget_end(&id)?;
-                }
-                news.extend(self.hear(&id, said)?);
-                let records = Records::go_on(journal, &shared.store.journal(&id))?;
-                let (config, window) = (began.config.clone(), began.window);
-                let making = Making { id: id.clone(), began, until, steering, listener };
-                self.make(making, source, records, async |course| match is_new {
-                    true => {
-                        let start = Start::of(&course.source, config, window)?;
-                        course.begin(start).await
-                    }
-                    false => course.resume(&ledger, news).await,
+                    news.extend(self.hear(&id, said)?);
+                    Ok(news.into_iter().map(Observation::NewEvidence).collect())
                 })
             }
         }
+    }
+
+    /// Goes on with a stored investigation, in another folder if one is given, with what is new by then.
+    #[expect(clippy::too_many_arguments, reason = "what a run is steered by, and what is new")]
+    fn run_on(
+        &self,
+        id: &InvestigationId,
+        folder: Option<PathBuf>,
+        until: Instant,
+        steering: Steering,
+        listener: Arc<dyn Listener>,
+        gone: &CancellationToken,
+        news: impl FnOnce(&Began, &AnyLedger, &Opened) -> Result<Vec<Observation>, Problem>,
+    ) -> Result<Done, Problem> {
+        let shared = &self.0;
+        let mut began = shared.store.began(id)?;
+        // Whoever has the journal is the one that runs it.
+        let journal = AnyLedger::open_journal(&shared.store.journal(id));
+        let (ledger, journal, _) = journal.map_err(|error| Problem::of_journal(id, error))?;
+        let _live = shared.runner.mark(id);
+        let is_new = ledger.is_empty();
+        if let Some(folder) = folder.filter(|folder| began.folder != *folder) {
+            began.folder = folder;
+            // A journal without an entry begins with this folder.
+            began.is_renewed = !is_new;
+            shared.store.set_began(id, &began)?;
+        }
+        let source = self.source(&began, gone, until)?;
+        let watched = shared.board.watched(id);
+        if watched.status().entries == 0 {
+            watched.recall(&ledger.any_entries(), Words::new());
+        }
+        let then = if is_new { began.config.policy() } else { ledger.judge_at(u64::MAX) };
+        same_judge(&*shared.policies, then)
+            .map_err(|error| Problem::run(id, &began.name, error))?;
+        let news = news(&began, &ledger, &source)?;
+        let records = Records::go_on(journal, &shared.store.journal(id))?;
+        let (config, window) = (began.config.clone(), began.window);
+        let making = Making { id: id.clone(), began, until, steering, listener };
+        self.make(making, source, records, async |course| match is_new {
+            true => {
+                let start = Start::of(&course.source, config, window)?;
+                course.begin(start).await
+            }
+            false => course.observe(&ledger, news).await,
+        })
+    }
+
+    /// Makes room for a new investigation that stays. What came to nothing goes, unless clients are told to resume it:
+    /// nothing makes room for that.
+    fn settled(
+        &self,
+        id: &InvestigationId,
+        made: Result<Done, Problem>,
+        unbegun_stays: bool,
+    ) -> Result<Done, Problem> {
+        let shared = &self.0;
+        let stays = match &made {
+            Ok(_) | Err(Problem::Cancelled(Some(_))) => true,
+            Err(Problem::NotBegun(_)) if unbegun_stays => true,
+            Err(_) => !shared.store.discard(id),
+        };
+        if stays {
+            shared.store.prune(shared.settings.keep.get(), |id| shared.runner.is_live(id));
+        }
+        made
     }
 
     /// Another course of a stored investigation, as an investigation of its own.
@@ -159,14 +214,7 @@ impl Server {
                 course.fork(ledger, at, changes).await
             })
         });
-        let stays = match &forked {
-            Ok(_) | Err(Problem::Cancelled(Some(_))) => true,
-            Err(_) => !shared.store.discard(&id),
-        };
-        if stays {
-            shared.store.prune(shared.settings.keep.get(), |id| shared.runner.is_live(id));
-        }
-        forked
+        self.settled(&id, forked, false)
     }
 
     /// Checks what is to be investigated, and reads it.

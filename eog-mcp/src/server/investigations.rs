@@ -53,14 +53,10 @@ pub(super) fn result(
 }
 
 /// Cancels a run when nobody waits for it any more, and what is read for it.
-pub(super) struct CancelOnDrop(Cancel, CancellationToken);
+struct CancelOnDrop(Cancel, CancellationToken);
 
 impl CancelOnDrop {
-    pub(super) fn new(run: Cancel, reading: CancellationToken) -> Self {
-        Self(run, reading)
-    }
-
-    pub(super) fn cancel(&self) {
+    fn cancel(&self) {
         self.0.cancel();
         self.1.cancel();
     }
@@ -82,7 +78,10 @@ impl Server {
         cancel: &CancellationToken,
     ) -> Result<CallToolResponse, Problem> {
         loop {
-            let run = self.run(work, voice, cancel).await?;
+            if self.0.stop.is_cancelled() {
+                return Err(Problem::GoingDown);
+            }
+            let run = self.run(work, Some(voice), cancel).await?;
             if !ask || run.questions.is_empty() {
                 return respond(run);
             }
@@ -105,21 +104,18 @@ impl Server {
         }
     }
 
-    /// One run, on a thread of its own, with its progress told as it comes.
-    async fn run(
+    /// One run, on a thread of its own, with its progress told as it comes if somebody is to hear it.
+    pub(super) async fn run(
         &self,
         work: Work,
-        voice: &mut Voice,
+        voice: Option<&mut Voice>,
         cancel: &CancellationToken,
     ) -> Result<Done, Problem> {
-        if self.0.stop.is_cancelled() {
-            return Err(Problem::GoingDown);
-        }
         let turn = self.0.runner.turn(cancel).await?;
         let (steering, cancelling) = Steering::new();
         let (steps, mut stream) = mpsc::channel(eog::EVENT_BUFFER);
         let gone = CancellationToken::new();
-        let watched = CancelOnDrop::new(cancelling, gone.clone());
+        let watched = CancelOnDrop(cancelling, gone.clone());
         let server = self.clone();
         let mut done = self.0.tracker.spawn_blocking(move || {
             let _turn = turn;
@@ -177,7 +173,7 @@ impl Server {
 /// Tells each entry, and hands cancellation on, until the run has ended.
 async fn follow(
     stream: &mut mpsc::Receiver<(u64, String)>,
-    voice: &mut Voice,
+    mut voice: Option<&mut Voice>,
     cancel: &CancellationToken,
     run: &CancelOnDrop,
     stop: &CancellationToken,
@@ -191,8 +187,9 @@ async fn follow(
                 run.cancel();
             }
             step = stream.recv() => match step {
-                Some((seq, words)) if !is_cancelled => voice.progress(seq, words).await,
-                Some(_) => {}
+                Some((seq, words)) => if let (Some(voice), false) = (&mut voice, is_cancelled) {
+                    voice.progress(seq, words).await;
+                },
                 None => return,
             },
         }

@@ -1,22 +1,19 @@
 //! Investigations that a service has made, such as for alerts: of folders that it has recorded.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Instant;
 
 use eog::EntityId;
 use eog::ledger::Observation;
 use eog_report::Report;
 use eog_session::Listener;
 use eog_session::controllers::{AnyLedger, AnySettings};
-use eog_session::run::{MAX_OBSERVATIONS, Records, Steering, same_judge};
+use eog_session::run::MAX_OBSERVATIONS;
 use eog_session::store::InvestigationId;
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::arguments::Investigate;
-use super::course::{BUDGET, Making};
+use super::course::BUDGET;
 use super::error::Problem;
 use super::work::{Done, Work};
 
@@ -192,55 +189,8 @@ impl Server {
         }
     }
 
-    /// Goes on with a folder that was recorded since: the alerts in it that are new are observed.
-    pub(super) fn renew(
-        &self,
-        id: &InvestigationId,
-        folder: PathBuf,
-        until: Instant,
-        steering: Steering,
-        listener: Arc<dyn Listener>,
-        gone: &CancellationToken,
-    ) -> Result<Done, Problem> {
-        let shared = &self.0;
-        let mut began = shared.store.began(id)?;
-        let journal = AnyLedger::open_journal(&shared.store.journal(id));
-        let (ledger, journal, _) = journal.map_err(|error| Problem::of_journal(id, error))?;
-        let _live = shared.runner.mark(id);
-        if began.folder != folder {
-            began.folder = folder;
-            // A journal without an entry begins with this folder.
-            began.is_renewed = !ledger.is_empty();
-            shared.store.set_began(id, &began)?;
-        }
-        let source = self.source(&began, gone, until)?;
-        let failed = |error| Problem::run(id, &began.name, error);
-        let is_new = ledger.is_empty();
-        let then = if is_new { began.config.policy() } else { ledger.judge_at(u64::MAX) };
-        same_judge(&*shared.policies, then).map_err(failed)?;
-        let watched = shared.board.watched(id);
-        if watched.status().entries == 0 {
-            watched.recall(&ledger.any_entries(), shared.store.people(id).words());
-        }
-        let mut news = Vec::new();
-        if !is_new && began.config.takes_words() {
-            news = self.news(id, &ledger, &source)?;
-            shared.store.forget_end(id)?;
-        }
-        let records = Records::go_on(journal, &shared.store.journal(id))?;
-        let (config, window) = (began.config.clone(), began.window);
-        let making = Making { id: id.clone(), began, until, steering, listener };
-        self.make(making, source, records, async |course| match is_new {
-            true => {
-                let start = eog_session::run::Start::of(&course.source, config, window)?;
-                course.begin(start).await
-            }
-            false => course.observe(&ledger, news).await,
-        })
-    }
-
     /// What a folder has beyond a ledger: alerts, those who are joined with them, and changes.
-    fn news(
+    pub(super) fn news(
         &self,
         id: &InvestigationId,
         ledger: &AnyLedger,

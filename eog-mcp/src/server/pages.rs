@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use eog::{EntityId, Spent, Timestamp};
 use eog_report::{Report, Step};
-use eog_session::run::Steering;
 use eog_session::source::{Opened, Word, Words};
 use eog_session::store::InvestigationId;
 use eog_session::watched::{Phase, Watched};
@@ -12,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::error::Problem;
-use super::investigations::{CancelOnDrop, Standing};
+use super::investigations::Standing;
 use super::work::{Done, Work};
 
 /// One investigation in short.
@@ -167,26 +166,6 @@ impl Server {
     }
 
     pub(super) async fn run_alone(&self, work: Work) -> Result<Done, Problem> {
-        let stop = &self.0.stop;
-        let turn = self.0.runner.turn(stop).await?;
-        let (steering, cancelling) = Steering::new();
-        let gone = CancellationToken::new();
-        let run = CancelOnDrop::new(cancelling, gone.clone());
-        let server = self.clone();
-        let mut done = self.0.tracker.spawn_blocking(move || {
-            let _turn = turn;
-            server.run_here(work, steering, Arc::new(()), &gone)
-        });
-        let ended = tokio::select! {
-            biased;
-            ended = &mut done => ended,
-            () = stop.cancelled() => {
-                run.cancel();
-                done.await
-            }
-        };
-        ended.map_err(|error| {
-            Problem::Store(format!("the investigation broke off, which is a defect: {error}"))
-        })?
+        self.run(work, None, &self.0.stop).await
     }
 }

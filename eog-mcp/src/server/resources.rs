@@ -22,58 +22,30 @@ const MAX_BYTES: u64 = 64 << 20;
 /// How every address begins.
 const BEGIN: &str = "eog://investigations/";
 
-/// How a part is offered as a resource.
-trait Offered: Copy {
-    /// How the address of the part ends.
-    fn tail(self) -> &'static str;
-    fn mime(self) -> &'static str;
-    fn title(self) -> &'static str;
-}
-
-impl Offered for Part {
-    fn tail(self) -> &'static str {
-        match self {
-            Self::Ledger => "ledger",
-            Self::Report => "report",
-            Self::Dot => "graph.dot",
-            Self::Mermaid => "graph.mermaid",
-            Self::Tree => "tree",
-        }
-    }
-
-    fn mime(self) -> &'static str {
-        match self {
-            Self::Ledger => "application/x-ndjson",
-            Self::Report => "text/markdown",
-            Self::Dot => "text/vnd.graphviz",
-            Self::Mermaid => "text/vnd.mermaid",
-            Self::Tree => "text/plain",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Ledger => "Every step, one JSON object a line",
-            Self::Report => "The report",
-            Self::Dot => "The causal graph for Graphviz",
-            Self::Mermaid => "The causal graph for Mermaid",
-            Self::Tree => "The tree of a tree search",
-        }
+/// How the address of a part ends, its media type, and its title.
+fn offered(part: Part) -> [&'static str; 3] {
+    match part {
+        Part::Ledger => ["ledger", "application/x-ndjson", "Every step, one JSON object a line"],
+        Part::Report => ["report", "text/markdown", "The report"],
+        Part::Dot => ["graph.dot", "text/vnd.graphviz", "The causal graph for Graphviz"],
+        Part::Mermaid => ["graph.mermaid", "text/vnd.mermaid", "The causal graph for Mermaid"],
+        Part::Tree => ["tree", "text/plain", "The tree of a tree search"],
     }
 }
 
 /// The address of a part.
 pub(super) fn uri(id: &InvestigationId, part: Part) -> String {
-    format!("{BEGIN}{id}/{}", part.tail())
+    format!("{BEGIN}{id}/{}", offered(part)[0])
 }
 
 /// What kinds of addresses there are.
 pub(super) fn templates() -> ListResourceTemplatesResult {
     let one = |part: Part| {
-        ResourceTemplate::new(format!("{BEGIN}{{id}}/{}", part.tail()), part.tail())
-            .with_title(part.title())
+        let [tail, mime, title] = offered(part);
+        ResourceTemplate::new(format!("{BEGIN}{{id}}/{tail}"), tail)
+            .with_title(title)
             .with_description("`id` is the id of an investigation, such as inv-000001.")
-            .with_mime_type(part.mime())
+            .with_mime_type(mime)
     };
     ListResourceTemplatesResult::with_all_items(Part::ALL.map(one).to_vec())
 }
@@ -93,9 +65,10 @@ impl Server {
             let name = began.map(|began| began.name).unwrap_or_default();
             let parts = Part::ALL.into_iter().filter(move |part| grows || *part != Part::Tree);
             parts.map(move |part| {
-                let resource = Resource::new(uri(id, part), format!("{id} {}", part.tail()))
-                    .with_title(format!("{}: {name} ({id})", part.title()))
-                    .with_mime_type(part.mime());
+                let [tail, mime, title] = offered(part);
+                let resource = Resource::new(uri(id, part), format!("{id} {tail}"))
+                    .with_title(format!("{title}: {name} ({id})"))
+                    .with_mime_type(mime);
                 match self.0.store.part_bytes(id, part) {
                     Some(bytes) => resource.with_size(bytes),
                     None => resource,
@@ -113,7 +86,7 @@ impl Server {
     pub(super) fn read_part(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
         let shown = eog_evidence::shorten(address, 200);
         let unknown = || {
-            let tails = Part::ALL.map(Part::tail).join(", ");
+            let tails = Part::ALL.map(|part| offered(part)[0]).join(", ");
             ErrorData::resource_not_found(
                 format!("there is no resource {shown}; there are {BEGIN}{{id}}/ with {tails}"),
                 None,
@@ -123,7 +96,8 @@ impl Server {
             .strip_prefix(BEGIN)
             .and_then(|rest| rest.split_once('/'))
             .ok_or_else(unknown)?;
-        let part = Part::ALL.into_iter().find(|part| part.tail() == tail).ok_or_else(unknown)?;
+        let part =
+            Part::ALL.into_iter().find(|part| offered(*part)[0] == tail).ok_or_else(unknown)?;
         let id = self
             .0
             .store
@@ -132,7 +106,7 @@ impl Server {
         let text = self.part(&id, part).map_err(|problem| {
             ErrorData::internal_error(format!("{shown} cannot be read: {problem}"), None)
         })?;
-        let contents = ResourceContents::text(text, address).with_mime_type(part.mime());
+        let contents = ResourceContents::text(text, address).with_mime_type(offered(part)[1]);
         Ok(ReadResourceResult::new(vec![contents]))
     }
 

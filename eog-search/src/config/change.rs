@@ -11,67 +11,53 @@ use super::{
     Selection, count,
 };
 
-/// A setting that some profiles use and others do not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Setting {
+macro_rules! settings {
+    ($($(#[$of:meta])* $setting:ident $name:literal,)*) => {
+        /// A setting that some profiles use and others do not.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Setting {
+            $($(#[$of])* $setting,)*
+        }
+
+        impl Setting {
+            /// All that there are.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$setting),*];
+        }
+
+        impl fmt::Display for Setting {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self {
+                    $(Self::$setting => $name,)*
+                })
+            }
+        }
+    };
+}
+
+settings! {
     /// [`SearchConfig::with_accept`].
-    Accept,
+    Accept "accept",
     /// [`SearchConfig::with_depth`].
-    Depth,
+    Depth "depth",
     /// [`SearchConfig::with_branch`].
-    Branch,
+    Branch "branch",
     /// [`SearchConfig::with_exploration`].
-    Exploration,
+    Exploration "exploration",
     /// [`SearchConfig::with_rescore`].
-    Rescore,
+    Rescore "rescore",
     /// [`SearchConfig::with_backup`].
-    Backup,
+    Backup "backup",
     /// [`SearchConfig::with_siblings`].
-    Siblings,
+    Siblings "siblings",
     /// [`SearchConfig::with_random`].
-    Random,
+    Random "random",
     /// [`SearchConfig::with_patience`].
-    Patience,
+    Patience "patience",
     /// [`SearchConfig::with_lanes`].
-    Lanes,
+    Lanes "lanes",
     /// [`SearchConfig::with_shown`].
-    Shown,
-}
-
-impl Setting {
-    /// All that there are.
-    pub const ALL: [Self; 11] = [
-        Self::Accept,
-        Self::Depth,
-        Self::Branch,
-        Self::Exploration,
-        Self::Rescore,
-        Self::Backup,
-        Self::Siblings,
-        Self::Random,
-        Self::Patience,
-        Self::Lanes,
-        Self::Shown,
-    ];
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Accept => "accept",
-            Self::Depth => "depth",
-            Self::Branch => "branch",
-            Self::Exploration => "exploration",
-            Self::Rescore => "rescore",
-            Self::Backup => "backup",
-            Self::Siblings => "siblings",
-            Self::Random => "random",
-            Self::Patience => "patience",
-            Self::Lanes => "lanes",
-            Self::Shown => "shown",
-        })
-    }
+    Shown "shown",
 }
 
 /// What every profile uses.

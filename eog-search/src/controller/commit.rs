@@ -8,6 +8,7 @@ use super::SearchController;
 use super::slot::{Outcome, Slot, Task};
 use crate::body::{Looked, SearchBody};
 use crate::id::Place;
+use crate::tree::Ix;
 
 /// What a look came to.
 struct Look {
@@ -26,13 +27,7 @@ impl SearchController {
                 self.commit_proposed(round, leaf, actions);
             }
             (Task::Look { node, round }, Outcome::Looked { packet, answer }) => {
-                let Some(entity) =
-                    self.tree.node(node).action().map(|action| action.entity().clone())
-                else {
-                    return;
-                };
-                let at = Place::node(self.tree.id(node));
-                let look = self.look(at, &entity, packet.as_deref(), answer);
+                let look = self.look_of(node, packet.as_deref(), answer);
                 self.tree.node_mut(node).set_entry(look.entry);
                 match round {
                     Some(round) => self.commit_child(node, round, look.failed, look.is_origin),
@@ -65,13 +60,7 @@ impl SearchController {
                 self.commit_lane((node, round, agent), turns, end);
             }
             (Task::Examine { node, round, again }, Outcome::Looked { packet, answer }) => {
-                let Some(entity) =
-                    self.tree.node(node).action().map(|action| action.entity().clone())
-                else {
-                    return;
-                };
-                let at = Place::node(self.tree.id(node));
-                let look = self.look(at, &entity, packet.as_deref(), answer);
+                let look = self.look_of(node, packet.as_deref(), answer);
                 // Without another decision, the one before stands.
                 if !(again && look.failed) {
                     self.tree.node_mut(node).set_entry(look.entry);
@@ -87,13 +76,7 @@ impl SearchController {
                 self.commit_next_step((goal, path), action);
             }
             (Task::Stride { node, goal, path }, Outcome::Looked { packet, answer }) => {
-                let Some(entity) =
-                    self.tree.node(node).action().map(|action| action.entity().clone())
-                else {
-                    return;
-                };
-                let at = Place::node(self.tree.id(node));
-                let look = self.look(at, &entity, packet.as_deref(), answer);
+                let look = self.look_of(node, packet.as_deref(), answer);
                 self.tree.node_mut(node).set_entry(look.entry);
                 self.commit_stride((node, goal, path), look.entry, look.failed);
             }
@@ -104,13 +87,7 @@ impl SearchController {
                 self.commit_reacted(step, failures, action);
             }
             (Task::Glance { node }, Outcome::Looked { packet, answer }) => {
-                let Some(entity) =
-                    self.tree.node(node).action().map(|action| action.entity().clone())
-                else {
-                    return;
-                };
-                let at = Place::node(self.tree.id(node));
-                let look = self.look(at, &entity, packet.as_deref(), answer);
+                let look = self.look_of(node, packet.as_deref(), answer);
                 self.tree.node_mut(node).set_entry(look.entry);
                 self.commit_glance(node, look.entry, look.failed);
             }
@@ -121,6 +98,18 @@ impl SearchController {
             // A slot completes with what its task asks for.
             (_, _) => {}
         }
+    }
+
+    /// Records the look of a node.
+    fn look_of(
+        &mut self,
+        node: Ix,
+        packet: Option<&eog_core::ContextPacket>,
+        answer: RecordedAnswer,
+    ) -> Look {
+        let entity = self.tree.node(node).action().map(|action| action.entity().clone());
+        let Some(entity) = entity else { unreachable!("the root is not looked at") };
+        self.look(Place::node(self.tree.id(node)), &entity, packet, answer)
     }
 
     /// Records a look: what it saw is known from now on, and what it says is checked.

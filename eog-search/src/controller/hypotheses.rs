@@ -13,9 +13,7 @@ use super::lane::{Brief, Lane};
 use super::slot::Task;
 use crate::arithmetic::{ln, pending_bound};
 use crate::ask::{HypothesizeAsk, Known, Tested, WeighAsk};
-use crate::body::{
-    Action, End, Investigated, Proposed, Purpose, RefusedAction, Scored, SearchBody, Verdict,
-};
+use crate::body::{Action, End, Investigated, Purpose, RefusedAction, Scored, SearchBody, Verdict};
 use crate::config::{Backup, Expansion};
 use crate::id::{NodeId, Place};
 use crate::lane::{Came, LaneEnd, Specialist, StoredFinding, Turn, kept};
@@ -230,35 +228,14 @@ impl SearchController {
         round: u32,
         result: Result<Vec<Action>, Failure>,
     ) {
-        let (actions, failure) = match result {
-            Ok(actions) => (Some(actions.into_iter().map(Arc::new).collect::<Vec<_>>()), None),
-            Err(failure) => (None, Some(failure)),
-        };
-        let (way, most) = (self.way_to(node), self.most_below(node) as usize);
-        let (mut refused, mut taken): (Vec<(u32, RefusedAction)>, Vec<Arc<Action>>) =
-            (Vec::new(), Vec::new());
-        for (position, action) in (0..).zip(actions.iter().flatten()) {
-            let reason = if taken.iter().any(|other| other.call == action.call) {
-                Some(RefusedAction::EqualSibling)
-            } else if taken.len() >= most {
-                Some(RefusedAction::TooMany)
-            } else if action.focus().is_none() {
-                Some(RefusedAction::NoHypothesis)
-            } else {
-                self.refused(&way, action)
-            };
-            match reason {
-                Some(reason) => refused.push((position, reason)),
-                None => taken.push(Arc::clone(action)),
-            }
-        }
-        let failed = failure.is_some();
-        let proposed = Proposed { node: self.tree.id(node), round, actions, failure, refused };
-        self.ledger.append(SearchBody::Proposed(Box::new(proposed)));
+        let most = self.most_below(node) as usize;
+        let (taken, count) = self.record_proposed((node, round, most), result, |action| {
+            action.focus().is_none().then_some(RefusedAction::NoHypothesis)
+        });
         for action in taken {
             self.tree.add(node, action);
         }
-        if failed && node == Ix::ROOT {
+        if count.is_none() && node == Ix::ROOT {
             self.end = Some(End::PlannerFailed);
         }
     }

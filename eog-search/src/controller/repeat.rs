@@ -58,15 +58,13 @@ impl SearchController {
                 }
                 (None, failure) => vec![Err(recorded(failure.as_ref()))],
             },
-            SearchBody::Acted(acted) => match &acted.failure {
+            SearchBody::Acted(acted) | SearchBody::Stepped(acted) => match &acted.failure {
                 Some(failure) => vec![Err(failure.clone())],
                 None => vec![Ok(Answer::Action(acted.action.as_ref().map(owned)))],
             },
             SearchBody::Looked(looked) => self.look_replies(seq, looked)?,
             SearchBody::Scored(scored) => {
-                let failures = scored.failures.iter().cloned().map(Err);
-                let verdict = scored.verdict.clone().map(|verdict| Ok(Answer::Verdict(verdict)));
-                failures.chain(verdict).collect()
+                after(&scored.failures, scored.verdict.clone().map(Answer::Verdict))
             }
             SearchBody::Planned(planned) => {
                 let reply = |tried: &PlanTry| match tried {
@@ -88,19 +86,12 @@ impl SearchController {
             SearchBody::Steered(it) => {
                 it.tries.iter().map(|it| tried(it, Answer::Steering)).collect()
             }
-            SearchBody::Stepped(acted) => match &acted.failure {
-                Some(failure) => vec![Err(failure.clone())],
-                None => vec![Ok(Answer::Action(acted.action.as_ref().map(owned)))],
-            },
             SearchBody::Progressed(it) => {
-                let failures = it.failures.iter().cloned().map(Err);
-                let progress = it.progress.clone().map(|progress| Ok(Answer::Progress(progress)));
-                failures.chain(progress).collect()
+                after(&it.failures, it.progress.clone().map(Answer::Progress))
             }
             SearchBody::Reacted(it) => {
-                let failures = it.failures.iter().cloned().map(Err);
                 let action = it.action.as_ref().map(|action| Answer::Chain((**action).clone()));
-                failures.chain(action.map(Ok)).collect()
+                after(&it.failures, action)
             }
             SearchBody::Called(it) => match &it.came {
                 Came::Answered(answer) => vec![Ok(Answer::Tool(Ok(answer.clone())))],
@@ -108,11 +99,7 @@ impl SearchController {
                 Came::Failed(failures) => failures.iter().cloned().map(Err).collect(),
                 Came::Recorded { .. } | Came::Finished => Vec::new(),
             },
-            SearchBody::Compacted(it) => {
-                let failures = it.failures.iter().cloned().map(Err);
-                let text = it.text.clone().map(|text| Ok(Answer::Summary(text)));
-                failures.chain(text).collect()
-            }
+            SearchBody::Compacted(it) => after(&it.failures, it.text.clone().map(Answer::Summary)),
             SearchBody::SearchOpened(_) | SearchBody::Ended(_) | SearchBody::Forked(_) => {
                 Vec::new()
             }
@@ -163,6 +150,11 @@ fn lane_replies(investigated: &Investigated) -> Vec<Reply> {
         }
     }
     replies
+}
+
+/// The failures, and what came after them.
+fn after(failures: &[Failure], answer: Option<Answer>) -> Vec<Reply> {
+    failures.iter().cloned().map(Err).chain(answer.map(Ok)).collect()
 }
 
 fn tried<T: Clone>(tried: &Try<T>, answer: fn(T) -> Answer) -> Reply {

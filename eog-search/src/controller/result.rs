@@ -160,23 +160,14 @@ impl SearchController {
             self.config.selection(),
             Selection::PendingMaxUcb { .. } | Selection::Textual { .. }
         );
-        if unexplained > 0 && adds_symptoms {
-            // An origin may be suspected at once, and what joins it to the alerts be found elsewhere.
-            let (mut with, mut holds) = (judged.clone(), held.clone());
-            for look in self.symptoms() {
-                self.adopt(&mut with, look, &mut holds, false);
-            }
-            let left = with.conclusion().unexplained.len();
-            if left < unexplained {
-                (judged, held, unexplained) = (with, holds, left);
-            }
-        }
-        for ix in accepted {
+        // An origin may be suspected at once, and what joins it to the alerts be found elsewhere.
+        let symptoms = adds_symptoms.then(|| self.symptoms());
+        for looks in symptoms.into_iter().chain(accepted.into_iter().map(|ix| self.looks(ix))) {
             if unexplained == 0 {
                 break;
             }
             let (mut with, mut holds) = (judged.clone(), held.clone());
-            for look in self.looks(ix) {
+            for look in looks {
                 self.adopt(&mut with, look, &mut holds, false);
             }
             let left = with.conclusion().unexplained.len();

@@ -82,7 +82,7 @@ impl SearchController {
 
     fn step(&self, round: u32, ahead: usize) -> Place {
         let Some(round) = self.rounds.get(&round) else {
-            return Place::node(crate::NodeId::root());
+            return Place::root();
         };
         let step = u32::try_from(round.steps.len() + ahead).unwrap_or(u32::MAX);
         Place::step(self.tree.id(round.from), step)
@@ -99,22 +99,20 @@ impl SearchController {
         }
     }
 
-    pub(super) fn commit_proposed(
+    /// Records which actions were proposed below a node, and which of them are refused. Returns the others,
+    /// and how many there were, unless none came.
+    pub(super) fn record_proposed(
         &mut self,
-        round: u32,
-        leaf: Ix,
+        (node, round, most): (Ix, u32, usize),
         result: Result<Vec<Action>, Failure>,
-    ) {
+        unfit: fn(&Action) -> Option<RefusedAction>,
+    ) -> (Vec<Arc<Action>>, Option<usize>) {
         let (actions, failure) = match result {
             Ok(actions) => (Some(actions.into_iter().map(Arc::new).collect::<Vec<_>>()), None),
             Err(failure) => (None, Some(failure)),
         };
-        let way = self.way_to(leaf);
-        let most = match self.config.expansion() {
-            Expansion::Actions { count, .. } => count.get() as usize,
-            _ => 0,
-        };
-        let (mut refused, mut taken): (Vec<(u32, RefusedAction)>, Vec<&Arc<Action>>) =
+        let way = self.way_to(node);
+        let (mut refused, mut taken): (Vec<(u32, RefusedAction)>, Vec<Arc<Action>>) =
             (Vec::new(), Vec::new());
         for (position, action) in (0..).zip(actions.iter().flatten()) {
             let reason = if taken.iter().any(|other| other.call == action.call) {
@@ -122,18 +120,30 @@ impl SearchController {
             } else if taken.len() >= most {
                 Some(RefusedAction::TooMany)
             } else {
-                self.refused(&way, action)
+                unfit(action).or_else(|| self.refused(&way, action))
             };
             match reason {
                 Some(reason) => refused.push((position, reason)),
-                None => taken.push(action),
+                None => taken.push(Arc::clone(action)),
             }
         }
-        let taken: Vec<Arc<Action>> = taken.into_iter().cloned().collect();
-        let is_nothing = actions.as_ref().is_some_and(Vec::is_empty);
-        let node = self.tree.id(leaf);
-        let proposed = Proposed { node, round, actions, failure, refused };
+        let count = actions.as_ref().map(Vec::len);
+        let proposed = Proposed { node: self.tree.id(node), round, actions, failure, refused };
         self.ledger.append(SearchBody::Proposed(Box::new(proposed)));
+        (taken, count)
+    }
+
+    pub(super) fn commit_proposed(
+        &mut self,
+        round: u32,
+        leaf: Ix,
+        result: Result<Vec<Action>, Failure>,
+    ) {
+        let most = match self.config.expansion() {
+            Expansion::Actions { count, .. } => count.get() as usize,
+            _ => 0,
+        };
+        let (taken, count) = self.record_proposed((leaf, round, most), result, |_| None);
         for action in &taken {
             let node = self.tree.add(leaf, Arc::clone(action));
             self.follow_ups.push_back(Task::Look { node, round: Some(round) });
@@ -144,7 +154,7 @@ impl SearchController {
         if !taken.is_empty() {
             return;
         }
-        if is_nothing && leaf != Ix::ROOT {
+        if count == Some(0) && leaf != Ix::ROOT {
             // Nothing is left to do from here: the trajectory answers with what it has.
             self.tree.node_mut(leaf).end_here();
             self.follow_ups.push_back(Task::Reward { round });

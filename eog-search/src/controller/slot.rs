@@ -260,7 +260,7 @@ impl SearchController {
                 let way = self.way_to(*leaf);
                 (place(self, *leaf), Role::Propose(self.propose(&way)))
             }
-            Task::Look { node, .. } => {
+            Task::Look { node, .. } | Task::Stride { node, .. } | Task::Glance { node } => {
                 self.tree.node_mut(*node).phase = crate::Phase::Running;
                 let entity = self.tree.node(*node).action().map(|action| action.entity().clone());
                 let Some(entity) = entity else { unreachable!("the root is not looked at") };
@@ -286,7 +286,7 @@ impl SearchController {
             Task::Reflect { at, way } => {
                 (at.clone(), Role::Reflect(self.evaluate(way, Purpose::Reward)))
             }
-            Task::Plan { .. } => (Place::node(crate::NodeId::root()), Role::Plan(self.plan(None))),
+            Task::Plan { .. } => (Place::root(), Role::Plan(self.plan(None))),
             Task::Hypothesize { node, .. } => {
                 (place(self, *node), Role::Hypothesize(self.hypothesize(*node)))
             }
@@ -298,29 +298,15 @@ impl SearchController {
                 (place(self, *node), role)
             }
             Task::Weigh { node, .. } => (place(self, *node), Role::Weigh(self.weigh(*node))),
-            Task::Decompose => {
-                (Place::node(crate::NodeId::root()), Role::Decompose(self.decompose(None)))
-            }
-            Task::Steer => (Place::node(crate::NodeId::root()), Role::Steer(self.steer(None))),
+            Task::Decompose => (Place::root(), Role::Decompose(self.decompose(None))),
+            Task::Steer => (Place::root(), Role::Steer(self.steer(None))),
             Task::NextStep { goal, path } => {
                 let ask = self.step_ask(*goal, *path);
                 (Place::node(ask.path.path.clone()), Role::Step(ask))
             }
-            Task::Stride { node, .. } | Task::Glance { node } => {
-                self.tree.node_mut(*node).phase = crate::Phase::Running;
-                let entity = self.tree.node(*node).action().map(|action| action.entity().clone());
-                let Some(entity) = entity else { unreachable!("the root is not looked at") };
-                (place(self, *node), Role::Context(self.request(entity)))
-            }
-            Task::Progress => {
-                (Place::node(crate::NodeId::root()), Role::Progress(self.progress_ask()))
-            }
-            Task::React { step } => {
-                (Place::node(crate::NodeId::root()), Role::React(self.react_ask(*step)))
-            }
-            Task::Compact { through } => {
-                (Place::node(crate::NodeId::root()), Role::Compact(self.compact_ask(*through)))
-            }
+            Task::Progress => (Place::root(), Role::Progress(self.progress_ask())),
+            Task::React { step } => (Place::root(), Role::React(self.react_ask(*step))),
+            Task::Compact { through } => (Place::root(), Role::Compact(self.compact_ask(*through))),
             Task::Use { node, .. } => {
                 self.tree.node_mut(*node).phase = crate::Phase::Running;
                 let call = self.tree.node(*node).action().map(|action| action.call.clone());
@@ -337,7 +323,7 @@ impl SearchController {
     fn place_of(&self, task: &Task) -> Place {
         match task {
             Task::Lane { node, .. } => Place::node(self.tree.id(*node)),
-            _ => Place::node(crate::NodeId::root()),
+            _ => Place::root(),
         }
     }
 
@@ -483,6 +469,16 @@ impl SearchController {
         if !keeps_ticket {
             it.open = None;
         }
+        // Whether the answer is of this kind was asked above.
+        macro_rules! came {
+            ($result:ident, $kind:ident) => {
+                $result.map(|answer| match answer {
+                    Answer::$kind(came) => came,
+                    other => unreachable!("a {} does not fit", other.name()),
+                })
+            };
+        }
+        let as_recorded = |failure: Failure| failure.as_recorded();
         match (role, result) {
             (Role::Context(request), Ok(Answer::Context(context))) => {
                 self.take_context(slot, request, context);
@@ -491,107 +487,57 @@ impl SearchController {
                 let answer = RecordedAnswer::Failed(failure.as_recorded());
                 it.complete(Outcome::Looked { packet: None, answer });
             }
-            (Role::Decide(packet), Ok(Answer::Decision(decision))) => {
-                let answer = RecordedAnswer::Decided(decision);
+            (Role::Decide(packet), result) => {
+                let failed = |failure: Failure| RecordedAnswer::Failed(failure.as_recorded());
+                let answer = came!(result, Decision).map_or_else(failed, RecordedAnswer::Decided);
                 it.complete(Outcome::Looked { packet: Some(packet), answer });
             }
-            (Role::Decide(packet), Err(failure)) => {
-                let answer = RecordedAnswer::Failed(failure.as_recorded());
-                it.complete(Outcome::Looked { packet: Some(packet), answer });
-            }
-            (Role::Propose(_) | Role::Hypothesize(_), Ok(Answer::Actions(actions))) => {
-                it.complete(Outcome::Actions(Ok(actions)));
-            }
-            (Role::Propose(_) | Role::Hypothesize(_), Err(failure)) => {
-                it.complete(Outcome::Actions(Err(failure.as_recorded())));
+            (Role::Propose(_) | Role::Hypothesize(_), result) => {
+                it.complete(Outcome::Actions(came!(result, Actions).map_err(as_recorded)));
             }
             (Role::Decompose(ask), result) => {
-                let result = result.map(|answer| match answer {
-                    Answer::Goals(goals) => goals,
-                    other => unreachable!("a {} does not fit", other.name()),
-                });
                 let (again, reason) = further.unzip();
-                let again = again.unwrap_or(Role::Decompose(ask));
-                if is_last(&mut it.goals, result, reason, retries) {
+                if is_last(&mut it.goals, came!(result, Goals), reason, retries) {
                     let tries = std::mem::take(&mut it.goals);
                     it.complete(Outcome::Goals(tries));
                 } else {
-                    it.next(again);
+                    it.next(again.unwrap_or(Role::Decompose(ask)));
                 }
             }
             (Role::Steer(ask), result) => {
-                let result = result.map(|answer| match answer {
-                    Answer::Steering(steering) => steering,
-                    other => unreachable!("a {} does not fit", other.name()),
-                });
                 let (again, reason) = further.unzip();
-                let again = again.unwrap_or(Role::Steer(ask));
-                if is_last(&mut it.steerings, result, reason, retries) {
+                if is_last(&mut it.steerings, came!(result, Steering), reason, retries) {
                     let tries = std::mem::take(&mut it.steerings);
                     it.complete(Outcome::Steering(tries));
                 } else {
-                    it.next(again);
+                    it.next(again.unwrap_or(Role::Steer(ask)));
                 }
             }
-            (Role::Progress(_), Ok(Answer::Progress(progress))) => {
-                let failures = std::mem::take(&mut it.failures);
-                it.complete(Outcome::Progress { failures, progress: Some(progress) });
+            (Role::Progress(ask), result) => match it.had(came!(result, Progress), retries) {
+                Some((progress, failures)) => it.complete(Outcome::Progress { failures, progress }),
+                None => it.next(Role::Progress(ask)),
+            },
+            (Role::React(ask), result) => match it.had(came!(result, Chain), retries) {
+                Some((action, failures)) => it.complete(Outcome::Chain { failures, action }),
+                None => it.next(Role::React(ask)),
+            },
+            (Role::Compact(ask), result) => match it.had(came!(result, Summary), retries) {
+                Some((text, failures)) => it.complete(Outcome::Summary { failures, text }),
+                None => it.next(Role::Compact(ask)),
+            },
+            (Role::Step(_) | Role::Act(_), result) => {
+                it.complete(Outcome::Action(came!(result, Action).map_err(as_recorded)));
             }
-            (Role::Progress(ask), Err(failure)) => {
-                it.failures.push(failure.as_recorded());
-                if it.failures.len() > retries {
-                    let failures = std::mem::take(&mut it.failures);
-                    it.complete(Outcome::Progress { failures, progress: None });
-                } else {
-                    it.next(Role::Progress(ask));
-                }
+            (role @ (Role::Evaluate(_) | Role::Weigh(_)), result) => {
+                it.take_score(role, result, retries);
             }
-            (Role::React(ask), result) => {
-                let result = result.map(|answer| match answer {
-                    Answer::Chain(action) => action,
-                    other => unreachable!("a {} does not fit", other.name()),
-                });
-                if let Some((action, failures)) = it.had(result, retries) {
-                    it.complete(Outcome::Chain { failures, action });
-                } else {
-                    it.next(Role::React(ask));
-                }
-            }
-            (Role::Compact(ask), result) => {
-                let result = result.map(|answer| match answer {
-                    Answer::Summary(text) => text,
-                    other => unreachable!("a {} does not fit", other.name()),
-                });
-                if let Some((text, failures)) = it.had(result, retries) {
-                    it.complete(Outcome::Summary { failures, text });
-                } else {
-                    it.next(Role::Compact(ask));
-                }
-            }
-            (Role::Step(_), Ok(Answer::Action(action))) => it.complete(Outcome::Action(Ok(action))),
-            (Role::Step(_), Err(failure)) => {
-                it.complete(Outcome::Action(Err(failure.as_recorded())));
-            }
-            (Role::Act(_), Ok(Answer::Action(action))) => it.complete(Outcome::Action(Ok(action))),
-            (Role::Act(_), Err(failure)) => {
-                it.complete(Outcome::Action(Err(failure.as_recorded())));
-            }
-            (Role::Evaluate(ask), result) => it.take_score(Role::Evaluate(ask), result, retries),
-            (Role::Weigh(ask), result) => it.take_score(Role::Weigh(ask), result, retries),
             (Role::Investigate(_), result) => {
-                let result = result.map(|answer| match answer {
-                    Answer::Lane(action) => action,
-                    other => unreachable!("a {} does not fit", other.name()),
-                });
-                if let Some(next) = it.lane.as_mut().map(|lane| lane.acts(result)) {
+                if let Some(next) = it.lane.as_mut().map(|lane| lane.acts(came!(result, Lane))) {
                     it.follow(next);
                 }
             }
             (Role::Call(ask), result) => {
-                let result = result.map(|answer| match answer {
-                    Answer::Tool(answer) => answer,
-                    other => unreachable!("a {} does not fit", other.name()),
-                });
+                let result = came!(result, Tool);
                 if it.lane.is_none() {
                     let came = match result {
                         Ok(Ok(answer)) => Some(Came::Answered(answer)),
@@ -623,11 +569,8 @@ impl SearchController {
                 it.tries.push(PlanTry::Failed(failure.as_recorded()));
                 it.plan_again(Role::Plan(ask), retries);
             }
-            (Role::Reflect(_), Ok(Answer::Reflection(text))) => {
-                it.complete(Outcome::Reflection(Ok(text)));
-            }
-            (Role::Reflect(_), Err(failure)) => {
-                it.complete(Outcome::Reflection(Err(failure.as_recorded())));
+            (Role::Reflect(_), result) => {
+                it.complete(Outcome::Reflection(came!(result, Reflection).map_err(as_recorded)));
             }
             _ => {}
         }

@@ -19,8 +19,8 @@ use eog_search::lane::{Acts, Came, Evidence, Turn};
 use eog_search::{
     Action, Answer, Approach, Ask, Candidate, ChainAction, ChainPhase, Deed, FactChange, Goal,
     GoalProgress, LaneAction, Move, MoveKind, NodeId, PathReport, Phase, PlanAction, PlanChange,
-    PlanEdit, Progress, Purpose, Role, SearchConfig, SearchController, Signal, Specialist,
-    Steering, ToolAnswer, ToolCall, TreeMem, Verdict,
+    PlanEdit, Progress, Purpose, Role, SearchBody, SearchConfig, SearchController, Signal,
+    Specialist, Steering, ToolAnswer, ToolCall, TreeMem, Verdict,
 };
 use eog_testkit::{case, entity, finding, healthy, origin, symptom_of, topology};
 
@@ -608,6 +608,51 @@ fn tested(path: &[Tested]) -> Vec<EntityId> {
 
 pub(crate) fn wide(width: u32) -> NonZeroU32 {
     NonZeroU32::new(width).expect("not zero")
+}
+
+/// One thing more at a time is no other search, whatever is answered first.
+pub(crate) fn width_is_one_search(
+    world: &World,
+    config: &SearchConfig,
+    orders: &(impl Iterator<Item = u64> + Clone),
+) {
+    for width in 1..=8 {
+        let run = |order| {
+            world.run(config.clone().with_width(wide(width)), order).ledger().to_json_lines()
+        };
+        let first = run(0);
+        for order in orders.clone() {
+            assert_eq!(run(order), first, "seed {}, width {width}, order {order}", world.seed);
+        }
+    }
+}
+
+/// A ledger that an earlier program wrote is read, derived again, and concludes the same. Written where it is missing,
+/// if `EOG_UPDATE_GOLDEN` is set.
+pub(crate) fn golden(name: &str, make: impl FnOnce() -> SearchController) -> SearchController {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1");
+    let path = |ending: &str| folder.join(format!("{name}.{ending}"));
+    let (lines, conclusion) = (path("jsonl"), path("conclusion.json"));
+    let told = |search: &SearchController| {
+        serde_json::to_string_pretty(&search.conclusion()).expect("it is JSON") + "\n"
+    };
+    if std::env::var_os("EOG_UPDATE_GOLDEN").is_some() && !lines.exists() {
+        let search = make();
+        std::fs::create_dir_all(&folder).expect("it can be made");
+        std::fs::write(&lines, search.ledger().to_json_lines()).expect("it can be written");
+        std::fs::write(&conclusion, told(&search)).expect("it can be written");
+    }
+    let stored = std::fs::read_to_string(&lines).expect("it is there");
+    let ledger = eog_core::Ledger::<SearchBody>::from_json_lines(&stored).expect("it is read");
+    let search: SearchController = eog_core::ledger::restore(&ledger).expect("it follows");
+    assert_eq!(search.ledger().to_json_lines(), stored);
+    assert_eq!(told(&search), std::fs::read_to_string(&conclusion).expect("it is there"));
+    search
+}
+
+/// How many entries of a ledger are of a kind.
+pub(crate) fn count(search: &SearchController, is: impl Fn(&SearchBody) -> bool) -> usize {
+    search.ledger().entries().iter().filter(|entry| is(&entry.body)).count()
 }
 
 /// How many seeds: a sample, or as many as `EOG_SEEDS` says.

@@ -17,7 +17,7 @@ use eog_search::{
 };
 use eog_testkit::{alert, case, entity, finding, topology};
 
-use crate::treeseeker::common::{World, seeds};
+use crate::treeseeker::common::{World, count, seeds};
 use crate::treeseeker::config;
 
 const GOALS: u32 = 5;
@@ -138,10 +138,6 @@ fn incident() -> Case {
 
 fn puzzled(packet: &ContextPacket) -> Decision {
     Decision::new(Label::Defer, "nobody knows").citing(&packet.context.findings)
-}
-
-fn count(search: &SearchController, is: fn(&SearchBody) -> bool) -> usize {
-    search.ledger().entries().iter().filter(|entry| is(&entry.body)).count()
 }
 
 /// 1 + 30·(1 + 25 + 1) questions, corrections apart; 30·25 looks.

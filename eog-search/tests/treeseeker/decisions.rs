@@ -110,7 +110,7 @@ fn rules_make_each_decision_in_a_twentieth_of_the_rounds_of_generated_incidents(
 }
 
 /// What rules say is never refused.
-fn refuses_nothing(search: &SearchController) {
+pub(super) fn refuses_nothing(search: &SearchController) {
     for entry in search.ledger().entries() {
         match &entry.body {
             SearchBody::Progressed(it) => assert_eq!(it.refused, []),

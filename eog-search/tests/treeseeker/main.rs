@@ -383,18 +383,9 @@ fn a_path_must_go_back_after_exactly_twelve_selections_and_may_after_eight() {
 
 #[test]
 fn a_width_is_one_search_whatever_comes_first() {
-    for seed in 0..seeds(3) {
-        for width in 1..=8 {
-            for random in [None, Some(seed)] {
-                let world = World::new(seed);
-                let config = by_lot(random).with_width(wide(width));
-                let first = world.run(config.clone(), 0).ledger().to_json_lines();
-                for order in 1..4 {
-                    let again = world.run(config.clone(), order).ledger().to_json_lines();
-                    assert_eq!(again, first, "seed {seed}, width {width}, order {order}");
-                }
-            }
-        }
+    for (seed, is_random) in (0..seeds(3)).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let config = by_lot(is_random.then_some(seed));
+        common::width_is_one_search(&World::new(seed), &config, &(1..4));
     }
 }
 
@@ -518,28 +509,12 @@ fn goals_that_cannot_be_are_asked_for_again() {
     }
 }
 
-/// Ledgers that an earlier program wrote are read, derived again, and conclude the same. Written by
-/// `EOG_UPDATE_GOLDEN=1 cargo test -p eog-search --test all treeseeker`, where they are missing.
+/// Written by `EOG_UPDATE_GOLDEN=1 cargo test -p eog-search --test all treeseeker`, where they are missing.
 #[test]
 fn golden_ledgers_are_derived_again() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1");
     for (name, random) in [("treeseeker", None), ("treeseeker-random", Some(7))] {
-        let path = |ending: &str| folder.join(format!("{name}.{ending}"));
-        let (lines, conclusion) = (path("jsonl"), path("conclusion.json"));
-        if std::env::var_os("EOG_UPDATE_GOLDEN").is_some() && !lines.exists() {
-            let config = by_lot(random).with_rounds(15);
-            let search = World { failing: 0, ..World::new(2) }.run(config, 0);
-            let told = serde_json::to_string_pretty(&search.conclusion()).expect("it is JSON");
-            std::fs::create_dir_all(&folder).expect("it can be made");
-            std::fs::write(&lines, search.ledger().to_json_lines()).expect("it can be written");
-            std::fs::write(&conclusion, told + "\n").expect("it can be written");
-        }
-        let stored = std::fs::read_to_string(&lines).expect("it is there");
-        let ledger = eog_core::Ledger::<SearchBody>::from_json_lines(&stored).expect("it is read");
-        let search: SearchController = eog_core::ledger::restore(&ledger).expect("it follows");
-        assert_eq!(search.ledger().to_json_lines(), stored);
-        let told = serde_json::to_string_pretty(&search.conclusion()).expect("it is JSON");
-        assert_eq!(told + "\n", std::fs::read_to_string(&conclusion).expect("it is there"));
+        let world = World { failing: 0, ..World::new(2) };
+        common::golden(name, || world.run(by_lot(random).with_rounds(15), 0));
     }
 }
 
@@ -570,15 +545,6 @@ fn rules_find_the_cause_of_the_flash_sale() {
         let again: SearchController =
             eog_core::ledger::restore(search.ledger()).expect("it follows");
         assert_eq!(again.ledger().head(), search.ledger().head());
-        for entry in search.ledger().entries() {
-            // What rules say is never refused.
-            match &entry.body {
-                SearchBody::Progressed(it) => assert_eq!(it.refused, []),
-                SearchBody::Steered(it) => {
-                    assert!(it.tries.iter().all(|tried| matches!(tried, Try::Applied(_))));
-                }
-                _ => {}
-            }
-        }
+        decisions::refuses_nothing(&search);
     }
 }

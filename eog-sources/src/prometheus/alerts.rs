@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::answer::Raw;
-use super::{Asking, Prometheus, told};
+use super::{Asking, Prometheus};
 use crate::error::AskError;
 use crate::piece::{Alert, Millis, Piece, Place, Run};
 
@@ -12,13 +12,11 @@ const SINCE: &str = "ALERTS_FOR_STATE";
 
 pub(super) async fn ask(source: &Prometheus<'_>, asking: &Asking) -> Result<Piece, AskError> {
     let query = format!("ALERTS{{alertstate=\"firing\"{}}}", asking.matchers);
-    let found = source.client.range(&query, asking.period, asking.step).await?;
-    let (mut piece, firing) = told(found);
+    let (mut piece, firing) = source.range(&query, asking).await?;
     let query = format!("{SINCE}{{{}}}", asking.matchers.trim_start_matches(','));
     // Without it, an alert begins when it was seen first.
-    let since = match source.client.range(&query, asking.period, asking.step).await {
-        Ok(found) => {
-            let (more, series) = told(found);
+    let since = match source.range(&query, asking).await {
+        Ok((more, series)) => {
             piece.join(more);
             series
         }

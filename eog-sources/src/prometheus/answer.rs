@@ -6,7 +6,7 @@ use std::fmt;
 use eog_evidence::mask_named;
 use serde::Deserialize;
 use serde::de::{
-    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+    DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
 };
 
 use crate::error::AskError;
@@ -46,7 +46,7 @@ pub(super) struct Matrix {
 pub(super) fn matrix(answer: &Answer, max_series: usize) -> Result<Matrix, AskError> {
     let mut found = Matrix { is_cut: answer.is_cut, ..Matrix::default() };
     let mut reader = serde_json::Deserializer::from_slice(&answer.body);
-    let read = Whole { into: &mut found, max: max_series }.deserialize(&mut reader);
+    let read = Part::Whole(&mut found, max_series).deserialize(&mut reader);
     if let Err(error) = read
         && !answer.is_cut
     {
@@ -64,130 +64,83 @@ pub(super) fn names(answer: &Answer) -> Result<Vec<String>, AskError> {
     struct Names {
         data: Vec<String>,
     }
-    if answer.is_cut {
-        return Err(AskError::Answer("the list of names is longer than max_bytes".to_owned()));
-    }
-    let names: Names = serde_json::from_slice(&answer.body)
-        .map_err(|error| AskError::Answer(error.to_string()))?;
-    Ok(names.data)
+    let whole = answer.whole("the list of names is longer than max_bytes")?;
+    Ok(whole.json::<Names>()?.data)
 }
 
-struct Whole<'a> {
-    into: &'a mut Matrix,
-    max: usize,
+/// A part of an answer, which is taken in as it comes, with how many series are.
+enum Part<'a> {
+    Whole(&'a mut Matrix, usize),
+    Data(&'a mut Matrix, usize),
+    Series(&'a mut Matrix, usize),
 }
 
-impl<'de> DeserializeSeed<'de> for Whole<'_> {
+impl<'de> DeserializeSeed<'de> for Part<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Whole<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an answer of Prometheus")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "status" => self.into.status = map.next_value()?,
-                "error" => self.into.error = map.next_value()?,
-                "warnings" => {
-                    let told: Option<Vec<String>> = map.next_value()?;
-                    self.into.warnings.extend(told.unwrap_or_default());
-                }
-                "data" => {
-                    let data = Data { into: &mut *self.into, max: self.max };
-                    map.next_value_seed(data)?;
-                }
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
+        match self {
+            Self::Whole(..) => from.deserialize_map(self),
+            Self::Data(..) => from.deserialize_any(self),
+            Self::Series(..) => from.deserialize_seq(self),
         }
-        Ok(())
     }
 }
 
-struct Data<'a> {
-    into: &'a mut Matrix,
-    max: usize,
-}
-
-impl<'de> DeserializeSeed<'de> for Data<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Data<'_> {
+impl<'de> Visitor<'de> for Part<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the data of an answer")
+        f.write_str(match self {
+            Self::Whole(..) => "an answer of Prometheus",
+            Self::Data(..) => "the data of an answer",
+            Self::Series(..) => "a list of series",
+        })
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        match self {
+            Self::Data(..) => Ok(()),
+            other => Err(E::invalid_type(Unexpected::Unit, &other)),
+        }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "resultType" => {
+            match (&mut self, key.as_str()) {
+                (Self::Whole(into, _), "status") => into.status = map.next_value()?,
+                (Self::Whole(into, _), "error") => into.error = map.next_value()?,
+                (Self::Whole(into, _), "warnings") => {
+                    let told: Option<Vec<String>> = map.next_value()?;
+                    into.warnings.extend(told.unwrap_or_default());
+                }
+                (Self::Whole(into, max), "data") => map.next_value_seed(Part::Data(into, *max))?,
+                (Self::Data(..), "resultType") => {
                     let kind: String = map.next_value()?;
                     if !matches!(kind.as_str(), "matrix" | "vector") {
                         let reason = format!("it gives a {kind} where series are needed");
                         return Err(A::Error::custom(reason));
                     }
                 }
-                "result" => {
-                    let list = List { into: &mut *self.into, max: self.max };
-                    map.next_value_seed(list)?;
+                (Self::Data(into, max), "result") => {
+                    map.next_value_seed(Part::Series(into, *max))?;
                 }
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+                _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(())
     }
-}
-
-struct List<'a> {
-    into: &'a mut Matrix,
-    max: usize,
-}
-
-impl<'de> DeserializeSeed<'de> for List<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for List<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of series")
-    }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while self.into.series.len() < self.max {
+        let Self::Series(into, max) = self else {
+            return Err(A::Error::invalid_type(Unexpected::Seq, &self));
+        };
+        while into.series.len() < max {
             let Some(one) = list.next_element::<One>()? else { return Ok(()) };
-            self.into.series.push(one.into());
+            into.series.push(one.into());
         }
         while list.next_element::<IgnoredAny>()?.is_some() {
-            self.into.left_out += 1;
+            into.left_out += 1;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::evidence::Signal;
 
 use super::answer::Raw;
-use super::{Asking, Prometheus, told};
+use super::{Asking, Prometheus};
 use crate::error::AskError;
 use crate::period::shown;
 use crate::piece::{Change, Happened, Millis, Piece, Who};
@@ -65,8 +65,7 @@ pub(super) async fn build(
     let by = format!("{}, instance, {}", source.naming.by_service(), VERSIONS.join(", "));
     let of_all = asking.matchers.trim_start_matches(',');
     let query = format!("max by ({by}) ({metric}{{{of_all}}})");
-    let found = source.client.range(&query, asking.period, asking.step).await?;
-    let (mut piece, series) = told(found);
+    let (mut piece, series) = source.range(&query, asking).await?;
     // Versions by entity, with when each was seen first and last.
     let mut seen: BTreeMap<Who, Vec<(Millis, Millis, String)>> = BTreeMap::new();
     for raw in &series {
@@ -122,7 +121,7 @@ async fn values(
     let by = format!("{}, instance", source.naming.by_service());
     let of_all = asking.matchers.trim_start_matches(',');
     let query = format!("max by ({by}) ({metric}{{{of_all}}})");
-    Ok(told(source.client.range(&query, asking.period, asking.step).await?))
+    source.range(&query, asking).await
 }
 
 /// The values, as times, that came after another one.

@@ -42,8 +42,7 @@ impl Client {
     /// What the server says it is.
     pub(super) async fn version(&self) -> Result<String, AskError> {
         let answer = self.http.get("api/v1/status/buildinfo", &[]).await?;
-        let value: serde_json::Value = serde_json::from_slice(&answer.body)
-            .map_err(|error| AskError::Answer(error.to_string()))?;
+        let value: serde_json::Value = answer.json()?;
         let text = value.pointer("/data/version").and_then(serde_json::Value::as_str);
         Ok(eog_evidence::shorten(text.unwrap_or("unknown"), 60))
     }

@@ -116,24 +116,8 @@ impl<'a> Prometheus<'a> {
         let inventory = parts.value("prometheus inventory", "the targets", inventory).await;
         asking.inventory = inventory.unwrap_or_default();
         let questions = self.questions(&found);
-        let count = questions.len();
-        let asking = &asking;
-        parts
-            .all(
-                count,
-                |at| questions.get(at).map(Question::name).unwrap_or_default(),
-                |at| {
-                    let question = questions.get(at);
-                    async move {
-                        match question {
-                            Some(question) => self.ask(question, asking).await,
-                            None => Ok(Piece::default()),
-                        }
-                    }
-                },
-                self.limits,
-            )
-            .await;
+        let asked = questions.iter().map(|it| (it.name(), self.ask(it, &asking)));
+        parts.all(asked, self.limits).await;
     }
 
     /// How often targets are scraped: the usual distance of samples of `up`.
@@ -279,8 +263,7 @@ impl<'a> Prometheus<'a> {
         of: Subject,
         asking: &Asking,
     ) -> Result<Piece, AskError> {
-        let found = self.client.range(query, asking.period, asking.step).await?;
-        let (mut piece, series) = told(found);
+        let (mut piece, series) = self.range(query, asking).await?;
         let mut nameless = 0;
         let mut all: Vec<Measured> = Vec::new();
         for raw in series {
@@ -322,14 +305,20 @@ impl<'a> Prometheus<'a> {
         Ok(piece)
     }
 
+    /// A query over the range, with what is missing of its answer.
+    async fn range(&self, query: &str, asking: &Asking) -> Result<(Piece, Vec<Raw>), AskError> {
+        let found = self.client.range(query, asking.period, asking.step).await?;
+        let Ranged { series, missing, notes } = found;
+        Ok((Piece { notes, missing, ..Piece::default() }, series))
+    }
+
     /// On which machines pods run.
     async fn pods(&self, asking: &Asking) -> Result<Piece, AskError> {
         let by = [&subject::PODS[..], &subject::NODES, &subject::NAMESPACES].concat();
         let by = distinct(&by);
         let of_all = asking.matchers.trim_start_matches(',');
         let query = format!("max by ({by}) (kube_pod_info{{{of_all}}})");
-        let found = self.client.range(&query, asking.period, asking.step).await?;
-        let (mut piece, series) = told(found);
+        let (mut piece, series) = self.range(&query, asking).await?;
         piece.links = series
             .iter()
             .filter(|raw| !subject::first(raw, &subject::NODES).is_empty())
@@ -352,10 +341,10 @@ impl<'a> Prometheus<'a> {
         let ask = |metric: &str, of: &[&str]| {
             let by = distinct(&[&owner[..], of, &subject::NAMESPACES].concat());
             let query = format!("max by ({by}) ({metric}{{{of_all}}})");
-            async move { self.client.range(&query, asking.period, asking.step).await }
+            async move { self.range(&query, asking).await }
         };
-        let (mut piece, pods) = told(ask("kube_pod_owner", &subject::PODS).await?);
-        let (more, sets) = told(ask("kube_replicaset_owner", &["replicaset"]).await?);
+        let (mut piece, pods) = ask("kube_pod_owner", &subject::PODS).await?;
+        let (more, sets) = ask("kube_replicaset_owner", &["replicaset"]).await?;
         piece.join(more);
         let deployments: std::collections::BTreeMap<(&str, &str), &str> = sets
             .iter()
@@ -387,8 +376,7 @@ impl<'a> Prometheus<'a> {
         let by = format!("{}, instance", self.naming.by_service());
         let of_all = asking.matchers.trim_start_matches(',');
         let query = format!("min by ({by}) (up{{{of_all}}})");
-        let found = self.client.range(&query, asking.period, asking.step).await?;
-        let (mut piece, series) = told(found);
+        let (mut piece, series) = self.range(&query, asking).await?;
         let mut sums: std::collections::BTreeMap<
             Who,
             std::collections::BTreeMap<Millis, (f64, f64)>,
@@ -463,12 +451,6 @@ impl Question<'_> {
             Self::Recorded(one) => format!("prometheus {}", one.metric),
         }
     }
-}
-
-/// A piece with what is missing, and the series of the answer.
-fn told(found: Ranged) -> (Piece, Vec<Raw>) {
-    let Ranged { series, missing, notes } = found;
-    (Piece { notes, missing, ..Piece::default() }, series)
 }
 
 /// Of the instances of one entity the highest value at each time.

@@ -8,7 +8,7 @@ use eog_core::incident::EffectDirection;
 use super::answer::Raw;
 use super::conventions::{Ends, OUTCOMES, Requests, failed};
 use super::subject::{SERVERS, distinct};
-use super::{Asking, Prometheus, told};
+use super::{Asking, Prometheus};
 use crate::error::AskError;
 use crate::piece::{Link, Measured, Millis, Piece, Who};
 
@@ -48,14 +48,12 @@ pub(super) async fn ask(
     let rate = |metric: &str, by: &str| {
         format!("sum by ({by}) (rate({metric}{{{only}}}[{}]))", asking.window)
     };
-    let range = |query: String| async move {
-        source.client.range(&query, asking.period, asking.step).await
-    };
+    let range = |query: String| async move { source.range(&query, asking).await };
     let by_end = distinct(&ends);
     let by_outcome = distinct(&[&[by_end.as_str()], &OUTCOMES[..]].concat());
     let whose = |raw: &Raw| key(source, of.ends, raw, asking);
 
-    let (mut piece, series) = told(range(rate(&of.count, &by_outcome)).await?);
+    let (mut piece, series) = range(rate(&of.count, &by_outcome)).await?;
     let mut rates: BTreeMap<Key, Rates> = BTreeMap::new();
     for raw in &series {
         let Some(key) = whose(raw) else { continue };
@@ -69,7 +67,7 @@ pub(super) async fn ask(
         }
     }
     if let Some(metric) = &of.failed {
-        let (more, series) = told(range(rate(metric, &by_end)).await?);
+        let (more, series) = range(rate(metric, &by_end)).await?;
         piece.join(more);
         rates.values_mut().for_each(|rates| rates.has_outcome = true);
         for raw in &series {
@@ -79,9 +77,9 @@ pub(super) async fn ask(
     }
     let mut taken: BTreeMap<Key, (Sums, Sums)> = BTreeMap::new();
     if let Some((sum, count, _)) = &of.duration {
-        let (more, sums) = told(range(rate(sum, &by_end)).await?);
+        let (more, sums) = range(rate(sum, &by_end)).await?;
         piece.join(more);
-        let (more, counts) = told(range(rate(count, &by_end)).await?);
+        let (more, counts) = range(rate(count, &by_end)).await?;
         piece.join(more);
         for raw in &sums {
             let Some(key) = whose(raw) else { continue };

@@ -1,33 +1,33 @@
-//! Records in columns: one vector for each field, and every text once.
+//! Records with every text once.
 
 use indexmap::IndexSet;
 
 use crate::piece::{Millis, Who};
 
-/// A span as it is taken in, its texts masked.
-#[derive(Clone, Debug)]
-pub(super) struct SpanRow {
+/// A span as it is taken in, its texts masked; by numbers of a dictionary as it is held.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SpanRow<W = Who, T = String> {
     pub(super) start: i64,
     pub(super) nanoseconds: u64,
-    pub(super) who: Who,
+    pub(super) who: W,
     pub(super) trace: [u8; 16],
     pub(super) id: [u8; 8],
     pub(super) parent: [u8; 8],
-    pub(super) name: String,
+    pub(super) name: T,
     pub(super) kind: u8,
     pub(super) failed: bool,
     /// Whom it says it asks.
-    pub(super) peer: String,
-    pub(super) message: String,
+    pub(super) peer: T,
+    pub(super) message: T,
 }
 
 /// A line of a log.
-#[derive(Clone, Debug)]
-pub(super) struct LineRow {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LineRow<W = Who, T = String> {
     pub(super) at: i64,
-    pub(super) who: Who,
-    pub(super) level: String,
-    pub(super) text: String,
+    pub(super) who: W,
+    pub(super) level: T,
+    pub(super) text: T,
     pub(super) trace: [u8; 16],
 }
 
@@ -63,42 +63,10 @@ pub(super) struct Point {
     pub(super) sum: f64,
 }
 
-#[derive(Debug, Default)]
-struct Spans {
-    start: Vec<i64>,
-    nanoseconds: Vec<u64>,
-    who: Vec<u32>,
-    trace: Vec<[u8; 16]>,
-    id: Vec<[u8; 8]>,
-    parent: Vec<[u8; 8]>,
-    name: Vec<u32>,
-    kind: Vec<u8>,
-    failed: Vec<bool>,
-    peer: Vec<u32>,
-    message: Vec<u32>,
-}
-
-#[derive(Debug, Default)]
-struct Lines {
-    at: Vec<i64>,
-    who: Vec<u32>,
-    level: Vec<u32>,
-    text: Vec<u32>,
-    trace: Vec<[u8; 16]>,
-}
-
-#[derive(Debug, Default)]
-struct Points {
-    series: Vec<u32>,
-    at: Vec<Millis>,
-    count: Vec<f64>,
-    sum: Vec<f64>,
-}
-
-/// Bytes of a row over all columns. A vector that grows has room for as much again.
-const SPAN_BYTES: usize = 2 * (8 + 8 + 4 + 16 + 8 + 8 + 4 + 1 + 1 + 4 + 4);
-const LINE_BYTES: usize = 2 * (8 + 4 + 4 + 4 + 16);
-const POINT_BYTES: usize = 2 * (4 + 8 + 8 + 8);
+/// Bytes of a row. A vector that grows has room for as much again.
+const SPAN_BYTES: usize = 2 * size_of::<SpanRow<u32, u32>>();
+const LINE_BYTES: usize = 2 * size_of::<LineRow<u32, u32>>();
+const POINT_BYTES: usize = 2 * size_of::<(u32, Point)>();
 
 /// What an entry of a dictionary takes beside its text: pointers, hash, slot, and the allocator's own.
 const ENTRY_BYTES: usize = 96;
@@ -109,9 +77,9 @@ pub(super) struct Columns {
     texts: IndexSet<Box<str>>,
     whos: IndexSet<Who>,
     series: IndexSet<SeriesKey>,
-    spans: Spans,
-    lines: Lines,
-    points: Points,
+    spans: Vec<SpanRow<u32, u32>>,
+    lines: Vec<LineRow<u32, u32>>,
+    points: Vec<(u32, Point)>,
     bytes: usize,
 }
 
@@ -123,35 +91,33 @@ impl Columns {
 
     /// How many records there are.
     pub(super) fn records(&self) -> usize {
-        self.spans.start.len() + self.lines.at.len() + self.points.at.len()
+        self.spans.len() + self.lines.len() + self.points.len()
     }
 
     pub(super) fn add_span(&mut self, row: SpanRow) {
+        let SpanRow { start, nanoseconds, trace, id, parent, kind, failed, .. } = row;
         let (who, name) = (self.who(row.who), self.text(row.name));
         let (peer, message) = (self.text(row.peer), self.text(row.message));
-        let spans = &mut self.spans;
-        spans.start.push(row.start);
-        spans.nanoseconds.push(row.nanoseconds);
-        spans.who.push(who);
-        spans.trace.push(row.trace);
-        spans.id.push(row.id);
-        spans.parent.push(row.parent);
-        spans.name.push(name);
-        spans.kind.push(row.kind);
-        spans.failed.push(row.failed);
-        spans.peer.push(peer);
-        spans.message.push(message);
+        let row = SpanRow {
+            start,
+            nanoseconds,
+            who,
+            trace,
+            id,
+            parent,
+            name,
+            kind,
+            failed,
+            peer,
+            message,
+        };
+        self.spans.push(row);
         self.bytes += SPAN_BYTES;
     }
 
-    pub(super) fn add_line(&mut self, row: LineRow) {
-        let (who, level, text) = (self.who(row.who), self.text(row.level), self.text(row.text));
-        let lines = &mut self.lines;
-        lines.at.push(row.at);
-        lines.who.push(who);
-        lines.level.push(level);
-        lines.text.push(text);
-        lines.trace.push(row.trace);
+    pub(super) fn add_line(&mut self, LineRow { at, who, level, text, trace }: LineRow) {
+        let (who, level, text) = (self.who(who), self.text(level), self.text(text));
+        self.lines.push(LineRow { at, who, level, text, trace });
         self.bytes += LINE_BYTES;
     }
 
@@ -159,55 +125,45 @@ impl Columns {
         let size = ENTRY_BYTES * 3 + key.metric.len() + key.peer.len();
         let (series, is_new) = self.series.insert_full(key);
         self.bytes += POINT_BYTES + if is_new { size } else { 0 };
-        self.points.series.push(number(series));
-        self.points.at.push(point.at);
-        self.points.count.push(point.count);
-        self.points.sum.push(point.sum);
+        self.points.push((number(series), point));
     }
 
     /// Spans, the last one first.
     pub(super) fn spans(&self) -> impl Iterator<Item = SpanRow> {
-        let it = &self.spans;
-        (0..it.start.len()).rev().filter_map(move |at| {
+        self.spans.iter().rev().filter_map(|row| {
+            let SpanRow { start, nanoseconds, trace, id, parent, kind, failed, .. } = *row;
+            let who = self.whos.get_index(row.who as usize)?.clone();
+            let [name, peer, message] = [row.name, row.peer, row.message].map(|it| self.said(it));
             Some(SpanRow {
-                start: *it.start.get(at)?,
-                nanoseconds: *it.nanoseconds.get(at)?,
-                who: self.whos.get_index(*it.who.get(at)? as usize)?.clone(),
-                trace: *it.trace.get(at)?,
-                id: *it.id.get(at)?,
-                parent: *it.parent.get(at)?,
-                name: self.said(*it.name.get(at)?),
-                kind: *it.kind.get(at)?,
-                failed: *it.failed.get(at)?,
-                peer: self.said(*it.peer.get(at)?),
-                message: self.said(*it.message.get(at)?),
+                start,
+                nanoseconds,
+                who,
+                trace,
+                id,
+                parent,
+                name,
+                kind,
+                failed,
+                peer,
+                message,
             })
         })
     }
 
     /// Lines, the last one first.
     pub(super) fn lines(&self) -> impl Iterator<Item = LineRow> {
-        let it = &self.lines;
-        (0..it.at.len()).rev().filter_map(move |at| {
-            Some(LineRow {
-                at: *it.at.get(at)?,
-                who: self.whos.get_index(*it.who.get(at)? as usize)?.clone(),
-                level: self.said(*it.level.get(at)?),
-                text: self.said(*it.text.get(at)?),
-                trace: *it.trace.get(at)?,
-            })
+        self.lines.iter().rev().filter_map(|LineRow { at, who, level, text, trace }| {
+            let who = self.whos.get_index(*who as usize)?.clone();
+            let [level, text] = [level, text].map(|it| self.said(*it));
+            Some(LineRow { at: *at, who, level, text, trace: *trace })
         })
     }
 
     /// Points with their series, in the order in which they came.
     pub(super) fn points(&self) -> impl Iterator<Item = (&SeriesKey, Point)> {
-        let it = &self.points;
-        (0..it.at.len()).filter_map(move |at| {
-            let series = self.series.get_index(*it.series.get(at)? as usize)?;
-            let point =
-                Point { at: *it.at.get(at)?, count: *it.count.get(at)?, sum: *it.sum.get(at)? };
-            Some((series, point))
-        })
+        let points = self.points.iter();
+        points
+            .filter_map(|(series, point)| Some((self.series.get_index(*series as usize)?, *point)))
     }
 
     fn text(&mut self, text: String) -> u32 {

@@ -265,21 +265,18 @@ fn points(metric: Metric, who: &Who, stream: u64, rows: &mut Rows, problems: &mu
         };
         rows.points.push((key, Point { at, count, sum }));
     };
+    macro_rules! histogram {
+        ($it:ident) => {
+            for point in &$it.data_points {
+                let sum = point.sum.unwrap_or(0.0) * unit;
+                let kind = kind($it.aggregation_temporality);
+                add(kind, &point.attributes, point.time_unix_nano, point.count as f64, sum);
+            }
+        };
+    }
     match metric.data {
-        Some(Data::Histogram(it)) => {
-            for point in &it.data_points {
-                let sum = point.sum.unwrap_or(0.0) * unit;
-                let kind = kind(it.aggregation_temporality);
-                add(kind, &point.attributes, point.time_unix_nano, point.count as f64, sum);
-            }
-        }
-        Some(Data::ExponentialHistogram(it)) => {
-            for point in &it.data_points {
-                let sum = point.sum.unwrap_or(0.0) * unit;
-                let kind = kind(it.aggregation_temporality);
-                add(kind, &point.attributes, point.time_unix_nano, point.count as f64, sum);
-            }
-        }
+        Some(Data::Histogram(it)) => histogram!(it),
+        Some(Data::ExponentialHistogram(it)) => histogram!(it),
         Some(Data::Gauge(it)) => {
             for point in &it.data_points {
                 let value = match point.value {

@@ -1,7 +1,7 @@
 //! A receiver of OTLP: what OpenTelemetry sends is kept for a while, and is captured from there.
 //!
 //! ```text
-//! HTTP/protobuf, gRPC ──► intake: decoded, masked ──► window: columns, bounded ──► reading: a piece
+//! HTTP/protobuf, gRPC ──► intake: decoded, masked ──► window: bounded ──► reading: a piece
 //! ```
 
 mod columns;
