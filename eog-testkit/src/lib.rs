@@ -7,8 +7,8 @@
 //! - **Run** without a runtime: [`ask`] for one policy call, [`run`] for an investigation,
 //!   [`drive`] to go on with one. Where waiting matters, use [`eog::Engine`].
 //! - **Store** on a disk that fails and crashes as it is told: [`SimDisk`].
-//! - **Generate** incidents whose origins are known: [`truth`]. Judge them with stated errors:
-//!   [`oracle`]. Judge and disturb them from one seed: [`sim`]. Run the whole fault simulator: [`sim::simulate`].
+//! - **Generate** incidents whose origins are known: [`truth`]. Judge and disturb them from one seed: [`sim`].
+//!   Run the whole fault simulator: [`sim::simulate`].
 //! - **Draw** topologies, cases, evidence and policies that do their worst, in property tests: `prop`.
 //! - **Bound** any of it in a line: [`assert_bounds`].
 //! - **Assert** on what happened: [`assert_that`]. A failed assertion prints the ledger lines it
@@ -70,7 +70,7 @@ mod table;
 mod topologies;
 
 use eog_simulate::random;
-pub use eog_simulate::{RandomSeed, Stream, oracle, truth};
+pub use eog_simulate::{RandomSeed, Stream, truth};
 
 pub use assert::{Asserted, Assertion, Concluded, assert_that};
 pub use bounds::{Bound, BrokenBound, assert_bounds, check_bounds};

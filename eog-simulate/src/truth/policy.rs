@@ -40,7 +40,7 @@ impl AbductivePolicy for TruthPolicy {
     }
 }
 
-pub(crate) fn judge(packet: &ContextPacket) -> Decision {
+fn judge(packet: &ContextPacket) -> Decision {
     let shown = Shown::of(packet);
     if shown.changes.is_empty() && shown.raised.is_empty() && shown.normal.is_empty() {
         return Decision::new(Label::Defer, "there is no evidence");
