@@ -2,7 +2,7 @@
 //!
 //! - **Build** a situation in a line: [`entity`], [`window`], [`finding`], [`topology`],
 //!   [`alert`], [`case`], [`packet`], [`claim`].
-//! - **Answer** like a policy: [`policy_fn`], [`ScriptedPolicy`], [`TablePolicy`]; give evidence
+//! - **Answer** like a policy: [`policy_fn`], [`TablePolicy`]; give evidence
 //!   with [`MemoryContext`]; disturb either with [`Faulty`]; watch either with [`Recorder`].
 //! - **Run** without a runtime: [`ask`] for one policy call, [`run`] for an investigation,
 //!   [`drive`] to go on with one. Where waiting matters, use [`eog::Engine`].
@@ -64,7 +64,6 @@ pub mod prop;
 mod recorder;
 mod render;
 mod run;
-mod scripted;
 pub mod sim;
 mod table;
 mod topologies;
@@ -87,6 +86,5 @@ pub use packets::{PacketBuilder, belief, packet};
 pub use recorder::Recorder;
 pub use render::{render, render_entry};
 pub use run::{ask, drive, run, try_run};
-pub use scripted::ScriptedPolicy;
 pub use table::{Rule, TablePolicy, on, on_any};
 pub use topologies::{alert, case, seeded, topology};
