@@ -87,18 +87,11 @@ fn blame(packet: &ContextPacket, right: &Decision, draw: &mut Stream) -> Decisio
         return Decision::new(Label::Defer, "the evidence says too little");
     };
     let findings = &packet.context.findings;
-    Decision::new(Label::Symptom, format!("suffers from {blamed}")).citing(findings).claiming(
-        Claim {
-            cause: blamed.clone(),
-            effect: packet.entity.clone(),
-            condition: format!("{blamed} fails or is slow"),
-            observed: "it fails or is slow".to_owned(),
-            evidence: findings.iter().map(|finding| finding.id().clone()).collect(),
-            cause_since: None,
-            effect_since: None,
-            explains: None,
-        },
-    )
+    let condition = format!("{blamed} fails or is slow");
+    let claim = Claim::new(blamed, &packet.entity, condition, "it fails or is slow");
+    Decision::new(Label::Symptom, format!("suffers from {blamed}"))
+        .citing(findings)
+        .claiming(claim.citing_ids(findings.iter().map(eog::Finding::id)))
 }
 
 impl AbductivePolicy for ErringRules {
