@@ -149,7 +149,7 @@ pub(crate) enum Evaluated {
     /// Names, topology, size, cause and noise are derived from the seed. See docs/evaluation.md for the
     /// model.
     ///
-    /// In chains, events, batch and monolith, causes are changes in 7 of 10; some incidents have two
+    /// Behind a gateway nothing is changed. In all other kinds, causes are changes in 7 of 10; some incidents have two
     /// causes, causes that act slowly or an hour after the change, no traces, logs or traffic, or
     /// clocks that disagree by minutes. There are harmless changes near the harm.
     #[command(after_help = GENERATED_HELP)]
@@ -213,9 +213,9 @@ pub(crate) enum Evaluated {
 /// Systems that incidents are generated of.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum GeneratedSystem {
-    /// Services, stores and nodes: deploys, flags and settings; 3 of 10 causes are not changes.
+    /// Services in layers, stores and nodes.
     Services,
-    /// Web, API, queue, workers and database: mostly a bad migration.
+    /// Web, API, queue, workers and database: most changes that are causes are bad migrations.
     Pipeline,
     /// Deep chains of calls, 6 to 12 hops, thin fan-out, some of them over a queue.
     Chains,
