@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::shown::clean_line;
-use eog_eval::controllers::{self, Condition, OracleRates, Settings};
+use eog_eval::controllers::{self, Incidents};
 use eog_eval::itbench::ReasoningJudge;
-use eog_eval::side_by_side::{self, Incidents};
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::trajectory::Failures;
 use eog_eval::{
@@ -149,13 +148,13 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             drop(progress);
             tell_suite(arguments, &report)
         }
-        Evaluated::Controllers(compared) if compared.on.is_given() => {
+        Evaluated::Controllers(compared) => {
             let incidents = incidents(&compared.on)?;
-            let settings = side_by_side::Settings {
+            let settings = controllers::Settings {
                 wrong: compared.error,
                 runs: compared.runs,
                 seed: compared.seed,
-                tables: side_by_side::Tables {
+                tables: controllers::Tables {
                     by_errors: compared.by_errors,
                     by_calls: compared.by_calls,
                     ablations: compared.ablations,
@@ -163,35 +162,15 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 },
             };
             make_folder_of_charts(compared)?;
-            let report = side_by_side::side_by_side(&incidents, &settings, &mut told)?;
+            let report = controllers::compare(&incidents, &settings, &mut told)?;
             drop(progress);
-            keep_charts(compared, || report.charts())?;
+            if let Some(folder) = &compared.charts {
+                for chart in report.charts()? {
+                    files::write(folder, chart.file, &chart.svg)?;
+                }
+            }
             let exit = tell(arguments, &report, &report.to_csv())?;
             Ok(if report.left_out.is_empty() { exit } else { Exit::BadInput })
-        }
-        Evaluated::Controllers(simulated) => {
-            let settings = settings(simulated);
-            let wrong = settings.rates.wrong;
-            let mut conditions = Vec::new();
-            conditions.extend(simulated.by_errors.then(Condition::by_errors).into_iter().flatten());
-            let by_calls = simulated.by_calls.then(|| Condition::by_calls(wrong));
-            conditions.extend(by_calls.into_iter().flatten());
-            let ablations = simulated.ablations.then(|| Condition::ablations(wrong));
-            conditions.extend(ablations.into_iter().flatten());
-            make_folder_of_charts(simulated)?;
-            if conditions.is_empty() {
-                conditions = Condition::all(wrong);
-            }
-            let shown = std::sync::Mutex::new(progress);
-            let told = |done: usize, all: usize| {
-                if let Ok(progress) = shown.lock() {
-                    progress.say(&format!("{done} of {all} incidents done"));
-                }
-            };
-            let report = controllers::compare_told(&settings, conditions, &told)?;
-            drop(shown);
-            keep_charts(simulated, || report.charts())?;
-            tell(arguments, &report, &report.to_csv())
         }
         Evaluated::Failures { trajectories, cause } => {
             let truth: std::collections::BTreeSet<String> = cause.iter().cloned().collect();
@@ -214,17 +193,6 @@ fn make_folder_of_charts(compared: &Controllers) -> Result<(), CliError> {
         return Err(CliError::Usage(reason.to_owned()));
     }
     files::prepare(folder)
-}
-
-fn keep_charts(
-    compared: &Controllers,
-    charts: impl FnOnce() -> Result<Vec<controllers::Chart>, EvalError>,
-) -> Result<(), CliError> {
-    let Some(folder) = &compared.charts else { return Ok(()) };
-    for chart in charts()? {
-        files::write(folder, chart.file, &chart.svg)?;
-    }
-    Ok(())
 }
 
 /// The report of a suite. Cases that could not be used are an error, told after the results.
@@ -300,24 +268,6 @@ fn method(by: &EvalBy) -> Result<Method, CliError> {
     Ok(Method { settings, judge: Arc::new(chosen) })
 }
 
-fn settings(simulated: &Controllers) -> Settings {
-    let Controllers { scenarios, runs, entities, origins, seed, .. } = *simulated;
-    // The ranges of the arguments are small.
-    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    Settings {
-        scenarios: count(scenarios),
-        runs: count(runs),
-        entities: count(entities),
-        origins: count(origins),
-        rates: OracleRates {
-            shrink: simulated.shrink,
-            stubborn: simulated.stubborn,
-            ..OracleRates::wrong(simulated.error)
-        },
-        seed,
-    }
-}
-
 fn kind(system: GeneratedSystem) -> generated::Kind {
     match system {
         GeneratedSystem::Services => generated::Kind::Services,
@@ -363,14 +313,6 @@ fn incidents(on: &OnData) -> Result<Incidents, CliError> {
         architecture: on.architecture.clone(),
         truth: Box::new(itbench::GroundTruth::of(scenario)?),
     })
-}
-
-impl OnData {
-    fn is_given(&self) -> bool {
-        let Self { suite, petshop, generated, simulated, snapshot, .. } = self;
-        generated.is_some()
-            || [suite, petshop, simulated, snapshot].into_iter().any(Option::is_some)
-    }
 }
 
 /// Says beside a table what only the text has room for.

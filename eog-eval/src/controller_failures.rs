@@ -58,29 +58,26 @@ impl FailureMode {
 
     /// What a column with its counts is called.
     pub fn column(self) -> &'static str {
+        self.words()[0]
+    }
+
+    /// Its column, and its name with its number in MAST.
+    fn words(self) -> [&'static str; 2] {
         match self {
-            Self::DisobeyedTask => "mast_1_1",
-            Self::RepeatedStep => "mast_1_3",
-            Self::LostHistory => "mast_1_4",
-            Self::Mismatch => "mast_2_6",
-            Self::PrematureEnd => "mast_3_1",
-            Self::WrongVerification => "mast_3_3",
-            Self::PlanAbandoned => "plan_abandoned",
+            Self::DisobeyedTask => ["mast_1_1", "1.1 disobeyed the task"],
+            Self::RepeatedStep => ["mast_1_3", "1.3 repeated a step"],
+            Self::LostHistory => ["mast_1_4", "1.4 lost history"],
+            Self::Mismatch => ["mast_2_6", "2.6 label against claims"],
+            Self::PrematureEnd => ["mast_3_1", "3.1 ended too early"],
+            Self::WrongVerification => ["mast_3_3", "3.3 confirmed the wrong one"],
+            Self::PlanAbandoned => ["plan_abandoned", "-   abandoned a plan"],
         }
     }
 }
 
 impl fmt::Display for FailureMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::DisobeyedTask => "1.1 disobeyed the task",
-            Self::RepeatedStep => "1.3 repeated a step",
-            Self::LostHistory => "1.4 lost history",
-            Self::Mismatch => "2.6 label against claims",
-            Self::PrematureEnd => "3.1 ended too early",
-            Self::WrongVerification => "3.3 confirmed the wrong one",
-            Self::PlanAbandoned => "-   abandoned a plan",
-        })
+        f.pad(self.words()[1])
     }
 }
 

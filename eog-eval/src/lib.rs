@@ -7,8 +7,7 @@
 //! - [`generated`]: incidents of made-up systems, as bundles with their truths.
 //! - [`itbench`]: the scoring of ITBench outputs against its ground truths.
 //! - [`simulated`]: snapshots made from ground truths, investigated and scored.
-//! - [`controllers`]: controllers compared over a simulated judge that errs at a stated rate.
-//! - [`side_by_side`]: all controllers on the same incidents of any set, with a judge that errs.
+//! - [`controllers`]: all controllers on the same incidents of any set, with a judge that errs.
 //! - [`logs`]: patterns of log lines, compared with assigned events.
 //! - [`Ranking`]: a report's order of suspects with its ties, and what it scores on average.
 //! - [`baselines`]: trivial rankings that any method must beat.
@@ -37,11 +36,9 @@ pub mod logs;
 mod model_usage;
 mod near;
 pub mod petshop;
-mod plain;
 mod ranking;
 mod repeated;
 mod scan;
-pub mod side_by_side;
 pub mod simulated;
 pub mod suite;
 mod table;

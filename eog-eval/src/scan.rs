@@ -181,16 +181,7 @@ mod tests {
     /// Requests of `web` that wait for `api`, ten minutes before an alert and two since trouble began.
     fn bundle(is_full: bool) -> Bundle {
         let mut bundle = BundleWriter::new(Manifest::new("slow"));
-        bundle.alerts.push(Anomaly {
-            name: "slow".into(),
-            entity: id("web"),
-            signal: Signal::Latency,
-            onset: second(720),
-            renewed: Vec::new(),
-            last_seen: None,
-            severity: String::new(),
-            description: String::new(),
-        });
+        bundle.alerts.push(Anomaly::new("slow", id("web"), Signal::Latency, second(720)));
         for at in 0..84 {
             let works = if at < 60 { 20.0 } else { 80.0 } + (at % 3) as f64;
             let span = |entity: &str, duration_ms: f64, peer: Option<&str>| SpanRecord {

@@ -1,125 +1,114 @@
-//! Controllers over a simulated judge: repeatable, right where the judge is, and of the shape that
-//! their assumptions imply.
+//! All controllers on the same generated incidents: every table has its rows, limits hold, nothing depends on chance.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+use std::collections::BTreeSet;
 
 use eog_eval::controllers::{
-    Condition, Contender, ControllersReport, EogRun, Exploration, LinearLoop, OracleRates, Profile,
-    Settings, ToldLoop, compare, compare_under,
+    CONTROLLERS, Comparison, Condition, Incidents, Settings, Tables, compare,
 };
+use eog_eval::generated::Kind;
+use eog_eval::trajectory::Mode;
 
-fn small(wrong: f64) -> Settings {
-    Settings {
-        scenarios: 4,
-        runs: 3,
-        entities: 16,
-        rates: OracleRates::wrong(wrong),
-        ..Settings::default()
+fn compared(tables: Tables, wrong: f64) -> Comparison {
+    let incidents = Incidents::Generated { world: Kind::Pipeline.into(), seeds: 1..=2 };
+    let settings = Settings { wrong, runs: 2, seed: 1, tables };
+    compare(&incidents, &settings, &mut |_, _, _| ()).expect("they can be generated")
+}
+
+#[test]
+fn without_more_there_are_two_judges_and_no_other_table() {
+    let report = compared(Tables::default(), 0.2);
+    // Once by the rules, twice by rules that err.
+    assert_eq!(report.results.len(), 2 * CONTROLLERS.len() * 3);
+    let text = report.to_string();
+    assert_eq!(text.matches("\nJudged by").count(), 2, "{text}");
+    for no in ["by errors", "by the most questions", "One choice changed", "MAST"] {
+        assert!(!text.contains(no), "{no}: {text}");
     }
-}
-
-fn majority(report: &ControllersReport, contender: Contender, wrong: f64) -> f64 {
-    report.summary(&Condition::usual(contender, wrong)).unwrap().majority.value
-}
-
-fn eog(messages: bool) -> Contender {
-    Contender::Eog(EogRun { profile: Profile::Default, messages })
-}
-
-#[test]
-fn equal_settings_give_equal_bytes() {
-    let settings = Settings { scenarios: 2, runs: 2, entities: 10, ..Settings::default() };
-    let (one, again) = (compare(&settings).unwrap(), compare(&settings).unwrap());
-    assert_eq!(one.to_csv(), again.to_csv());
-    assert_eq!(one.to_string(), again.to_string());
-    assert_eq!(one.cases.len(), one.conditions.len() * 2 * 2);
-    let other = compare(&Settings { seed: 2, ..settings.clone() }).unwrap();
-    assert_ne!(one.to_csv(), other.to_csv());
-    // Incidents do not hang on how many there are.
-    let fewer = compare(&Settings { scenarios: 1, ..settings }).unwrap();
-    let first = one.cases.iter().filter(|case| case.scenario == 0);
-    assert!(first.eq(&fewer.cases));
+    assert!(!report.to_csv().contains("mast_1_1"));
+    assert!(report.charts().expect("there is nothing to draw").is_empty());
+    // A judge without errors is the only one where none errs.
+    let report = compared(Tables::default(), 0.0);
+    assert_eq!(report.results.len(), 2 * CONTROLLERS.len());
+    assert_eq!(report.to_string().matches("\nJudged by").count(), 1);
 }
 
 #[test]
-fn a_judge_without_errors_leads_everybody_who_forgets_nothing_to_the_truth() {
-    for origins in [1, 2] {
-        let mut conditions = Condition::all(0.0);
-        conditions.retain(|condition| condition.wrong == 0.0);
-        let settings = Settings { origins, scenarios: 3, runs: 1, ..small(0.0) };
-        let report = compare_under(&settings, conditions).unwrap();
-        let mut looked_at = 0;
-        for case in &report.cases {
-            let Condition { contender, wrong, order, .. } = report.conditions[case.condition];
-            let sees_all = match contender {
-                Contender::Eog(_) => true,
-                Contender::Linear(LinearLoop { memory, commits, .. }) => {
-                    memory == usize::MAX && (!commits || origins == 1)
-                }
-                // Six hypotheses do not reach every cause.
-                Contender::Search(eog_eval::controllers::TreeSearch::Hypotheses) => false,
-                // Thirty rounds by lot do not either.
-                Contender::Search(eog_eval::controllers::TreeSearch::TreeSeekerByLot) => false,
-                // A tree search ends with the first result that it accepts.
-                Contender::Search(_) => origins == 1,
-                // What a change of one choice costs is what is measured.
-                Contender::Ablated(_) => false,
-                Contender::Told(ToldLoop { slips, .. }) => slips == 0.0,
-            };
-            assert_eq!(wrong, 0.0);
-            if sees_all {
-                looked_at += 1;
-                assert_eq!(case.named, case.causes, "{contender}, {order}, {}", case.scenario);
-            }
-        }
-        assert!(looked_at >= 3 * 10, "{looked_at}");
-        // Who commits to the first of two does not find the second.
-        let linear = majority(&report, Contender::linear(), 0.0);
-        assert_eq!(linear, if origins == 1 { 1.0 } else { 0.0 });
-    }
-}
+fn every_table_has_its_rows_and_equal_settings_give_equal_bytes() {
+    let all = Tables { by_errors: true, by_calls: true, ablations: true, failures: true };
+    let (report, again) = (compared(all, 0.2), compared(all, 0.2));
+    assert_eq!(report.to_csv(), again.to_csv());
+    assert_eq!(report.to_string(), again.to_string());
+    assert_eq!(report.charts().expect("they can be drawn").len(), 2);
 
-#[test]
-fn messages_help_and_slips_harm_as_assumed() {
-    let told = |slips| Contender::Told(ToldLoop { slips, ..ToldLoop::default() });
-    let usual = [eog(false), eog(true), told(0.0), told(0.05), told(0.2)];
-    let mut conditions = usual.map(|contender| Condition::usual(contender, 0.3)).to_vec();
-    conditions.extend(
-        [Exploration::Favourable, Exploration::Adverse]
-            .map(|order| Condition { order, ..Condition::usual(Contender::linear(), 0.3) }),
-    );
-    let settings = Settings { scenarios: 12, entities: 20, ..small(0.3) };
-    let report = compare_under(&settings, conditions).unwrap();
-    let (off, on) = (majority(&report, eog(false), 0.3), majority(&report, eog(true), 0.3));
-    assert!(on > off + 0.2, "{off} {on}");
-    let slipping = [0.0, 0.05, 0.2].map(|slips| majority(&report, told(slips), 0.3));
-    assert!(slipping[0] > slipping[1] && slipping[1] > slipping[2], "{slipping:?}");
-    let orders = [Exploration::Favourable, Exploration::Adverse].map(|order| {
-        let condition = Condition { order, ..Condition::usual(Contender::linear(), 0.3) };
-        report.summary(&condition).unwrap().majority.value
-    });
-    assert!(orders[0] > orders[1], "{orders:?}");
-}
-
-#[test]
-fn a_judge_that_learns_nothing_makes_messages_worthless() {
-    let rates = OracleRates { shrink: 1.0, stubborn: true, ..OracleRates::wrong(0.3) };
-    let conditions = [eog(false), eog(true)].map(|contender| Condition::usual(contender, 0.3));
-    let settings = Settings { rates, scenarios: 12, ..small(0.3) };
-    let report = compare_under(&settings, conditions.to_vec()).unwrap();
-    assert_eq!(majority(&report, eog(false), 0.3), majority(&report, eog(true), 0.3));
-}
-
-#[test]
-fn settings_without_sense_are_refused_with_the_reason() {
-    for (settings, said) in [
-        (Settings { scenarios: 0, ..small(0.1) }, "at least one scenario"),
-        (Settings { runs: 0, ..small(0.1) }, "at least one scenario and one run"),
-        (Settings { entities: 1, ..small(0.1) }, "use more entities"),
-        (Settings { origins: 99, ..small(0.1) }, "at most 16, the number of entities"),
-        (small(1.5), "wrong"),
+    let text = report.to_string();
+    for (title, tables, rows) in [
+        ("by errors of the judge", 1, CONTROLLERS.len()),
+        ("by the most questions", 2, CONTROLLERS.len()),
+        // Six of eight controllers with their defaults, and 23 rows.
+        ("One choice changed", 2, 23),
     ] {
-        let error = compare(&settings).unwrap_err().to_string();
-        assert!(error.contains(said), "{error} should say {said}");
+        let mut parts = text.split(title).skip(1).map(|rest| {
+            let lines = rest.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+            lines.take_while(|line| line.starts_with("| ")).count()
+        });
+        assert_eq!(parts.by_ref().collect::<Vec<_>>(), vec![rows; tables], "{title}: {text}");
     }
+    let counted = Mode::ALL.iter().filter(|mode| text.contains(&format!("| {mode} |"))).count();
+    assert!(counted >= 10, "{text}");
+
+    let mut seen = BTreeSet::new();
+    for it in &report.results {
+        let Condition { contender, wrong, most } = it.condition;
+        let key = (it.incident.clone(), contender.to_string(), wrong.to_bits(), most, it.run);
+        assert!(seen.insert(key), "{it:?} was investigated twice");
+        assert!(most.is_none_or(|most| it.questions <= most), "{it:?}");
+        assert_eq!(it.run == 0, wrong == 0.0);
+        assert_eq!(it.failures.is_some(), most.is_none());
+    }
+    // Each run is in one of the two columns of the table of failures.
+    for controller in CONTROLLERS {
+        let [right, wrong] = report.failures(controller, 0.2);
+        assert_eq!(right.len() + wrong.len(), 4, "{controller}");
+    }
+}
+
+/// A folder with copies of the shipped example, each with this truth.
+fn set_of(dir: &std::path::Path, cases: &[(&str, &str)]) {
+    let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    for (name, truth) in cases {
+        let folder = dir.join(name);
+        std::fs::create_dir_all(&folder).expect("it is a fresh folder");
+        for entry in example.read_dir().expect("it is shipped") {
+            let entry = entry.expect("it can be listed");
+            std::fs::copy(entry.path(), folder.join(entry.file_name())).expect("it can be copied");
+        }
+        std::fs::write(dir.join(format!("{name}.truth.json")), truth).expect("it can be written");
+    }
+}
+
+#[test]
+fn a_folder_of_sets_has_tables_for_each_and_names_apart_from_confirmed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    set_of(&dir.path().join("shop"), &[("sale", r#"{"causes": ["frontend"]}"#)]);
+    let other = [("sale", r#"{"causes": ["mailer"]}"#), ("calm", r#"{"causes": []}"#)];
+    set_of(&dir.path().join("other"), &other);
+    let settings = Settings { wrong: 0.0, runs: 1, seed: 1, tables: Tables::default() };
+    let incidents = Incidents::Suite(dir.path().to_owned());
+    let report = compare(&incidents, &settings, &mut |_, _, _| ()).expect("it has bundles");
+    assert_eq!(report.results.len(), 3 * CONTROLLERS.len());
+    let text = report.to_string();
+    let sets: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
+    assert_eq!(sets, ["## other", "## shop"], "{text}");
+    assert_eq!(text.matches("\nJudged by").count(), 2, "{text}");
+    assert!(text.contains("Incidents: 2. Normal times: 1."), "{text}");
+    for it in &report.results {
+        // Whoever finds causes names these, and nobody is silent who was given something.
+        assert!(it.named.is_empty() || it.named == it.chosen, "{it:?}");
+        assert!(!it.chosen.is_empty(), "{it:?}");
+    }
+    let eog = report.judged(&Condition::usual(CONTROLLERS[0], 0.0)).expect("it was compared");
+    // Of two incidents it names the cause of one; all three results are confirmed, two of them wrong.
+    assert_eq!((eog.named.value, eog.found.value, eog.confirmed.value), (0.5, 0.5, 0.5));
+    assert!((eog.wrongly - 2.0 / 3.0).abs() < 1e-9, "{eog:?}");
+    assert_eq!(report.to_csv().lines().next().expect("a header").split(',').next(), Some("set"));
 }

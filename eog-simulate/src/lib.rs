@@ -1,8 +1,7 @@
-//! Simulated incidents whose causes are known, and a simulated judge.
+//! Simulated incidents whose causes are known.
 //!
 //! - [`truth`]: incidents on a generated call graph, as plain data, with a policy that finds their
 //!   causes. [`TruthGraph::generate`](truth::TruthGraph::generate) makes one from a spec and a seed.
-//! - [`oracle`]: a policy over such an incident that is wrong at a stated rate.
 //! - [`snapshot`]: complete Kubernetes snapshots in the ITBench layout, written from a ground truth.
 //! - [`Scenario`]: a ground truth as its file gives it.
 //! - [`random`]: everything random, derived from one seed.
@@ -11,7 +10,6 @@
 
 mod clock;
 pub mod files;
-pub mod oracle;
 pub mod random;
 mod reach;
 mod scenario;

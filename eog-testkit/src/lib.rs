@@ -2,13 +2,13 @@
 //!
 //! - **Build** a situation in a line: [`entity`], [`window`], [`finding`], [`topology`],
 //!   [`alert`], [`case`], [`packet`], [`claim`].
-//! - **Answer** like a policy: [`policy_fn`], [`ScriptedPolicy`], [`TablePolicy`]; give evidence
+//! - **Answer** like a policy: [`policy_fn`], [`TablePolicy`]; give evidence
 //!   with [`MemoryContext`]; disturb either with [`Faulty`]; watch either with [`Recorder`].
 //! - **Run** without a runtime: [`ask`] for one policy call, [`run`] for an investigation,
 //!   [`drive`] to go on with one. Where waiting matters, use [`eog::Engine`].
 //! - **Store** on a disk that fails and crashes as it is told: [`SimDisk`].
-//! - **Generate** incidents whose origins are known: [`truth`]. Judge them with stated errors:
-//!   [`oracle`]. Judge and disturb them from one seed: [`sim`]. Run the whole fault simulator: [`sim::simulate`].
+//! - **Generate** incidents whose origins are known: [`truth`]. Judge and disturb them from one seed: [`sim`].
+//!   Run the whole fault simulator: [`sim::simulate`].
 //! - **Draw** topologies, cases, evidence and policies that do their worst, in property tests: `prop`.
 //! - **Bound** any of it in a line: [`assert_bounds`].
 //! - **Assert** on what happened: [`assert_that`]. A failed assertion prints the ledger lines it
@@ -64,13 +64,12 @@ pub mod prop;
 mod recorder;
 mod render;
 mod run;
-mod scripted;
 pub mod sim;
 mod table;
 mod topologies;
 
 use eog_simulate::random;
-pub use eog_simulate::{RandomSeed, Stream, oracle, truth};
+pub use eog_simulate::{RandomSeed, Stream, truth};
 
 pub use assert::{Asserted, Assertion, Concluded, assert_that};
 pub use bounds::{Bound, BrokenBound, assert_bounds, check_bounds};
@@ -87,6 +86,5 @@ pub use packets::{PacketBuilder, belief, packet};
 pub use recorder::Recorder;
 pub use render::{render, render_entry};
 pub use run::{ask, drive, run, try_run};
-pub use scripted::ScriptedPolicy;
 pub use table::{Rule, TablePolicy, on, on_any};
 pub use topologies::{alert, case, seeded, topology};

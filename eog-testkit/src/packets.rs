@@ -18,16 +18,7 @@ use crate::names::{entity, hour};
 /// assert_eq!(eog_testkit::belief(Label::Origin, "it ran out of memory").label, Label::Origin);
 /// ```
 pub fn belief(label: Label, summary: &str) -> Belief {
-    Belief {
-        label,
-        summary: summary.to_owned(),
-        evidence: Vec::new(),
-        claims: Vec::new(),
-        since: None,
-        explains: None,
-        rule: None,
-        measures: None,
-    }
+    Belief::new(label, summary)
 }
 
 /// Begins the packet of an entity: no evidence, no neighbours, an empty inbox, the window of

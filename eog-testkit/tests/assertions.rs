@@ -11,7 +11,7 @@ use eog::{
     Budget, BudgetKind, Confidence, Config, Decision, Failure, Finished, Label, Ledger, StopReason,
 };
 use eog_testkit::{
-    MemoryContext, ScriptedPolicy, assert_that, claim, entity, finding, render, run, seeded,
+    MemoryContext, TablePolicy, assert_that, claim, entity, finding, on, render, run, seeded,
     topology,
 };
 
@@ -22,10 +22,12 @@ fn flash_sale() -> Finished {
 /// Every kind of refusal, warning and failure that the assertions speak of.
 fn troubled() -> Finished {
     let own = finding("a").build();
-    let policy = ScriptedPolicy::default()
-        .says("a", [Decision::new(Label::Origin, "sure").claiming(claim("a", "a", [&own]))])
-        .fails("b", Failure::policy("the model is away"))
-        .says("c", [Decision::new(Label::Symptom, "line one\nline two")]);
+    let on_itself = claim("a", "a", [&own]);
+    let policy = TablePolicy::new([
+        on("a").says(Decision::new(Label::Origin, "sure").claiming(on_itself)),
+        on("b").fails("the model is away"),
+        on("c").says(Decision::new(Label::Symptom, "line one\nline two")),
+    ]);
     let contract = MemoryContext::default().with(own).fail("d", Failure::context("store is down"));
     let case = seeded(topology("a; b; c; d; e"), ["a", "b", "c", "d", "e"]);
     run(Config { budget: Budget::hops(4), ..Config::default() }, case, &contract, &policy)

@@ -149,7 +149,7 @@ pub(crate) enum Evaluated {
     /// Names, topology, size, cause and noise are derived from the seed. See docs/evaluation.md for the
     /// model.
     ///
-    /// In chains, events, batch and monolith, causes are changes in 7 of 10; some incidents have two
+    /// Behind a gateway nothing is changed. In all other kinds, causes are changes in 7 of 10; some incidents have two
     /// causes, causes that act slowly or an hour after the change, no traces, logs or traffic, or
     /// clocks that disagree by minutes. There are harmless changes near the harm.
     #[command(after_help = GENERATED_HELP)]
@@ -183,24 +183,14 @@ pub(crate) enum Evaluated {
         #[command(flatten)]
         by: By,
     },
-    /// Compare controllers with a SIMULATED judge: EoG, a linear loop, a loop given the algorithm.
+    /// Compare all controllers on the same recorded, simulated or generated incidents.
     ///
-    /// No language model is involved. Incidents are generated. The judge knows the truth and gives
-    /// wrong answers at a rate that you choose; the rate falls with every correct message from a
-    /// neighbour and rises with every wrong one. All controllers use the same judge and the same
-    /// evidence, so that only the controllers differ.
+    /// No language model is involved. All controllers get the evidence that `eog investigate` reads. Each incident is
+    /// judged once by the built-in evidence policy, and --runs times by one that errs at the rate of --error. The same
+    /// options give the same results on any machine. See docs/controllers.md for the columns.
     ///
-    /// The output has four tables, modelled on those of the paper: EoG and a linear loop (table 2), a
-    /// loop that keeps EoG's lists itself and makes mistakes (table 3), messages off and on for several
-    /// error rates (table 4), and the order of exploration (figure 2(c)). The loops are models;
-    /// docs/evaluation.md lists their assumptions, and what agrees with the paper and what does not.
-    /// The same options give the same results on any machine.
-    ///
-    /// With one of the options on recorded, simulated or generated incidents, all controllers get the evidence
-    /// that `eog investigate` reads, and the built-in evidence policy judges, without errors and with them.
-    ///
-    /// --by-errors, --by-calls and --ablations compare the controllers of `eog investigate` at several error
-    /// rates, with few calls, and with one design choice changed. --failures counts how runs fail.
+    /// --by-errors, --by-calls and --ablations compare them at several error rates, with few calls, and with one design
+    /// choice changed. --failures counts how runs fail.
     #[command(after_help = CONTROLLERS_HELP)]
     Controllers(Box<Controllers>),
     /// Count failures of agents and controllers in their trajectories, by the taxonomy MAST.
@@ -223,9 +213,9 @@ pub(crate) enum Evaluated {
 /// Systems that incidents are generated of.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum GeneratedSystem {
-    /// Services, stores and nodes: deploys, flags and settings; 3 of 10 causes are not changes.
+    /// Services in layers, stores and nodes.
     Services,
-    /// Web, API, queue, workers and database: mostly a bad migration.
+    /// Web, API, queue, workers and database: most changes that are causes are bad migrations.
     Pipeline,
     /// Deep chains of calls, 6 to 12 hops, thin fan-out, some of them over a queue.
     Chains,
@@ -282,47 +272,27 @@ const CONTROLLERS_HELP: &str = concat!(
     eval_codes!(),
     "\n\n\
 Examples:
-  eog eval controllers
-  eog eval controllers --scenarios 200 --csv runs.csv
-  eog eval controllers --error 0.1 --entities 60 --origins 2
-  eog eval controllers --shrink 1 --stubborn
-  eog eval controllers --scenarios 100 --by-errors --by-calls --ablations --charts charts
   eog eval controllers --petshop low_traffic --runs 1 --by-errors --failures
+  eog eval controllers --suite incidents --error 0.1 --csv runs.csv
   eog eval controllers --generated chains --first-seed 1 --seeds 20
+  eog eval controllers --generated services --seeds 20 --by-errors --by-calls --charts charts
   eog eval controllers --simulated truths.json --architecture architecture.json"
 );
 
-/// What is simulated.
+/// What is compared.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("data").required(true))]
 pub(crate) struct Controllers {
-    /// Number of generated incidents. The paper has 35.
-    #[arg(long, value_name = "N", default_value_t = 35, value_parser = clap::value_parser!(u64).range(1..=2_000))]
-    pub(crate) scenarios: u64,
-    /// Runs of each incident (k). The judge makes different errors in each.
+    /// Number of investigations of each incident with a judge that errs, each with different errors.
     #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=20))]
     pub(crate) runs: u64,
-    /// Entities in each incident.
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(3..=1_000))]
-    pub(crate) entities: u64,
-    /// True causes in each incident.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=20))]
-    pub(crate) origins: u64,
-    /// Share of wrong answers of the judge without messages from neighbours.
+    /// Share of wrong answers of that judge. With 0 there is none.
     #[arg(long, value_name = "RATE", default_value_t = 0.2, value_parser = parse_rate)]
     pub(crate) error: f64,
-    /// Factor by which each correct message multiplies that share; each wrong message divides by it.
-    /// With 1, the judge learns nothing from messages.
-    #[arg(long, value_name = "FACTOR", default_value_t = 0.5, value_parser = parse_factor)]
-    pub(crate) shrink: f64,
-    /// Make the judge repeat its error on an entity until its error rate has fallen far enough.
-    /// Otherwise each inbox is judged independently, and another evaluation is another chance.
-    #[arg(long)]
-    pub(crate) stubborn: bool,
     /// Seed for all random numbers.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Compare the controllers of `eog investigate` with judges that err in 5 to 40 % of answers, instead of
-    /// printing the paper's tables; on data, in addition to the two judges.
+    /// Compare also with judges that err in 5 to 40 % of answers.
     #[arg(long)]
     pub(crate) by_errors: bool,
     /// The same with 10 to 160 calls of the judge.
@@ -331,8 +301,8 @@ pub(crate) struct Controllers {
     /// The same with one design choice of a controller changed each time.
     #[arg(long)]
     pub(crate) ablations: bool,
-    /// Count failures by the taxonomy MAST in correct and in incorrect runs, on data.
-    #[arg(long, requires = "data", help_heading = ON_DATA)]
+    /// Count failures by the taxonomy MAST in correct and in incorrect runs.
+    #[arg(long)]
     pub(crate) failures: bool,
     /// Folder for charts of --by-errors and --by-calls, as SVG. It is created if it does not exist.
     #[arg(long, value_name = "DIR")]
@@ -341,29 +311,27 @@ pub(crate) struct Controllers {
     pub(crate) on: OnData,
 }
 
-// Incidents that are read instead of drawn. (No documentation comment: clap would make it the description.)
+// The incidents. (No documentation comment: clap would make it the description.)
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(crate) struct OnData {
-    /// Compare all controllers on a folder of bundles instead, each with its ground truth beside it: once with the
-    /// built-in evidence policy as the judge, and --runs times with a judge that errs at the rate of --error.
-    /// A folder of such folders has a table for each.
-    #[arg(long, value_name = "DIR", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
+    /// A folder of bundles, each with its ground truth beside it. A folder of such folders has a table for each.
+    #[arg(long, value_name = "DIR", group = "data", help_heading = ON_DATA)]
     pub(crate) suite: Option<PathBuf>,
-    /// The same on the PetShop data set, with its normal period.
-    #[arg(long, value_name = "DIR", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
+    /// The PetShop data set, with its normal period.
+    #[arg(long, value_name = "DIR", group = "data", help_heading = ON_DATA)]
     pub(crate) petshop: Option<PathBuf>,
-    /// The same on generated systems.
-    #[arg(long, value_name = "SYSTEM", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
+    /// Generated systems.
+    #[arg(long, value_name = "SYSTEM", group = "data", help_heading = ON_DATA)]
     pub(crate) generated: Option<GeneratedSystem>,
-    /// The same on snapshots that are simulated from ground truths. Requires --architecture.
-    #[arg(long, value_name = "TRUTHS", requires = "architecture", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
+    /// Snapshots that are simulated from ground truths. Requires --architecture.
+    #[arg(long, value_name = "TRUTHS", requires = "architecture", group = "data", help_heading = ON_DATA)]
     pub(crate) simulated: Option<PathBuf>,
-    /// The same on one recorded snapshot. Requires --truths.
-    #[arg(long, value_name = "DIR", requires = "truths", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
+    /// One recorded snapshot. Requires --truths.
+    #[arg(long, value_name = "DIR", requires = "truths", group = "data", help_heading = ON_DATA)]
     pub(crate) snapshot: Option<PathBuf>,
     /// Application architecture (JSON) for --simulated or --snapshot.
-    #[arg(long, value_name = "FILE", requires = "data", help_heading = ON_DATA)]
+    #[arg(long, value_name = "FILE", help_heading = ON_DATA)]
     pub(crate) architecture: Option<PathBuf>,
     /// Ground truth of --snapshot. If the file has several, --truth-id selects one.
     #[arg(long, value_name = "FILE", requires = "snapshot", help_heading = ON_DATA)]
@@ -372,29 +340,21 @@ pub(crate) struct OnData {
     #[arg(long, value_name = "ID", requires = "truths", help_heading = ON_DATA)]
     pub(crate) truth_id: Option<String>,
     /// Number of incidents with --generated, and of simulations of each ground truth with --simulated.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "data", help_heading = ON_DATA, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = ON_DATA, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) seeds: u64,
     /// The first of these seeds; the others follow it.
-    #[arg(long, value_name = "S", default_value_t = 1, requires = "data", help_heading = ON_DATA)]
+    #[arg(long, value_name = "S", default_value_t = 1, help_heading = ON_DATA)]
     pub(crate) first_seed: u64,
     /// Approximate size of each simulated snapshot.
     #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size, requires = "simulated", help_heading = ON_DATA)]
     pub(crate) size: u64,
 }
 
-/// Options of the comparison on graphs.
-const ON_GRAPHS: [&str; 5] = ["scenarios", "entities", "origins", "shrink", "stubborn"];
-
-const ON_DATA: &str = "On recorded, simulated or generated incidents";
+const ON_DATA: &str = "Incidents";
 
 fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
     rate.ok_or_else(|| "expected a number from 0 to 1, such as 0.2".to_owned())
-}
-
-fn parse_factor(text: &str) -> Result<f64, String> {
-    let factor = text.parse().ok().filter(|factor| *factor > 0.0 && *factor <= 1.0);
-    factor.ok_or_else(|| "expected a number above 0 and up to 1, such as 0.5".to_owned())
 }
 
 /// The controller that investigates, and who judges.

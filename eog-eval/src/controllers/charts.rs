@@ -2,8 +2,6 @@
 
 use plotters::prelude::*;
 
-use super::contender::{BUDGETS, Condition, Contender, RATES, chosen};
-use super::report::{ControllersReport, Summary};
 use crate::error::EvalError;
 
 /// A chart.
@@ -18,36 +16,8 @@ pub struct Chart {
 /// A line: whose, and its points.
 type Line = (String, Vec<(f64, f64)>);
 
-impl ControllersReport {
-    /// A chart for each table by errors or by questions that was compared.
-    ///
-    /// # Errors
-    /// [`EvalError::Setting`] if a chart cannot be drawn.
-    pub fn charts(&self) -> Result<Vec<Chart>, EvalError> {
-        let wrong = self.settings.rates.wrong;
-        let by_errors = self.lines(&RATES, Condition::usual);
-        let by_calls = self.lines(&BUDGETS.map(|most| most as f64), |contender, most| Condition {
-            budget: Some(most as u64),
-            ..Condition::usual(contender, wrong)
-        });
-        drawn(by_errors, by_calls)
-    }
-
-    fn lines(&self, at: &[f64], condition: impl Fn(Contender, f64) -> Condition) -> Vec<Line> {
-        let point = |contender: Contender, at: f64| {
-            let summary: &Summary = self.summary(&condition(contender, at))?;
-            Some((at, summary.right.value))
-        };
-        let line = |contender: Contender| {
-            let points: Option<Vec<_>> = at.iter().map(|at| point(contender, *at)).collect();
-            Some((contender.to_string(), points?))
-        };
-        chosen().into_iter().filter_map(line).collect()
-    }
-}
-
 /// The charts by errors and by questions, as far as there are lines.
-pub(crate) fn drawn(by_errors: Vec<Line>, by_calls: Vec<Line>) -> Result<Vec<Chart>, EvalError> {
+pub(super) fn drawn(by_errors: Vec<Line>, by_calls: Vec<Line>) -> Result<Vec<Chart>, EvalError> {
     let drawn = [
         ("controllers-by-errors.svg", "Errors of the judge", by_errors, 0.42),
         ("controllers-by-calls.svg", "Most questions", by_calls, 165.0),

@@ -1,178 +1,143 @@
-//! Controllers compared on the same simulated incidents with the same simulated judge: the shape of
-//! the paper's tables 2 to 4 and figure 2(c), without a language model.
+//! All controllers on the same recorded, simulated or generated incidents, judged by the built-in rules and by
+//! rules that err.
 //!
-//! Incidents are [`TruthGraph`](eog_simulate::truth::TruthGraph)s, the judge is a [`NoisyOracle`]. For
-//! one incident and run, every controller asks the very same oracle about the very same evidence;
-//! they differ in whom they ask about, in what they remember, and in what they make of the answers:
-//!
-//! - [`Contender::Eog`]: the controller of `eog investigate`, recommended or as in the paper, with
-//!   messages or without.
-//! - [`LinearLoop`]: one thought after the other, with a bounded memory.
-//! - [`ToldLoop`]: a loop that does what EoG does, but keeps the lists itself and slips.
-//!
-//! The loops are models with stated assumptions. They say which shape follows from those, and
-//! nothing about any model of language.
-//!
-//! ```
-//! use eog_eval::controllers::{Settings, compare};
-//! let settings = Settings { scenarios: 2, entities: 10, ..Settings::default() };
-//! let report = compare(&settings)?;
-//! assert!(report.to_string().starts_with("SIMULATED"));
-//! # Ok::<(), eog_eval::EvalError>(())
-//! ```
+//! They get evidence as `eog investigate` reads it: windows, places to start and budgets are those of a user.
 
-mod ablation;
 mod charts;
-mod contender;
-mod eog_run;
-mod incident;
-mod linear;
-mod notes;
-mod order;
+mod conditions;
+mod erring;
+mod failures;
+mod incidents;
 mod report;
-mod scene;
-mod search;
 mod tables;
-mod told;
 
-use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
-pub use ablation::Ablation;
-pub use charts::Chart;
-pub(crate) use charts::drawn;
-pub(crate) use contender::{BUDGETS, RATES};
-pub use contender::{Condition, Contender};
-pub use eog_run::{EogRun, Profile};
+use eog_search::Profile;
+use eog_session::controllers::ControllerName;
 use eog_simulate::RandomSeed;
-use eog_simulate::oracle::NoisyOracle;
-pub use eog_simulate::oracle::OracleRates;
-pub use linear::LinearLoop;
-pub use order::Exploration;
-pub use report::{CaseResult, ControllersReport, Summary};
-use scene::Scene;
-pub use search::TreeSearch;
-pub use told::ToldLoop;
 
 use crate::error::EvalError;
+use crate::investigation::{Investigation, investigate_judged};
+use crate::suite::Told;
+use crate::trajectory::{Counts, Trajectory};
+use erring::ErringRules;
+use incidents::Incident;
 
-/// What is compared.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub use charts::Chart;
+pub use conditions::{Condition, Contender};
+pub use incidents::Incidents;
+pub use report::{CaseResult, Comparison, Judged};
+
+/// Who is compared, in the order of the tables.
+pub const CONTROLLERS: [ControllerName; 8] = [
+    ControllerName::Eog,
+    ControllerName::Search(Profile::Lats),
+    ControllerName::Search(Profile::Bfs),
+    ControllerName::Search(Profile::Beam),
+    ControllerName::Search(Profile::Hypotheses),
+    ControllerName::Search(Profile::TreeSeeker),
+    ControllerName::Search(Profile::React),
+    ControllerName::Linear,
+];
+
+/// How controllers are compared on a set.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// How many incidents.
-    pub scenarios: usize,
-    /// How many runs of each, every one with other errors of the oracle.
-    pub runs: usize,
-    /// Entities of each incident.
-    pub entities: usize,
-    /// True causes of each incident.
-    pub origins: usize,
-    /// The oracle; its base rate is varied where messages are compared.
-    pub rates: OracleRates,
+    /// The share of errors of the judge that errs. Without errors there is no such judge.
+    pub wrong: f64,
+    /// How often each incident is investigated with it, each time with other errors.
+    pub runs: u64,
     /// Everything random is derived from it.
     pub seed: u64,
+    /// What is compared beside the rules with and without errors.
+    pub tables: Tables,
 }
 
-/// As many scenarios and runs as in the paper.
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            scenarios: 35,
-            runs: 3,
-            entities: 30,
-            origins: 1,
-            rates: OracleRates::default(),
-            seed: 1,
+/// Further comparisons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// Judges that err in 5 to 40 %.
+    pub by_errors: bool,
+    /// At most 10 to 160 questions.
+    pub by_calls: bool,
+    /// One choice of a controller changed.
+    pub ablations: bool,
+    /// Failures by MAST, in runs that were right and in those that were wrong.
+    pub failures: bool,
+}
+
+/// Lets every controller investigate every incident. `told` hears of progress. What cannot be used is left
+/// out, with the reason in the report.
+///
+/// # Errors
+/// [`EvalError`] when the set cannot be read, or nothing of it can be used.
+pub fn compare(
+    incidents: &Incidents,
+    settings: &Settings,
+    told: &mut Told<'_>,
+) -> Result<Comparison, EvalError> {
+    let (all, opened) = incidents.open()?;
+    let conditions = Condition::of(settings);
+    let mut results = Vec::new();
+    let mut left_out: Vec<EvalError> = Vec::new();
+    for (done, incident) in opened.enumerate() {
+        let investigated = incident.and_then(|incident| {
+            told(done, all, &incident.name);
+            investigate(&incident, settings, &conditions)
+        });
+        match investigated {
+            Ok(of_incident) => results.extend(of_incident),
+            Err(error) => left_out.push(error),
         }
+    }
+    let reasons = left_out.iter().map(ToString::to_string).collect();
+    match left_out.into_iter().next() {
+        Some(first) if results.is_empty() => Err(first),
+        _ => Ok(Comparison::new(settings, all, results, reasons)),
     }
 }
 
-/// Lets every controller investigate every incident, under all conditions of the tables. Equal
-/// settings give equal reports on any machine; all processors are used.
-///
-/// # Errors
-/// [`EvalError::Setting`] when a setting makes no sense.
-pub fn compare(settings: &Settings) -> Result<ControllersReport, EvalError> {
-    compare_under(settings, Condition::all(settings.rates.wrong))
-}
-
-/// The same under some conditions only. The rate of errors is that of the condition; tables show
-/// what there is.
-///
-/// # Errors
-/// [`EvalError::Setting`] when a setting makes no sense.
-pub fn compare_under(
-    settings: &Settings,
-    conditions: Vec<Condition>,
-) -> Result<ControllersReport, EvalError> {
-    compare_told(settings, conditions, &|_, _| ())
-}
-
-/// The same; how many incidents are done, of how many, is told as it goes on.
-///
-/// # Errors
-/// [`EvalError::Setting`] when a setting makes no sense.
-pub fn compare_told(
-    settings: &Settings,
-    conditions: Vec<Condition>,
-    told: &(dyn Fn(usize, usize) + Sync),
-) -> Result<ControllersReport, EvalError> {
-    if settings.scenarios == 0 || settings.runs == 0 {
-        let reason = "at least one scenario and one run are required".to_owned();
-        return Err(EvalError::Setting { reason });
-    }
-    let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let done = AtomicUsize::new(0);
-    let mut cases = thread::scope(|scope| {
-        let conditions = &conditions;
-        let done = &done;
-        // All are started before the first is waited for.
-        let running: Vec<_> = (0..workers.min(settings.scenarios))
-            .map(|worker| {
-                scope.spawn(move || {
-                    let mine = (worker..settings.scenarios).step_by(workers);
-                    let mut cases = Vec::new();
-                    for scenario in mine {
-                        cases.extend(investigate(settings, scenario, conditions)?);
-                        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                        told(done, settings.scenarios);
-                    }
-                    Ok::<_, EvalError>(cases)
-                })
-            })
-            .collect();
-        let mut cases = Vec::new();
-        for worker in running {
-            cases.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok::<_, EvalError>(cases)
-    })?;
-    cases.sort_by_key(|case: &CaseResult| (case.condition, case.scenario, case.run));
-    Ok(ControllersReport::new(settings.clone(), conditions, cases))
-}
-
-/// All that happens to one incident.
+/// Every controller with every judge; or nothing of the incident, so that all have the same incidents.
 fn investigate(
+    incident: &Incident,
     settings: &Settings,
-    scenario: usize,
     conditions: &[Condition],
 ) -> Result<Vec<CaseResult>, EvalError> {
-    let invalid = |reason: &dyn ToString| EvalError::Setting { reason: reason.to_string() };
-    let seed = RandomSeed::from(settings.seed).child(&format!("scenario {scenario}"));
-    let truth = incident::draw(settings, seed)?;
-    let mut cases = Vec::new();
-    for run in 0..settings.runs {
-        let seed = seed.child(&format!("run {run}"));
-        for (number, condition) in conditions.iter().enumerate() {
-            let stubborn = settings.rates.stubborn || condition.stubborn;
-            let wrong = condition.wrong;
-            let rates = OracleRates { wrong, stubborn, ..settings.rates.clone() };
-            let oracle = NoisyOracle::new(&truth, rates, seed).map_err(|error| invalid(&error))?;
-            let scene = Scene::new(&truth, &oracle, condition.order, seed).within(condition.budget);
-            let outcome = condition.contender.investigate(&scene)?;
-            cases.push(CaseResult::new(number, scenario, run, &truth, outcome));
+    let mut results = Vec::new();
+    for condition in conditions {
+        // Nothing is drawn where nobody errs.
+        let runs = if condition.wrong > 0.0 { 1..=settings.runs } else { 0..=0 };
+        for run in runs {
+            let seed =
+                RandomSeed::from(settings.seed).child(&format!("{} run {run}", incident.name));
+            let rules = ErringRules::new(condition.wrong, seed);
+            let ended = investigate_judged(&incident.source, condition.settings()?, &rules)?;
+            let (named, chosen) = (ended.named(), ended.choice());
+            let worth = incident.worth(&named, &ended);
+            let counts = settings.tables.failures && condition.most.is_none();
+            results.push(CaseResult {
+                set: incident.set.clone(),
+                incident: incident.name.clone(),
+                is_normal: incident.is_normal(),
+                condition: *condition,
+                run,
+                is_chosen: incident.worth(&chosen, &ended).recall >= 1.0,
+                chosen,
+                confidence: ended.diagnosis.conclusion.confidence,
+                named,
+                precision: worth.precision,
+                recall: worth.recall,
+                f1: worth.f1,
+                questions: ended.diagnosis.spent.hops,
+                characters: rules.shown(),
+                failures: if counts { Some(failures_of(incident, &ended)?) } else { None },
+            });
         }
     }
-    Ok(cases)
+    Ok(results)
+}
+
+fn failures_of(incident: &Incident, ended: &Investigation) -> Result<Counts, EvalError> {
+    let trajectory = Trajectory::of_ledger(&ended.finished.ledger())
+        .map_err(|reason| EvalError::Case { case: incident.name.clone(), reason })?;
+    Ok(Counts::of(&trajectory, Some(&incident.truth_of(&trajectory.named))))
 }

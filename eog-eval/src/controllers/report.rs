@@ -1,352 +1,262 @@
-//! What the comparison came to: tables in the form of the paper's, and a line for each run.
+//! What controllers came to on the same incidents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use eog::EntityId;
-use eog_simulate::truth::TruthGraph;
+use eog::{Confidence, EntityId};
 use serde::Serialize;
 
-use super::Settings;
-use super::contender::{Condition, against_loops, messages, orders, second_looks, told};
-use super::order::Exploration;
-use super::scene::Outcome;
-use crate::itbench::{OutputScore, evaluate_runs};
-use crate::repeated::{Repeated, Share, wilson};
-use crate::table::{csv_text, joined, score as number};
+use super::tables::judge;
+use super::{Condition, Settings};
+use crate::repeated::{Share, wilson};
+use crate::table::{csv_text, joined, score};
+use crate::trajectory::{Counts, Mode};
 
-/// One run of one controller on one incident.
+/// One investigation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CaseResult {
-    /// Number of the condition in [`ControllersReport::conditions`].
-    pub condition: usize,
-    /// The incident, from 0.
-    pub scenario: usize,
-    /// The run, from 0.
-    pub run: usize,
-    /// The true causes.
-    pub causes: BTreeSet<EntityId>,
-    /// What was named.
+    /// The data set of several that the incident belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set: Option<String>,
+    /// The incident.
+    pub incident: String,
+    /// Whether nothing was wrong.
+    pub is_normal: bool,
+    /// Who investigated, and how.
+    pub condition: Condition,
+    /// Which run: 0 with rules that do not err, others with other errors each.
+    pub run: u64,
+    /// Whom it named, however sure: the causes that it found, else its best guess.
+    pub chosen: BTreeSet<EntityId>,
+    /// Whether every cause is among them.
+    pub is_chosen: bool,
+    /// The causes that it found: origins that explain an alert. The next three are about these.
     pub named: BTreeSet<EntityId>,
-    /// Correct of the named; 0 when none is named.
+    /// Correct of the named.
     pub precision: f64,
-    /// Named of the true causes.
+    /// Found of the causes.
     pub recall: f64,
     /// Their harmonic mean.
     pub f1: f64,
+    /// How sure it was.
+    pub confidence: Confidence,
     /// How often the judge was asked.
-    pub calls: u64,
+    pub questions: u64,
+    /// How many characters of packets the judge was shown, as JSON.
+    pub characters: u64,
+    /// Failures by MAST, where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<Counts>,
+}
+
+/// Means over all runs under a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// Share of the runs in which every cause is named, as a finding or as the best guess, with its interval over
+    /// incidents.
+    pub named: Share,
+    /// The same, as findings alone.
+    pub found: Share,
+    /// The same, as confirmed findings.
+    pub confirmed: Share,
+    /// Share of the runs on incidents and normal times that are confirmed and find something that is no cause.
+    pub wrongly: f64,
+    /// Share of the incidents in which something is named that is no cause.
+    pub besides: f64,
+    /// F1 of the named causes.
+    pub f1: f64,
+    /// Share of the normal times in which nothing is named; nothing without a normal time.
+    pub quiet: Option<f64>,
+    /// Questions to the judge.
+    pub questions: f64,
+    /// What the judge was shown, in tokens of four characters.
+    pub tokens: f64,
+}
+
+/// All controllers on a set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// How many incidents there are, used or not.
+    pub all: usize,
+    /// Share of errors of the judge that errs.
+    pub wrong: f64,
+    /// How often each incident was investigated with it.
+    pub runs: u64,
+    /// The seed of its errors.
+    pub seed: u64,
+    /// Every investigation.
+    pub results: Vec<CaseResult>,
+    /// What could not be used, with the reason.
+    pub left_out: Vec<String>,
 }
 
 impl CaseResult {
+    fn is_confirmed(&self) -> bool {
+        self.confidence == Confidence::Confirmed
+    }
+}
+
+impl Comparison {
     pub(super) fn new(
-        condition: usize,
-        scenario: usize,
-        run: usize,
-        truth: &TruthGraph,
-        outcome: Outcome,
+        settings: &Settings,
+        all: usize,
+        results: Vec<CaseResult>,
+        left_out: Vec<String>,
     ) -> Self {
-        let Outcome { named, calls } = outcome;
-        let causes = truth.linked_origins();
-        let right = named.intersection(&causes).count() as f64;
-        let of = |all: usize| if all == 0 { 0.0 } else { right / all as f64 };
-        let (precision, recall) = (of(named.len()), of(causes.len()));
-        let f1 = of(named.len() + causes.len()) * 2.0;
-        Self { condition, scenario, run, causes, named, precision, recall, f1, calls }
+        let Settings { wrong, runs, seed, .. } = *settings;
+        Self { all, wrong, runs, seed, results, left_out }
     }
 
-    fn score(&self) -> OutputScore {
-        let Self { precision, recall, f1, .. } = *self;
-        OutputScore {
-            predicted: self.named.len(),
-            precision,
-            recall,
-            f1,
-            at: Vec::new(),
-            propagation: None,
-            leaderboard: if recall >= 1.0 { precision } else { 0.0 },
-        }
-    }
-}
-
-/// What all runs under one condition came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
-    /// The condition.
-    pub condition: Condition,
-    /// At least one of k runs names every cause.
-    pub pass: Share,
-    /// More than half of k runs do.
-    pub majority: Share,
-    /// The difference.
-    pub reliability_gap: Share,
-    /// All k runs do.
-    pub always: Share,
-    /// Mean over incidents of the best F1.
-    pub pass_f1: Share,
-    /// Mean over incidents of the median F1.
-    pub majority_f1: Share,
-    /// Mean number of questions to the judge.
-    pub calls: f64,
-    /// The share of runs that name every cause, with its interval over incidents.
-    pub right: Share,
-    /// The share of runs that name more entities than there are causes.
-    pub several: f64,
-}
-
-/// All conditions and all runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ControllersReport {
-    /// What was asked for.
-    pub settings: Settings,
-    /// What was compared.
-    pub conditions: Vec<Condition>,
-    /// What each condition came to, in their order.
-    pub summaries: Vec<Summary>,
-    /// Every run, by condition, incident and run.
-    pub cases: Vec<CaseResult>,
-}
-
-impl ControllersReport {
-    /// Sums up. The cases are sorted by condition.
-    pub(super) fn new(
-        settings: Settings,
-        conditions: Vec<Condition>,
-        cases: Vec<CaseResult>,
-    ) -> Self {
-        let of = |number: usize| cases.iter().filter(move |case| case.condition == number);
-        let summaries = conditions
-            .iter()
-            .enumerate()
-            .filter_map(|(number, condition)| summary(*condition, settings.runs, of(number)))
-            .collect();
-        Self { settings, conditions, summaries, cases }
-    }
-
-    /// What a condition came to, if it was compared.
-    pub fn summary(&self, condition: &Condition) -> Option<&Summary> {
-        self.summaries.iter().find(|summary| summary.condition == *condition)
-    }
-
-    /// The share of runs of a condition's controller that end with the same answer whatever the
-    /// order.
-    pub fn alike_in_all_orders(&self, condition: &Condition) -> f64 {
-        let mut answers: BTreeMap<(usize, usize), BTreeSet<&BTreeSet<EntityId>>> = BTreeMap::new();
-        for case in &self.cases {
-            let of = &self.conditions[case.condition];
-            let is_alike = (of.wrong, of.stubborn) == (condition.wrong, condition.stubborn);
-            if of.contender == condition.contender && is_alike {
-                answers.entry((case.scenario, case.run)).or_default().insert(&case.named);
+    /// Means under a condition, if it was compared.
+    pub fn judged(&self, condition: &Condition) -> Option<Judged> {
+        let of = |it: &&CaseResult| it.condition == *condition;
+        let all: Vec<&CaseResult> = self.results.iter().filter(of).collect();
+        let (normal, incidents): (Vec<&CaseResult>, Vec<_>) =
+            all.iter().copied().partition(|it| it.is_normal);
+        let mean = |of: &[&CaseResult], value: fn(&CaseResult) -> f64| {
+            // A sum of nothing is -0.
+            (of.iter().map(|it| value(it)).sum::<f64>() + 0.0) / of.len().max(1) as f64
+        };
+        let share = |value: bool| f64::from(u8::from(value));
+        // A share of the runs of each incident, then over incidents.
+        let over_incidents = |is_met: fn(&CaseResult) -> bool| {
+            let mut met: BTreeMap<(Option<&str>, &str), Vec<f64>> = BTreeMap::new();
+            for it in &incidents {
+                let incident = (it.set.as_deref(), it.incident.as_str());
+                met.entry(incident).or_default().push(share(is_met(it)));
             }
-        }
-        let alike = answers.values().filter(|answers| answers.len() == 1).count();
-        alike as f64 / answers.len().max(1) as f64
+            wilson(met.values().map(|runs| runs.iter().sum::<f64>() / runs.len() as f64))
+        };
+        (!all.is_empty()).then(|| Judged {
+            named: over_incidents(|it| it.is_chosen),
+            found: over_incidents(|it| it.recall >= 1.0),
+            confirmed: over_incidents(|it| it.recall >= 1.0 && it.is_confirmed()),
+            wrongly: mean(&all, |it| f64::from(u8::from(it.is_confirmed() && it.precision < 1.0))),
+            besides: mean(&incidents, |it| {
+                f64::from(u8::from(!it.named.is_empty() && it.precision < 1.0))
+            }),
+            f1: mean(&incidents, |it| it.f1),
+            quiet: (!normal.is_empty())
+                .then(|| mean(&normal, |it| f64::from(u8::from(it.named.is_empty())))),
+            questions: mean(&all, |it| it.questions as f64),
+            tokens: mean(&all, |it| it.characters as f64 / 4.0),
+        })
     }
 
-    /// A line for each run.
+    /// A line for each investigation.
     pub fn to_csv(&self) -> String {
-        let header = [
+        let mut header = vec![
+            "set",
+            "incident",
+            "normal",
             "controller",
-            "order",
-            "wrong",
-            "stubborn",
-            "scenario",
+            "errors",
+            "most",
             "run",
-            "causes",
             "named",
+            "is_named",
+            "found",
+            "confidence",
             "precision",
             "recall",
             "f1",
-            "calls",
+            "questions",
+            "characters",
         ];
-        let rows = self.cases.iter().map(|case| {
-            let condition = &self.conditions[case.condition];
-            vec![
-                condition.contender.to_string(),
-                condition.order.to_string(),
-                number(condition.wrong),
-                (self.settings.rates.stubborn || condition.stubborn).to_string(),
-                case.scenario.to_string(),
-                case.run.to_string(),
-                joined(&case.causes),
-                joined(&case.named),
-                number(case.precision),
-                number(case.recall),
-                number(case.f1),
-                case.calls.to_string(),
-            ]
+        let counts = self.results.iter().any(|it| it.failures.is_some());
+        if counts {
+            header.extend(Mode::ALL.map(Mode::column));
+        }
+        let cell = |it: &CaseResult, mode: Mode| {
+            let count = it.failures.as_ref().and_then(|counts| counts.get(mode));
+            count.map_or(String::new(), |count| count.to_string())
+        };
+        let rows = self.results.iter().map(|it| {
+            let mut row = vec![
+                it.set.clone().unwrap_or_default(),
+                it.incident.clone(),
+                it.is_normal.to_string(),
+                it.condition.contender.to_string(),
+                score(it.condition.wrong),
+                it.condition.most.map_or(String::new(), |most| most.to_string()),
+                it.run.to_string(),
+                joined(&it.chosen),
+                it.is_chosen.to_string(),
+                joined(&it.named),
+                it.confidence.to_string(),
+                score(it.precision),
+                score(it.recall),
+                score(it.f1),
+                it.questions.to_string(),
+                it.characters.to_string(),
+            ];
+            if counts {
+                row.extend(Mode::ALL.map(|mode| cell(it, mode)));
+            }
+            row
         });
         csv_text(&header, rows)
     }
 }
 
-fn summary<'c>(
-    condition: Condition,
-    k: usize,
-    cases: impl Iterator<Item = &'c CaseResult>,
-) -> Option<Summary> {
-    let mut runs: BTreeMap<String, Vec<Option<OutputScore>>> = BTreeMap::new();
-    let (mut calls, mut count, mut several) = (0, 0_u64, 0_u64);
-    let mut right: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    for case in cases {
-        right.entry(case.scenario).or_default().push(f64::from(u8::from(case.recall >= 1.0)));
-        several += u64::from(case.named.len() > case.causes.len());
-        runs.entry(case.scenario.to_string()).or_default().push(Some(case.score()));
-        calls += case.calls;
-        count += 1;
-    }
-    let report = evaluate_runs(&runs, k)?;
-    let Repeated { pass, majority, reliability_gap, always, .. } = report.repeated;
-    Some(Summary {
-        condition,
-        pass,
-        majority,
-        reliability_gap,
-        always,
-        pass_f1: report.pass_f1,
-        majority_f1: report.majority_f1,
-        calls: calls as f64 / count as f64,
-        right: wilson(right.values().map(|runs| runs.iter().sum::<f64>() / runs.len() as f64)),
-        several: several as f64 / count as f64,
-    })
-}
-
-impl fmt::Display for ControllersReport {
+impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { scenarios, runs, entities, origins, rates, seed } = &self.settings;
-        write!(
+        writeln!(f, "{} No language model is involved.", self.counts())?;
+        writeln!(f, "In brackets: 95 % intervals over incidents (Wilson 1927).")?;
+        writeln!(f, "named: every cause is named, as a finding or else as the best guess;")?;
+        writeln!(f, "found: every cause is named as an origin that explains an alert;")?;
+        writeln!(
             f,
-            "SIMULATED: generated incidents, and a judge that knows the truth and makes random \
-             errors.\nNo language model is involved. The loops are models of loops.\n\
-             Incidents: {scenarios}; in each, entities: {entities}, causes: {origins}, runs: {runs}. \
-             Seed: {seed}.\n\
-             The judge is wrong in {:.1} % of its answers when no neighbour has told it anything; a \
-             correct\nmessage multiplies that by {}, a wrong one divides it (from {} to {}).\n{}",
-            100.0 * rates.wrong,
-            rates.shrink,
-            rates.floor,
-            rates.ceiling,
-            if rates.stubborn {
-                "It repeats its error on an entity until its error rate has fallen far enough.\n"
-            } else {
-                ""
-            },
+            "confirmed: the same, and the result is confirmed; wrongly: a confirmed result"
         )?;
-        let wrong = rates.wrong;
-        let paper = Condition::all(wrong);
-        if self.conditions.iter().any(|condition| !paper.contains(condition)) {
-            return f.write_str(&self.to_markdown());
+        writeln!(
+            f,
+            "with something that is no cause; besides: something is found that is no cause;"
+        )?;
+        writeln!(f, "F1: of what is found; quiet: nothing is found in a normal time;")?;
+        writeln!(f, "questions: to the judge, mean;")?;
+        writeln!(f, "tokens: packets shown to the judge, characters of their JSON / 4, mean.")?;
+        for reason in &self.left_out {
+            writeln!(f, "left out: {reason}")?;
         }
-        writeln!(f, "95 % intervals over incidents are in brackets.")?;
-        writeln!(f, "\nEoG, tree searches and a linear loop (as in table 2)")?;
-        self.rows(f, &against_loops(wrong))?;
-        writeln!(f, "\nA loop that is given the algorithm and makes slips (as in table 3)")?;
-        self.rows(f, &told(wrong))?;
-        self.messages(f)?;
-        self.second_looks(f)?;
-        self.orders(f)
+        let sets: BTreeSet<&str> = self.results.iter().filter_map(|it| it.set.as_deref()).collect();
+        if sets.is_empty() {
+            return self.tables(f);
+        }
+        for set in sets {
+            let results = self.results.iter().filter(|it| it.set.as_deref() == Some(set));
+            let part = Self { results: results.cloned().collect(), ..self.clone() };
+            writeln!(f, "\n## {set}\n\n{}", part.counts())?;
+            part.tables(f)?;
+        }
+        Ok(())
     }
 }
 
-impl ControllersReport {
-    fn rows(&self, f: &mut fmt::Formatter<'_>, conditions: &[Condition]) -> fmt::Result {
-        let k = self.settings.runs;
-        writeln!(
-            f,
-            "  {:<38}{:<24}{:<24}{:>5}{:>8}{:>9}{:>11}{:>7}",
-            "",
-            format!("Pass@{k}"),
-            format!("Majority@{k}"),
-            "gap",
-            "always",
-            "F1 best",
-            "F1 median",
-            "calls"
-        )?;
-        for summary in conditions.iter().filter_map(|condition| self.summary(condition)) {
-            let Summary { condition, pass, majority, reliability_gap, always, .. } = summary;
-            writeln!(
-                f,
-                "  {:<38}{:<24}{:<24}{:>5.3}{:>8.3}{:>9.3}{:>11.3}{:>7.1}",
-                condition.contender,
-                pass.to_string(),
-                majority.to_string(),
-                // A sum of nothing is -0.
-                reliability_gap.value + 0.0,
-                always.value,
-                summary.pass_f1.value,
-                summary.majority_f1.value,
-                summary.calls
-            )?;
-        }
-        Ok(())
+impl Comparison {
+    fn counts(&self) -> String {
+        let of = |it: &CaseResult| (it.set.clone(), it.incident.clone(), it.is_normal);
+        let names: BTreeSet<_> = self.results.iter().map(of).collect();
+        let normal = names.iter().filter(|(.., is_normal)| *is_normal).count();
+        format!("Incidents: {}. Normal times: {normal}.", names.len() - normal)
     }
 
-    fn messages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let k = self.settings.runs;
-        writeln!(f, "\nMessages off and on, Majority@{k} (as in table 4)")?;
-        let columns = |name| format!("{:>14}{:>8}{:>10}{:>7}", name, "on", "gain", "calls");
-        let (ours, papers) = (columns("default(): off"), columns("paper(): off"));
-        writeln!(f, "  {:<7}{ours} {papers} {:>12}{:>7}", "errors", "linear loop", "calls")?;
-        for row in messages(self.settings.rates.wrong) {
-            write!(f, "  {:<7}", number(row.wrong))?;
-            for pair in &row.profiles {
-                let [Some(off), Some(on)] = pair.each_ref().map(|one| self.summary(one)) else {
-                    continue;
-                };
-                let (without, with) = (off.majority.value, on.majority.value);
-                let gain = if without > 0.0 {
-                    format!("{:+.1} %", 100.0 * (with / without - 1.0))
-                } else {
-                    "–".to_owned()
-                };
-                write!(f, "{without:>14.3}{with:>8.3}{gain:>10}{:>7.1} ", on.calls)?;
-            }
-            if let Some(linear) = self.summary(&row.linear) {
-                write!(f, "{:>12.3}{:>7.1}", linear.majority.value, linear.calls)?;
-            }
-            writeln!(f)?;
+    fn tables(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rates = [Some(0.0), (self.wrong > 0.0).then_some(self.wrong)];
+        for wrong in rates.into_iter().flatten() {
+            let Some(table) = self.table(wrong) else { continue };
+            let (runs, seed) = (self.runs, self.seed);
+            let drawn =
+                if wrong > 0.0 { format!(": runs {runs}, seed {seed}") } else { String::new() };
+            write!(f, "\nJudged by {}{drawn}\n\n{table}", judge(wrong))?;
         }
-        Ok(())
-    }
-
-    fn second_looks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\nRuns that name every cause, runs that name too many, and calls, by errors")?;
-        writeln!(
-            f,
-            "  {:<18}{:>18}{:>9}{:>7}{:>18}{:>9}{:>7}",
-            "errors", "default(): right", "several", "calls", "paper(): right", "several", "calls"
-        )?;
-        for pair in second_looks(self.settings.rates.wrong) {
-            let [ours, papers] = pair.each_ref().map(|one| self.summary(one));
-            let (Some(ours), Some(papers)) = (ours, papers) else { continue };
-            let [condition, _] = pair;
-            let stubborn = if condition.stubborn { ", stubborn" } else { "" };
-            write!(f, "  {:<18}", format!("{}{stubborn}", number(condition.wrong)))?;
-            for Summary { right, several, calls, .. } in [ours, papers] {
-                write!(f, "{:>18.3}{several:>9.3}{calls:>7.1}", right.value)?;
-            }
-            writeln!(f)?;
-        }
-        Ok(())
-    }
-
-    fn orders(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let k = self.settings.runs;
-        writeln!(f, "\nOrder of exploration, Majority@{k} (as in figure 2(c))")?;
-        write!(f, "  {:<20}", "")?;
-        for order in Exploration::ALL {
-            write!(f, "{order:>12}")?;
-        }
-        writeln!(f, "   same answer in all")?;
-        for row in orders(self.settings.rates.wrong).chunks(Exploration::ALL.len()) {
-            let Some(first) = row.first() else { continue };
-            write!(f, "  {:<20}", first.contender)?;
-            for summary in row.iter().filter_map(|condition| self.summary(condition)) {
-                write!(f, "{:>12.3}", summary.majority.value)?;
-            }
-            writeln!(f, "{:>21.3}", self.alike_in_all_orders(first))?;
-        }
-        Ok(())
+        let with_judges = |table: &dyn Fn(f64) -> Option<String>| {
+            rates.into_iter().flatten().filter_map(table).collect::<Vec<String>>()
+        };
+        let tables = self.by_errors().into_iter();
+        let tables = tables.chain(with_judges(&|wrong| self.by_calls(wrong)));
+        let tables = tables.chain(with_judges(&|wrong| self.ablations(wrong)));
+        let tables = tables.chain(with_judges(&|wrong| self.failures_table(wrong)));
+        tables.into_iter().try_for_each(|table| f.write_str(&table))
     }
 }

@@ -1,108 +1,127 @@
-//! Tables of the controllers that users can choose: by errors, by questions, with one choice changed. In Markdown,
-//! which is read as text, too.
+//! Tables of the comparison, in Markdown, which is read as text, too.
 
-use std::fmt;
+use std::fmt::Write as _;
 
-use super::contender::{BUDGETS, Condition, Contender, RATES, chosen};
-use super::report::{ControllersReport, Summary};
+use eog_session::controllers::ControllerName;
 
-impl ControllersReport {
-    /// The tables of those conditions that were compared, as Markdown.
-    pub fn to_markdown(&self) -> String {
+use super::charts::{Chart, drawn};
+use super::conditions::{BUDGETS, RATES};
+use super::report::{Comparison, Judged};
+use super::{CONTROLLERS, Condition, Contender};
+use crate::error::EvalError;
+
+/// Who judges.
+pub(super) fn judge(wrong: f64) -> String {
+    match wrong > 0.0 {
+        true => format!("rules that err in {:.0} %", wrong * 100.0),
+        false => "the rules".to_owned(),
+    }
+}
+
+impl Comparison {
+    /// Every controller with its defaults.
+    pub(super) fn table(&self, wrong: f64) -> Option<String> {
         let mut text = String::new();
-        let tables = [self.by_errors(), self.by_calls(), self.ablations()];
-        if tables.iter().any(Option::is_some) {
-            text.push_str("In brackets: 95 % intervals over incidents (Wilson 1927).\n");
+        for name in CONTROLLERS {
+            let Some(it) = self.judged(&Condition::usual(name, wrong)) else { continue };
+            let Judged { named, found, confirmed, wrongly, besides, f1, quiet, questions, tokens } =
+                it;
+            let quiet = quiet.map_or_else(|| "–".to_owned(), |quiet| format!("{quiet:.2}"));
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {wrongly:.2} | {besides:.2} | {f1:.2} | {quiet} | \
+                 {questions:.1} | {tokens:.0} |",
+                name.name(),
+                named.short(),
+                found.short(),
+                confirmed.short(),
+            );
         }
-        for table in tables.into_iter().flatten() {
-            text.push_str(&table.to_string());
-        }
-        text
+        let head = "| | named | found | confirmed | wrongly | besides | F1 | quiet | questions | tokens |\n\
+                    |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
+        (!text.is_empty()).then(|| format!("{head}{text}"))
     }
 
-    fn by_errors(&self) -> Option<Table> {
+    /// What a row shows under each of some conditions; nothing where one of them was not compared.
+    fn row(
+        &self,
+        name: &str,
+        conditions: impl IntoIterator<Item = Condition>,
+        told: impl Fn(&Judged) -> String,
+    ) -> Option<String> {
+        let cells: Option<Vec<String>> =
+            conditions.into_iter().map(|it| Some(told(&self.judged(&it)?))).collect();
+        Some(format!("| {name} | {} |\n", cells?.join(" | ")))
+    }
+
+    pub(super) fn by_errors(&self) -> Option<String> {
+        let told = |it: &Judged| format!("{} / {:.0}", it.named.short(), it.questions);
+        let row = |name: &ControllerName| {
+            self.row(name.name(), RATES.map(|rate| Condition::usual(*name, rate)), told)
+        };
+        let head = RATES.map(|rate| format!("{:.0} %", rate * 100.0));
+        titled(
+            "Every cause is named, and mean questions, by errors of the judge",
+            &head,
+            CONTROLLERS.iter().filter_map(row),
+        )
+    }
+
+    pub(super) fn by_calls(&self, wrong: f64) -> Option<String> {
+        let told = |it: &Judged| it.named.short();
+        let row = |name: &ControllerName| {
+            let within = |most| Condition { most: Some(most), ..Condition::usual(*name, wrong) };
+            self.row(name.name(), BUDGETS.map(within), told)
+        };
+        let title = format!(
+            "Every cause is named, by the most questions that may be asked; judged by {}",
+            judge(wrong)
+        );
+        titled(&title, &BUDGETS.map(|most| most.to_string()), CONTROLLERS.iter().filter_map(row))
+    }
+
+    pub(super) fn ablations(&self, wrong: f64) -> Option<String> {
+        let is_changed = |contender| matches!(contender, Contender::Changed(_));
+        self.results.iter().find(|it| is_changed(it.condition.contender))?;
+        let told = |it: &Judged| {
+            let Judged { named, found, besides, f1, questions, .. } = it;
+            let (named, found) = (named.short(), found.short());
+            format!("{named} | {found} | {besides:.2} | {f1:.2} | {questions:.1}")
+        };
         let row = |contender: Contender| {
-            let cells = RATES.map(|rate| self.summary(&Condition::usual(contender, rate)));
-            row(contender, &cells, |it| format!("{} / {:.0}", it.right.short(), it.calls))
+            let condition = Condition { contender, wrong, most: None };
+            self.row(&contender.to_string(), [condition], told)
         };
-        let head = RATES.iter().map(|rate| format!("{:.0} %", rate * 100.0));
-        let title =
-            "Share of runs that name every cause, and mean questions, by errors of the judge";
-        Table::of(title, head, chosen().into_iter().map(row))
+        let title = format!("One choice changed, judged by {}", judge(wrong));
+        let head = ["named", "found", "besides", "F1", "questions"].map(str::to_owned);
+        titled(&title, &head, Contender::ablations().filter_map(row))
     }
 
-    fn by_calls(&self) -> Option<Table> {
-        let wrong = self.settings.rates.wrong;
-        let row = |contender: Contender| {
-            let cells = BUDGETS.map(|most| {
-                let usual = Condition::usual(contender, wrong);
-                self.summary(&Condition { budget: Some(most), ..usual })
-            });
-            row(contender, &cells, |it| it.right.short())
+    /// A chart for each table by errors or by questions.
+    ///
+    /// # Errors
+    /// [`EvalError::Setting`] if a chart cannot be drawn.
+    pub fn charts(&self) -> Result<Vec<Chart>, EvalError> {
+        let line = |at: &[f64], of: &dyn Fn(ControllerName, f64) -> Condition| {
+            let points = |name| {
+                let point = |at: &f64| Some((*at, self.judged(&of(name, *at))?.named.value));
+                let points: Option<Vec<(f64, f64)>> = at.iter().map(point).collect();
+                Some((name.name().to_owned(), points?))
+            };
+            CONTROLLERS.into_iter().filter_map(points).collect::<Vec<_>>()
         };
-        let head = BUDGETS.iter().map(ToString::to_string);
-        let title = "Share of runs that name every cause, by the most questions that may be asked";
-        Table::of(title, head, chosen().into_iter().map(row))
-    }
-
-    fn ablations(&self) -> Option<Table> {
-        let has_ablated = |it: &&Condition| matches!(it.contender, Contender::Ablated(_));
-        self.conditions.iter().find(has_ablated)?;
-        let row = |condition: Condition| {
-            let summary = self.summary(&condition)?;
-            let Summary { right, several, majority_f1, calls, .. } = summary;
-            let cells = vec![
-                right.short(),
-                format!("{several:.2}"),
-                format!("{:.2}", majority_f1.value),
-                format!("{calls:.1}"),
-            ];
-            Some((condition.contender.to_string(), cells))
-        };
-        let head = ["right", "too many", "F1", "questions"].map(str::to_owned);
-        let title = "One choice changed";
-        let conditions = Condition::ablations(self.settings.rates.wrong);
-        Table::of(title, head, conditions.into_iter().map(row))
+        let by_errors = line(&RATES, &Condition::usual);
+        let by_calls = line(&BUDGETS.map(|most| most as f64), &|name, most| Condition {
+            most: Some(most as u64),
+            ..Condition::usual(name, self.wrong)
+        });
+        drawn(by_errors, by_calls)
     }
 }
 
-/// Rows by name, as far as there are any.
-struct Table {
-    title: &'static str,
-    head: Vec<String>,
-    rows: Vec<(String, Vec<String>)>,
-}
-
-impl Table {
-    /// Nothing where nothing was compared.
-    fn of(
-        title: &'static str,
-        head: impl IntoIterator<Item = String>,
-        rows: impl Iterator<Item = Option<(String, Vec<String>)>>,
-    ) -> Option<Self> {
-        let rows: Vec<_> = rows.flatten().collect();
-        (!rows.is_empty()).then(|| Self { title, head: head.into_iter().collect(), rows })
-    }
-}
-
-/// A row, unless one of its cells was not compared.
-fn row(
-    contender: Contender,
-    cells: &[Option<&Summary>],
-    told: impl Fn(&Summary) -> String,
-) -> Option<(String, Vec<String>)> {
-    let cells: Option<Vec<String>> = cells.iter().map(|cell| cell.map(&told)).collect();
-    Some((contender.to_string(), cells?))
-}
-
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n{}\n", self.title)?;
-        writeln!(f, "| | {} |", self.head.join(" | "))?;
-        writeln!(f, "|---|{}", "---:|".repeat(self.head.len()))?;
-        for (name, cells) in &self.rows {
-            writeln!(f, "| {name} | {} |", cells.join(" | "))?;
-        }
-        Ok(())
-    }
+fn titled(title: &str, head: &[String], rows: impl Iterator<Item = String>) -> Option<String> {
+    let rows: String = rows.collect();
+    let line = "---:|".repeat(head.len());
+    (!rows.is_empty())
+        .then(|| format!("\n{title}\n\n| | {} |\n|---|{line}\n{rows}", head.join(" | ")))
 }

@@ -8,22 +8,8 @@ use super::system::LinkKind;
 use super::trouble::{self, Trouble, drawn::Plan};
 use super::{Generated, Kind, kinds};
 
-/// How many draws are made of services and pipelines until an incident raises an alert.
-const CLASSIC_ATTEMPTS: u64 = 40;
-
-/// How many draws are made of any other incident.
+/// How many draws are made until an incident raises an alert.
 const ATTEMPTS: u64 = 150;
-
-/// Services and pipelines as they were from the beginning.
-pub(super) fn classic(kind: Kind, seed: RandomSeed) -> Option<Generated> {
-    (0..CLASSIC_ATTEMPTS).find_map(|attempt| {
-        let seed = seed.child(&format!("attempt {attempt}"));
-        let system = kind.system(seed);
-        let trouble = trouble::classic::draw(kind, &system, seed);
-        let course = flow::run(&system, std::slice::from_ref(&trouble), Timing::REQUESTS, seed);
-        record::classic::record(kind, &system, &trouble, &course, seed)
-    })
-}
 
 /// Services behind a gateway: a short recording with a fault near its end.
 pub(super) fn gateway(seed: RandomSeed) -> Option<Generated> {
@@ -38,10 +24,10 @@ pub(super) fn gateway(seed: RandomSeed) -> Option<Generated> {
     record::gateway::record(&system, &operations, &trouble, &course, seed)
 }
 
-/// Any kind of system, with everything that can happen to it.
+/// Any other kind of system, with everything that can happen to it.
 pub(super) fn whole(kind: Kind, without_changes: bool, seed: RandomSeed) -> Option<Generated> {
     let seed = if without_changes { seed.child("without changes") } else { seed };
-    let plan = Plan::draw(without_changes, seed);
+    let plan = Plan::draw(kind, without_changes, seed);
     (0..ATTEMPTS).find_map(|attempt| {
         let seed = seed.child(&format!("attempt {attempt}"));
         let (mut system, timing) = (kind.system(seed), kind.timing());

@@ -28,10 +28,9 @@ use crate::suite::{Options, SuiteCase, SuiteReport, TRUTH_SUFFIX, Told, Truth, e
 /// What kind of system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Services on nodes, with stores and outside services: deploys, flag flips and edits of
-    /// configuration that do harm, or, in three of ten, a cause that is no change.
+    /// Services on nodes, in layers, with stores and outside services.
     Services,
-    /// Web, API, queue, workers and database: mostly a bad migration of the database.
+    /// Web, API, queue, workers and database: most causes that are changes are bad migrations.
     Pipeline,
     /// Deep chains of calls, 6 to 12 hops, some of them over a queue.
     Chains,
@@ -107,13 +106,9 @@ impl Kind {
 pub fn incident(world: impl Into<World>, seed: u64) -> Result<Generated, EvalError> {
     let World { kind, without_changes } = world.into();
     let seed = RandomSeed::from(seed).child(kind.name());
-    let is_classic = matches!(kind, Kind::Services | Kind::Pipeline) && !without_changes;
-    let drawn = if kind == Kind::Gateway {
-        incident::gateway(seed)
-    } else if is_classic {
-        incident::classic(kind, seed)
-    } else {
-        incident::whole(kind, without_changes, seed)
+    let drawn = match kind {
+        Kind::Gateway => incident::gateway(seed),
+        _ => incident::whole(kind, without_changes, seed),
     };
     let case = seed.to_string();
     drawn.ok_or_else(|| EvalError::Case { case, reason: "no draw leads to an alert".into() })

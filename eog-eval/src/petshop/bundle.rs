@@ -49,16 +49,9 @@ pub fn issue_bundle(
         .collect();
 
     let mut writer = BundleWriter::new(manifest);
-    writer.alerts = vec![Anomaly {
-        name: format!("{} {}", target.metric, target.agg),
-        entity: target.node.clone(),
-        signal: signal_of(&target.metric).0,
-        onset,
-        renewed: Vec::new(),
-        last_seen: None,
-        severity: String::new(),
-        description: String::new(),
-    }];
+    let name = format!("{} {}", target.metric, target.agg);
+    let signal = signal_of(&target.metric).0;
+    writer.alerts = vec![Anomaly::new(name, target.node.clone(), signal, onset)];
     let mut series: BTreeMap<(EntityId, String), Series> = BTreeMap::new();
     for table in [normal, issue] {
         for column in &table.columns {

@@ -77,51 +77,37 @@ impl Mode {
 
     /// What a column with its counts is called.
     pub fn column(self) -> &'static str {
+        self.words()[0]
+    }
+
+    /// Its column, and its name with its number in MAST.
+    fn words(self) -> [&'static str; 2] {
         match self {
-            Self::DisobeyedTask => "mast_1_1",
-            Self::DisobeyedRole => "mast_1_2",
-            Self::RepeatedFailure => "mast_1_3_failed",
-            Self::RepeatedSuccess => "mast_1_3_answered",
-            Self::LostHistory => "mast_1_4",
-            Self::UnawareOfEnd => "mast_1_5",
-            Self::Reset => "mast_2_1",
-            Self::NoClarification => "mast_2_2",
-            Self::Derailed => "mast_2_3",
-            Self::Withheld => "mast_2_4",
-            Self::IgnoredInput => "mast_2_5",
-            Self::Mismatch => "mast_2_6",
-            Self::PrematureEnd => "mast_3_1",
-            Self::NotVerified => "mast_3_2",
-            Self::WrongVerification => "mast_3_3",
-            Self::AbandonedPlan => "plan_abandoned",
-            Self::SyntacticFailure => "calls_syntactic",
-            Self::SemanticFailure => "calls_semantic",
+            Self::DisobeyedTask => ["mast_1_1", "1.1 disobeyed the task"],
+            Self::DisobeyedRole => ["mast_1_2", "1.2 disobeyed the role"],
+            Self::RepeatedFailure => ["mast_1_3_failed", "1.3 repeated a call that failed"],
+            Self::RepeatedSuccess => ["mast_1_3_answered", "1.3 repeated a call with an answer"],
+            Self::LostHistory => ["mast_1_4", "1.4 lost history"],
+            Self::UnawareOfEnd => ["mast_1_5", "1.5 went on after the end"],
+            Self::Reset => ["mast_2_1", "2.1 reset the conversation"],
+            Self::NoClarification => ["mast_2_2", "2.2 did not ask"],
+            Self::Derailed => ["mast_2_3", "2.3 derailed"],
+            Self::Withheld => ["mast_2_4", "2.4 withheld information"],
+            Self::IgnoredInput => ["mast_2_5", "2.5 ignored others"],
+            Self::Mismatch => ["mast_2_6", "2.6 not the step it names"],
+            Self::PrematureEnd => ["mast_3_1", "3.1 ended too early"],
+            Self::NotVerified => ["mast_3_2", "3.2 named without a look"],
+            Self::WrongVerification => ["mast_3_3", "3.3 accepted the wrong one"],
+            Self::AbandonedPlan => ["plan_abandoned", "-   abandoned steps of a plan"],
+            Self::SyntacticFailure => ["calls_syntactic", "-   calls that did not fit"],
+            Self::SemanticFailure => ["calls_semantic", "-   calls that failed"],
         }
     }
 }
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::DisobeyedTask => "1.1 disobeyed the task",
-            Self::DisobeyedRole => "1.2 disobeyed the role",
-            Self::RepeatedFailure => "1.3 repeated a call that failed",
-            Self::RepeatedSuccess => "1.3 repeated a call with an answer",
-            Self::LostHistory => "1.4 lost history",
-            Self::UnawareOfEnd => "1.5 went on after the end",
-            Self::Reset => "2.1 reset the conversation",
-            Self::NoClarification => "2.2 did not ask",
-            Self::Derailed => "2.3 derailed",
-            Self::Withheld => "2.4 withheld information",
-            Self::IgnoredInput => "2.5 ignored others",
-            Self::Mismatch => "2.6 not the step it names",
-            Self::PrematureEnd => "3.1 ended too early",
-            Self::NotVerified => "3.2 named without a look",
-            Self::WrongVerification => "3.3 accepted the wrong one",
-            Self::AbandonedPlan => "-   abandoned steps of a plan",
-            Self::SyntacticFailure => "-   calls that did not fit",
-            Self::SemanticFailure => "-   calls that failed",
-        })
+        f.pad(self.words()[1])
     }
 }
 

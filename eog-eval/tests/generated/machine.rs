@@ -74,7 +74,7 @@ pub(crate) fn incident(seed: u64) -> (BundleWriter, Truth) {
         .iter()
         .copied()
         .filter(|cause| {
-            let alone = reach(*cause, &influences, &kinds);
+            let alone = closure(*cause, &influences);
             alone.iter().any(|variable| kinds[*variable] == Variable::Alarm)
         })
         .collect();
@@ -115,10 +115,6 @@ fn closure(from: usize, influences: &BTreeSet<(usize, usize)>) -> BTreeSet<usize
     reached
 }
 
-fn reach(from: usize, influences: &BTreeSet<(usize, usize)>, _: &[Variable]) -> BTreeSet<usize> {
-    closure(from, influences)
-}
-
 /// When each variable is struck: every effect takes some seconds.
 fn spread(
     causes: &BTreeSet<usize>,
@@ -151,12 +147,13 @@ fn record(
     struck: Option<i64>,
     random: &mut ChaCha8Rng,
 ) {
-    let mut series = |points: Vec<(i64, f64)>, unit: &str| {
-        writer.metrics.push(Series {
+    let metrics = &mut writer.metrics;
+    let mut series = |metric: &str, signal, points: Vec<(i64, f64)>, unit: &str| {
+        metrics.push(Series {
             entity: id(variable),
             kind: EvidenceKind::Metric,
-            metric: "value".into(),
-            signal: Signal::Other,
+            metric: metric.into(),
+            signal,
             unit: unit.into(),
             peer: None,
             points: points.into_iter().map(|(second, value)| (at(second), value)).collect(),
@@ -170,25 +167,9 @@ fn record(
                 // Alarms are labelled one way or the other, and recorded themselves.
                 let signal =
                     if variable.is_multiple_of(2) { Signal::Availability } else { Signal::Other };
-                writer.metrics.push(Series {
-                    entity: id(variable),
-                    kind: EvidenceKind::Metric,
-                    metric: "alarm".into(),
-                    signal,
-                    unit: String::new(),
-                    peer: None,
-                    points: vec![(at(0), 0.0), (at(when), 1.0)],
-                });
-                writer.alerts.push(Anomaly {
-                    name: format!("alarm {variable}"),
-                    entity: id(variable),
-                    signal,
-                    onset: at(when),
-                    renewed: vec![],
-                    last_seen: None,
-                    severity: String::new(),
-                    description: String::new(),
-                });
+                series("alarm", signal, vec![(0, 0.0), (when, 1.0)], "");
+                let name = format!("alarm {variable}");
+                writer.alerts.push(Anomaly::new(name, id(variable), signal, at(when)));
             }
         }
         // Half of the switches are at work all the time, the others are never touched.
@@ -201,12 +182,12 @@ fn record(
                 when += random.random_range(20..60);
             }
             // Struck, it hangs where it is.
-            series(points, "");
+            series("value", Signal::Other, points, "");
         }
         Variable::Switch => {
             let mut points = vec![(0, 1.0)];
             points.extend(struck.map(|when| (when, 0.0)));
-            series(points, "");
+            series("value", Signal::Other, points, "");
         }
         Variable::State => {
             let mut when = random.random_range(0..120);
@@ -238,7 +219,7 @@ fn record(
                 })
                 .collect();
             points.extend(struck.map(|when| (when, 35.5)));
-            series(points, "degrees");
+            series("value", Signal::Other, points, "degrees");
         }
         Variable::Level => {
             let mut points = Vec::new();
@@ -248,7 +229,7 @@ fn record(
                 points.push((when, level + random.random_range(-3.0..3.0)));
                 when += random.random_range(3..12);
             }
-            series(points, "bar");
+            series("value", Signal::Other, points, "bar");
         }
     }
 }

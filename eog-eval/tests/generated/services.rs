@@ -89,16 +89,8 @@ fn generate(seed: u64, faulty: bool) -> (BundleWriter, Truth) {
         })
         .collect();
     let mut writer = BundleWriter::new(manifest);
-    writer.alerts = vec![Anomaly {
-        name: "Slow".into(),
-        entity: id(0),
-        signal: Signal::Latency,
-        onset: at(BASELINE + FAULT_AFTER + 1),
-        renewed: vec![],
-        last_seen: None,
-        severity: String::new(),
-        description: String::new(),
-    }];
+    let onset = at(BASELINE + FAULT_AFTER + 1);
+    writer.alerts = vec![Anomaly::new("Slow", id(0), Signal::Latency, onset)];
     for service in 0..count {
         let mut measured = |metric: &str, signal, unit: &str, values: &[f64]| {
             let points = values.iter().enumerate().map(|(step, value)| (at(step), *value));

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::contract::CandidateScore;
 use eog_core::machine::drive;
-use eog_core::{Label, Machine as _, policy_fn};
+use eog_core::{Decision, Digest, Label, Machine as _, policy_fn};
 use eog_search::{MoveKind, SearchBody, SearchController, Try};
 use eog_simulate::RandomSeed;
-use eog_simulate::oracle::{NoisyOracle, OracleRates};
-use eog_simulate::truth::{TruthGraph, TruthSpec};
+use eog_simulate::truth::{TruthGraph, TruthPolicy, TruthSpec};
+use eog_testkit::ask;
 
 use crate::treeseeker::common::{World, seeds};
 use crate::treeseeker::{by_lot, config, model, steered, told};
@@ -76,12 +76,18 @@ impl Incident {
         let seed = RandomSeed::from(seed).child(&format!("{} {}", self.entities, self.wrong));
         let spec = TruthSpec::drawn(self.entities, seed);
         let truth = TruthGraph::generate(&spec, seed).expect("a sound spec");
-        let oracle =
-            NoisyOracle::new(&truth, OracleRates::wrong(self.wrong), seed).expect("sound rates");
         let sure = 600 + seed.stream("certainty").position(401);
         let score = u16::try_from(sure).expect("at most 1000");
         let judge = policy_fn(|packet| {
-            let mut decision = oracle.answer(packet);
+            let mut decision = ask(&TruthPolicy, packet).expect("it always decides").decision;
+            let mut draw = seed.about("errs", &Digest::of(packet), 1);
+            // Each message halves the rate.
+            let wrong = packet.inbox.iter().fold(self.wrong, |rate, _| rate / 2.0);
+            if decision.label != Label::Defer && draw.chance(wrong) {
+                let is_origin = decision.label == Label::Origin;
+                let label = if is_origin { Label::Healthy } else { Label::Origin };
+                decision = Decision::new(label, "it errs").citing(&packet.context.findings);
+            }
             if decision.label == Label::Origin {
                 decision.scores.push(CandidateScore { entity: packet.entity.clone(), score });
             }

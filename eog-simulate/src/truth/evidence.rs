@@ -1,8 +1,6 @@
 //! The local evidence of one entity, by its role. See the module for what each finding means.
 
-use eog_core::evidence::{
-    ChangeDetail, EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
-};
+use eog_core::evidence::{EvidenceTime, FindingContent, PeerRole, Signal};
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
 
 use crate::random::Stream;
@@ -15,18 +13,12 @@ pub(super) fn change(entity: &EntityId, at: Timestamp, draw: &mut Stream) -> Fin
     let fields = [("pool.size", "50"), ("timeout", "2s"), ("image", "1.4.0"), ("replicas", "3")];
     let (field, old) = fields[draw.position(fields.len())];
     let new = format!("{old}-{:04x}", draw.below(1 << 16));
-    Finding::new(FindingContent {
-        kind: EvidenceKind::Change,
-        signal: Signal::Configuration,
-        time: EvidenceTime::At(at),
-        change: Some(ChangeDetail {
-            path: field.to_owned(),
-            old: Some(old.to_owned()),
-            new: Some(new.clone()),
-        }),
-        excerpt: format!("{field} was changed from {old} to {new}"),
-        ..blank(entity, "changes", format!("entity={entity} field={field}"))
-    })
+    let time = EvidenceTime::At(at);
+    FindingContent::new(entity.clone(), EvidenceKind::Change, Signal::Configuration, time)
+        .with_change(field, Some(old.to_owned()), Some(new.clone()))
+        .from_source("changes", format!("entity={entity} field={field}"))
+        .with_excerpt(format!("{field} was changed from {old} to {new}"))
+        .into()
 }
 
 /// Calls to a callee fail, or are slow.
@@ -37,16 +29,12 @@ pub(super) fn bad_calls(
     during: Window,
     draw: &mut Stream,
 ) -> Finding {
-    Finding::new(FindingContent {
-        kind: EvidenceKind::Span,
-        signal,
-        trend: Trend::Rising,
-        time: EvidenceTime::During(during),
-        quantity: Some(raised(signal, draw)),
-        peer: Some(Peer { entity: callee.clone(), role: PeerRole::Callee }),
-        excerpt: format!("calls to {callee}: {} went up", words(signal)),
-        ..blank(entity, "spans", format!("caller={entity} callee={callee}"))
-    })
+    let time = EvidenceTime::During(during);
+    let calls = FindingContent::new(entity.clone(), EvidenceKind::Span, signal, time)
+        .with_peer(callee.clone(), PeerRole::Callee)
+        .from_source("spans", format!("caller={entity} callee={callee}"))
+        .with_excerpt(format!("calls to {callee}: {} went up", words(signal)));
+    raised(calls, draw)
 }
 
 /// Its own error ratio or latency went up.
@@ -56,65 +44,36 @@ pub fn raised_metric(
     during: Window,
     draw: &mut Stream,
 ) -> Finding {
-    Finding::new(FindingContent {
-        trend: Trend::Rising,
-        quantity: Some(raised(signal, draw)),
-        excerpt: format!("{} went up", words(signal)),
-        ..metric(entity, signal, during)
-    })
+    let excerpt = format!("{} went up", words(signal));
+    raised(metric(entity, signal, during).with_excerpt(excerpt), draw)
 }
 
 /// Its own error ratio or latency is as always.
 pub fn normal_metric(entity: &EntityId, signal: Signal, during: Window) -> Finding {
     let (usual, unit) = usual(signal);
-    let quantity = Quantity { observed: usual, baseline: Some(usual), unit: unit.to_owned() };
-    Finding::new(FindingContent {
-        quantity: Some(quantity),
-        excerpt: format!("{} is as always", words(signal)),
-        ..metric(entity, signal, during)
-    })
+    let excerpt = format!("{} is as always", words(signal));
+    let metric = metric(entity, signal, during).with_quantity(usual, Some(usual), unit);
+    metric.with_excerpt(excerpt).into()
 }
 
 /// A remark that says nothing about health.
 pub fn note(entity: &EntityId, at: Timestamp, text: String) -> Finding {
-    Finding::new(FindingContent {
-        kind: EvidenceKind::Note,
-        time: EvidenceTime::At(at),
-        excerpt: text,
-        ..blank(entity, "notes", format!("entity={entity}"))
-    })
+    FindingContent::new(entity.clone(), EvidenceKind::Note, Signal::Other, EvidenceTime::At(at))
+        .from_source("notes", format!("entity={entity}"))
+        .with_excerpt(text)
+        .into()
 }
 
 fn metric(entity: &EntityId, signal: Signal, during: Window) -> FindingContent {
-    FindingContent {
-        kind: EvidenceKind::Metric,
-        signal,
-        time: EvidenceTime::During(during),
-        ..blank(entity, "metrics", format!("entity={entity} metric={}", words(signal)))
-    }
+    let time = EvidenceTime::During(during);
+    FindingContent::new(entity.clone(), EvidenceKind::Metric, signal, time)
+        .from_source("metrics", format!("entity={entity} metric={}", words(signal)))
 }
 
-fn blank(entity: &EntityId, source: &str, query: String) -> FindingContent {
-    FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Event,
-        signal: Signal::Other,
-        trend: Trend::Steady,
-        time: EvidenceTime::At(Timestamp::UNIX_EPOCH),
-        quantity: None,
-        change: None,
-        peer: None,
-        source: source.to_owned(),
-        query,
-        excerpt: String::new(),
-        onset: None,
-    }
-}
-
-fn raised(signal: Signal, draw: &mut Stream) -> Quantity {
-    let (usual, unit) = usual(signal);
-    let factor = draw.between(5, 200) as f64;
-    Quantity { observed: usual * factor, baseline: Some(usual), unit: unit.to_owned() }
+fn raised(content: FindingContent, draw: &mut Stream) -> Finding {
+    let (usual, unit) = usual(content.signal);
+    let observed = usual * draw.between(5, 200) as f64;
+    content.with_quantity(observed, Some(usual), unit).into()
 }
 
 fn usual(signal: Signal) -> (f64, &'static str) {

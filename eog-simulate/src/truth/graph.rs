@@ -344,16 +344,10 @@ impl Making<'_> {
                 let (number, since) = failing[position];
                 let signal = signals[number];
                 let errors = signal == Signal::Errors;
-                Anomaly {
-                    name: if errors { "HighErrorRatio" } else { "HighLatency" }.to_owned(),
-                    entity: self.names[number].clone(),
-                    signal,
-                    onset: instant(since + draw.between(30, 120)),
-                    renewed: Vec::new(),
-                    last_seen: None,
-                    severity: "critical".to_owned(),
-                    description: String::new(),
-                }
+                let name = if errors { "HighErrorRatio" } else { "HighLatency" };
+                let onset = instant(since + draw.between(30, 120));
+                let alert = Anomaly::new(name, self.names[number].clone(), signal, onset);
+                Anomaly { severity: "critical".to_owned(), ..alert }
             })
             .collect();
         alerts.sort_by(|a, b| (a.onset, &a.entity).cmp(&(b.onset, &b.entity)));

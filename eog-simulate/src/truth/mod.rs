@@ -48,5 +48,4 @@ mod spread;
 pub use graph::stranger;
 pub use graph::{Cause, Role, TruthEntity, TruthGraph};
 pub use policy::TruthPolicy;
-pub(crate) use policy::judge;
 pub use spec::{InvalidSpec, MAX_ENTITIES, Shape, TruthSpec};

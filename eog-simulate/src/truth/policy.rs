@@ -40,7 +40,7 @@ impl AbductivePolicy for TruthPolicy {
     }
 }
 
-pub(crate) fn judge(packet: &ContextPacket) -> Decision {
+fn judge(packet: &ContextPacket) -> Decision {
     let shown = Shown::of(packet);
     if shown.changes.is_empty() && shown.raised.is_empty() && shown.normal.is_empty() {
         return Decision::new(Label::Defer, "there is no evidence");
@@ -71,16 +71,9 @@ pub(crate) fn judge(packet: &ContextPacket) -> Decision {
     let mut decision = Decision::new(Label::Symptom, format!("suffers from {}", names.join(", ")))
         .citing(shown.own().copied());
     for (callee, findings) in culprits {
-        decision = decision.claiming(Claim {
-            cause: callee.clone(),
-            effect: packet.entity.clone(),
-            condition: format!("{callee} fails or is slow"),
-            observed: "calls to it fail or are slow".to_owned(),
-            evidence: findings.iter().map(|finding| finding.id().clone()).collect(),
-            cause_since: None,
-            effect_since: None,
-            explains: None,
-        });
+        let condition = format!("{callee} fails or is slow");
+        let claim = Claim::new(callee, &packet.entity, condition, "calls to it fail or are slow");
+        decision = decision.claiming(claim.citing_ids(findings.iter().map(|one| one.id())));
     }
     decision
 }

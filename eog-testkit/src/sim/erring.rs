@@ -114,7 +114,7 @@ fn worsen(
         Error::InventedEvidence => decision.evidence = vec![nonsense::evidence(draw)],
         Error::ClaimOnStranger => {
             let stranger = nonsense::stranger(draw);
-            let claim = nonsense::claim(stranger, packet.entity.clone(), draw);
+            let claim = nonsense::claim(&stranger, &packet.entity, draw);
             decision.claims.push(claim);
         }
         Error::SenselessProposals => {

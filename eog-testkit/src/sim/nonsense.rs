@@ -21,19 +21,9 @@ pub(super) fn stranger(draw: &mut Stream) -> EntityId {
 }
 
 /// A claim with invented evidence.
-pub(super) fn claim(cause: EntityId, effect: EntityId, draw: &mut Stream) -> Claim {
-    let (condition, observed) =
-        ("it is said to fail".to_owned(), "it is said to suffer".to_owned());
-    Claim {
-        cause,
-        effect,
-        condition,
-        observed,
-        evidence: vec![evidence(draw)],
-        cause_since: None,
-        effect_since: None,
-        explains: None,
-    }
+pub(super) fn claim(cause: &EntityId, effect: &EntityId, draw: &mut Stream) -> Claim {
+    Claim::new(cause, effect, "it is said to fail", "it is said to suffer")
+        .citing_ids(&[evidence(draw)])
 }
 
 /// Proposals to look at strangers and at the entity itself.
@@ -69,7 +59,8 @@ pub(super) fn decision(packet: &ContextPacket, draw: &mut Stream) -> Decision {
         (draw.pick(&others).unwrap_or(&own).clone(), draw.pick(&others).unwrap_or(&own).clone()),
         (draw.pick(&others).unwrap_or(&own).clone(), own.clone()),
     ];
-    decision.claims = pairs.into_iter().map(|(cause, effect)| claim(cause, effect, draw)).collect();
+    decision.claims =
+        pairs.into_iter().map(|(cause, effect)| claim(&cause, &effect, draw)).collect();
     decision.proposals = proposals(packet, draw);
     decision.scores = vec![CandidateScore { entity: stranger(draw), score: u16::MAX }];
     decision

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Turns the faults of all wrappers that share it off and on, at any time. On at first. Clones are
+/// Turns off the faults of all wrappers that share it, at any time. On at first. Clones are
 /// the same switch.
 ///
 /// ```
@@ -25,11 +25,6 @@ impl FaultSwitch {
     /// From now on, nothing goes wrong. Calls that hang already keep hanging.
     pub fn turn_off(&self) {
         self.0.store(false, Ordering::SeqCst);
-    }
-
-    /// From now on, calls go wrong again.
-    pub fn turn_on(&self) {
-        self.0.store(true, Ordering::SeqCst);
     }
 
     /// Whether calls go wrong.

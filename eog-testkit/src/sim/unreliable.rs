@@ -2,12 +2,12 @@
 
 use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Digest, Failure};
 
-use super::attempts::{Attempts, Calls, check_shares};
+use super::attempts::{Attempts, Calls, check_shares, counts_attempts};
 use super::muted::PANICS;
 use super::nonsense;
 use super::switch::FaultSwitch;
 use crate::fault::Fault;
-use crate::random::{RandomSeed, Stream};
+use crate::random::RandomSeed;
 
 /// Which shares of the calls of a policy go wrong; the rest goes through. Together at most 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,13 +31,13 @@ impl PolicyRates {
         Self { fail: each, transient: each, hang: each, garbage: each, panic: each }
     }
 
-    fn named(&self) -> [(&'static str, f64); 5] {
+    fn shares(&self) -> [(&'static str, f64, Strike); 5] {
         [
-            ("fail", self.fail),
-            ("transient", self.transient),
-            ("hang", self.hang),
-            ("garbage", self.garbage),
-            ("panic", self.panic),
+            ("fail", self.fail, Strike::Fail),
+            ("transient", self.transient, Strike::Transient),
+            ("hang", self.hang, Strike::Hang),
+            ("garbage", self.garbage, Strike::Garbage),
+            ("panic", self.panic, Strike::Panic),
         ]
     }
 }
@@ -61,8 +61,6 @@ impl PolicyRates {
 pub struct Unreliable<P> {
     inner: P,
     rates: PolicyRates,
-    seed: RandomSeed,
-    faults: FaultSwitch,
     attempts: Attempts,
 }
 
@@ -82,66 +80,19 @@ impl<P> Unreliable<P> {
     /// When the rates are not shares that add up to at most 1.
     #[track_caller]
     pub fn new(inner: P, rates: PolicyRates, seed: impl Into<RandomSeed>) -> Self {
-        check_shares(rates.named());
-        let (faults, attempts) = (FaultSwitch::default(), Attempts::default());
-        Self { inner, rates, seed: seed.into(), faults, attempts }
-    }
-
-    /// Obeys a switch that others share.
-    #[must_use]
-    pub fn with_switch(mut self, faults: FaultSwitch) -> Self {
-        self.faults = faults;
-        self
-    }
-
-    /// Counts attempts on from earlier calls: what an interrupted run had asked.
-    #[must_use]
-    pub fn after(mut self, calls: Calls) -> Self {
-        self.attempts.follow(calls);
-        self
-    }
-
-    /// Equal questions are answered equally: every attempt fares as the first one. Wherever it is
-    /// left open how often a question is asked, as in speculation, equal ledgers need this.
-    #[must_use]
-    pub fn steady(mut self) -> Self {
-        self.attempts.make_alike();
-        self
-    }
-
-    /// The switch of its faults.
-    pub fn faults(&self) -> &FaultSwitch {
-        &self.faults
-    }
-
-    /// How often each packet was asked about, by its digest. Calls with the faults off count.
-    pub fn calls(&self) -> Calls {
-        self.attempts.calls()
-    }
-
-    /// What strikes this attempt, with the stream to go on drawing from.
-    fn strike(&self, packet: &ContextPacket) -> Option<(Strike, u64, Stream)> {
-        let question = Digest::of(packet);
-        let attempt = self.attempts.count(question);
-        if !self.faults.is_on() {
-            return None;
-        }
-        let mut draw = self.seed.about("unreliable", &question, attempt);
-        let strike = draw.kind(&[
-            (self.rates.fail, Strike::Fail),
-            (self.rates.transient, Strike::Transient),
-            (self.rates.hang, Strike::Hang),
-            (self.rates.garbage, Strike::Garbage),
-            (self.rates.panic, Strike::Panic),
-        ])?;
-        Some((strike, attempt, draw))
+        check_shares(rates.shares().map(|(name, share, _)| (name, share)));
+        Self { inner, rates, attempts: Attempts::new(seed.into()) }
     }
 }
+
+counts_attempts!(Unreliable<P>);
 
 impl<P: AbductivePolicy> AbductivePolicy for Unreliable<P> {
     fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
-            let Some((strike, attempt, mut draw)) = self.strike(packet) else {
+            let shares = self.rates.shares().map(|(_, share, strike)| (share, strike));
+            let struck = self.attempts.strike("unreliable", &Digest::of(packet), &shares);
+            let Some((strike, attempt, mut draw)) = struck else {
                 return self.inner.decide(packet).await;
             };
             let said = |what: &str| format!("{what} as the seed says (attempt {attempt})");

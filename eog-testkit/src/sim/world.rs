@@ -10,7 +10,7 @@ use eog::{
     LocalContext,
 };
 
-use super::attempts::{Attempts, Calls, check_shares};
+use super::attempts::{Attempts, Calls, check_shares, counts_attempts};
 use super::switch::FaultSwitch;
 use crate::fault::Fault;
 use crate::random::{RandomSeed, Stream};
@@ -50,15 +50,15 @@ impl WorldRates {
         }
     }
 
-    fn named(&self) -> [(&'static str, f64); 7] {
+    fn shares(&self) -> [(&'static str, f64, Strike); 7] {
         [
-            ("fail", self.fail),
-            ("transient", self.transient),
-            ("hang", self.hang),
-            ("stale", self.stale),
-            ("truncated", self.truncated),
-            ("empty", self.empty),
-            ("contradictory", self.contradictory),
+            ("fail", self.fail, Strike::Fail),
+            ("transient", self.transient, Strike::Transient),
+            ("hang", self.hang, Strike::Hang),
+            ("stale", self.stale, Strike::Stale),
+            ("truncated", self.truncated, Strike::Truncated),
+            ("empty", self.empty, Strike::Empty),
+            ("contradictory", self.contradictory, Strike::Contradictory),
         ]
     }
 }
@@ -85,8 +85,6 @@ impl WorldRates {
 pub struct World {
     truth: Arc<TruthGraph>,
     rates: WorldRates,
-    seed: RandomSeed,
-    faults: FaultSwitch,
     attempts: Attempts,
     recoveries: AtomicU32,
 }
@@ -113,52 +111,14 @@ impl World {
         rates: WorldRates,
         seed: impl Into<RandomSeed>,
     ) -> Self {
-        check_shares(rates.named());
-        Self {
-            truth: truth.into(),
-            rates,
-            seed: seed.into(),
-            faults: FaultSwitch::default(),
-            attempts: Attempts::default(),
-            recoveries: AtomicU32::new(0),
-        }
-    }
-
-    /// Obeys a switch that others share.
-    #[must_use]
-    pub fn with_switch(mut self, faults: FaultSwitch) -> Self {
-        self.faults = faults;
-        self
-    }
-
-    /// Counts attempts on from earlier calls: what an interrupted run had asked.
-    #[must_use]
-    pub fn after(mut self, calls: Calls) -> Self {
-        self.attempts.follow(calls);
-        self
-    }
-
-    /// Equal questions are answered equally: every attempt fares as the first one. Wherever it is
-    /// left open how often a question is asked, as in speculation, equal ledgers need this.
-    #[must_use]
-    pub fn steady(mut self) -> Self {
-        self.attempts.make_alike();
-        self
+        check_shares(rates.shares().map(|(name, share, _)| (name, share)));
+        let attempts = Attempts::new(seed.into());
+        Self { truth: truth.into(), rates, attempts, recoveries: AtomicU32::new(0) }
     }
 
     /// The truth behind it.
     pub fn truth(&self) -> &TruthGraph {
         &self.truth
-    }
-
-    /// The switch of its faults.
-    pub fn faults(&self) -> &FaultSwitch {
-        &self.faults
-    }
-
-    /// How often each request was made, by its digest. Those with the faults off count.
-    pub fn calls(&self) -> Calls {
-        self.attempts.calls()
     }
 
     /// The world goes on: from now on every entity has one more finding, a note. Packets differ
@@ -221,42 +181,27 @@ fn contradictory(truth: &TruthGraph, mut whole: LocalContext, draw: &mut Stream)
     whole
 }
 
+counts_attempts!(World);
+
 impl ContextContract for World {
     fn get_context<'a>(
         &'a self,
         request: &'a ContextRequest,
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
         Box::pin(async move {
-            let question = Digest::of(request);
-            let attempt = self.attempts.count(question);
+            let shares = self.rates.shares().map(|(_, share, strike)| (share, strike));
+            let struck = self.attempts.strike("world", &Digest::of(request), &shares);
             let whole = self.whole(request)?;
-            if !self.faults.is_on() {
-                return Ok(whole);
-            }
-            let mut draw = self.seed.about("world", &question, attempt);
-            let strike = draw.kind(&[
-                (self.rates.fail, Strike::Fail),
-                (self.rates.transient, Strike::Transient),
-                (self.rates.hang, Strike::Hang),
-                (self.rates.stale, Strike::Stale),
-                (self.rates.truncated, Strike::Truncated),
-                (self.rates.empty, Strike::Empty),
-                (self.rates.contradictory, Strike::Contradictory),
-            ]);
+            let Some((strike, attempt, mut draw)) = struck else { return Ok(whole) };
             let said = |what: &str| format!("{what} as the seed says (attempt {attempt})");
             let fault = match strike {
-                None => return Ok(whole),
-                Some(Strike::Stale) => return Ok(self.stale(request, whole, &mut draw)),
-                Some(Strike::Truncated) => return Ok(truncated(whole, &mut draw)),
-                Some(Strike::Empty) => return Ok(LocalContext::default()),
-                Some(Strike::Contradictory) => {
-                    return Ok(contradictory(&self.truth, whole, &mut draw));
-                }
-                Some(Strike::Fail) => Fault::Fail(Failure::context(said("fails"))),
-                Some(Strike::Transient) => {
-                    Fault::Fail(Failure::context(said("is busy")).transient())
-                }
-                Some(Strike::Hang) => Fault::Hang,
+                Strike::Stale => return Ok(self.stale(request, whole, &mut draw)),
+                Strike::Truncated => return Ok(truncated(whole, &mut draw)),
+                Strike::Empty => return Ok(LocalContext::default()),
+                Strike::Contradictory => return Ok(contradictory(&self.truth, whole, &mut draw)),
+                Strike::Fail => Fault::Fail(Failure::context(said("fails"))),
+                Strike::Transient => Fault::Fail(Failure::context(said("is busy")).transient()),
+                Strike::Hang => Fault::Hang,
             };
             fault.strike().await?;
             Ok(whole)

@@ -168,7 +168,6 @@ impl Cause {
             Effect::Wrong(wrong) => {
                 on.wrong = Some(Wrong { share: wrong.share * strength, ..wrong });
             }
-            Effect::Certificate => on.errors += 0.95 * strength,
             Effect::Unreachable(share) => on.unreachable = share * strength,
             Effect::Delay(millis, is_both) => {
                 on.delay_to += millis * strength;

@@ -45,16 +45,9 @@ impl Recorder<'_> {
                 let above = |held: &&[(Timestamp, f64)]| held.iter().all(|(_, v)| *v > limit);
                 let Some(held) = points.windows(count).find(above) else { continue };
                 let Some((onset, _)) = held.last() else { continue };
-                alerts.push(Anomaly {
-                    name: name.into(),
-                    entity: part.name.clone(),
-                    signal,
-                    onset: *onset,
-                    renewed: Vec::new(),
-                    last_seen: None,
-                    severity: "critical".into(),
-                    description: format!("{name} on {}", part.name),
-                });
+                let alert = Anomaly::new(name, part.name.clone(), signal, *onset);
+                let description = format!("{name} on {}", part.name);
+                alerts.push(Anomaly { severity: "critical".into(), description, ..alert });
             }
         }
         alerts.sort_by(|a, b| (a.onset, &a.entity, &a.name).cmp(&(b.onset, &b.entity, &b.name)));

@@ -141,16 +141,11 @@ impl Recorder<'_> {
             (false, false) => vec![Signal::Errors],
         };
         for signal in signals {
-            self.bundle.alerts.push(Anomaly {
-                name: format!("Complaints{signal:?}"),
-                entity: self.name(here).clone(),
-                signal,
-                onset: self.at(at.floor()),
-                renewed: Vec::new(),
-                last_seen: None,
-                severity: "critical".into(),
-                description: "users complain about slow or failing requests".into(),
-            });
+            let (name, entity) = (format!("Complaints{signal:?}"), self.name(here).clone());
+            let alert = Anomaly::new(name, entity, signal, self.at(at.floor()));
+            let description = "users complain about slow or failing requests".into();
+            let severity = "critical".into();
+            self.bundle.alerts.push(Anomaly { severity, description, ..alert });
         }
     }
 

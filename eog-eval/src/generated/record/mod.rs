@@ -2,7 +2,6 @@
 
 mod alerts;
 mod changes;
-pub(super) mod classic;
 mod events;
 mod gaps;
 pub(super) mod gateway;

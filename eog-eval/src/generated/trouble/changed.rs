@@ -88,7 +88,7 @@ fn cache(system: &System, draw: &mut Stream) -> Option<Trouble> {
     calls_store.then(|| Trouble { effect, change, ramp, group: "cache", ..base(part, draw) })
 }
 
-fn migration(system: &System, draw: &mut Stream) -> Option<Trouble> {
+pub(super) fn migration(system: &System, draw: &mut Stream) -> Option<Trouble> {
     let part = pick(system, &[Role::Store], draw)?;
     let effect = Effect::Slower(8.0 + 30.0 * draw.share());
     let (change, ramp) = (Some(names::migration(draw)), 1.0 + 400.0 * draw.share());

@@ -3,6 +3,7 @@
 use eog_simulate::{RandomSeed, Stream};
 
 use super::{Effect, Trouble, changed, unchanged};
+use crate::generated::Kind;
 use crate::generated::flow::Timing;
 use crate::generated::system::{Role, System};
 
@@ -11,6 +12,9 @@ pub(super) type Fault = fn(&System, &mut Stream) -> Option<Trouble>;
 
 /// The share of causes that are no change, where changes are causes at all.
 const WITHOUT_CHANGE: f64 = 0.3;
+
+/// The share of changes that are migrations in a pipeline, which has one database for all.
+const MIGRATIONS: f64 = 0.6;
 
 /// The share of incidents with two causes, within 5 minutes of each other.
 const TWO: f64 = 0.15;
@@ -38,10 +42,10 @@ struct Wanted {
 }
 
 impl Plan {
-    pub(in crate::generated) fn draw(without_changes: bool, seed: RandomSeed) -> Self {
+    pub(in crate::generated) fn draw(kind: Kind, without_changes: bool, seed: RandomSeed) -> Self {
         let mut draw = seed.stream("plan");
         let count = if draw.chance(TWO) { 2 } else { 1 };
-        let wanted = (0..count).map(|_| Wanted::draw(without_changes, &mut draw)).collect();
+        let wanted = (0..count).map(|_| Wanted::draw(kind, without_changes, &mut draw)).collect();
         Self { wanted }
     }
 
@@ -84,11 +88,14 @@ impl Plan {
 }
 
 impl Wanted {
-    fn draw(without_changes: bool, draw: &mut Stream) -> Self {
+    fn draw(kind: Kind, without_changes: bool, draw: &mut Stream) -> Self {
         let is_change = !draw.chance(WITHOUT_CHANGE) && !without_changes;
         let all: &[Fault] = if is_change { &changed::FAULTS } else { &unchanged::FAULTS };
         let order = draw.sample(all.len(), all.len());
-        let faults = order.into_iter().map(|at| all[at]).collect();
+        let mut faults: Vec<Fault> = order.into_iter().map(|at| all[at]).collect();
+        if kind == Kind::Pipeline && is_change && draw.chance(MIGRATIONS) {
+            faults.insert(0, changed::migration);
+        }
         Self { faults, is_gradual: draw.chance(GRADUAL), is_later: draw.chance(LATER) }
     }
 }

@@ -1,7 +1,6 @@
 //! What goes wrong: causes, their course, and whether they are changes.
 
 pub(super) mod changed;
-pub(super) mod classic;
 pub(super) mod drawn;
 pub(super) mod telling;
 pub(super) mod unchanged;
@@ -40,8 +39,6 @@ pub(super) enum Effect {
     Contended(f64),
     /// This share of its answers is wrong, though nothing fails here.
     Wrong(Wrong),
-    /// Its certificate expired: it counts most requests as failed.
-    Certificate,
     /// This share of those who call it cannot connect.
     Unreachable(f64),
     /// Each message on the network to it takes so many milliseconds longer; also those that it

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use eog_session::controllers::ControllerName;
 
-use super::report::SideBySide;
+use super::report::Comparison;
 use super::{CONTROLLERS, Condition};
 use crate::trajectory::{Counts, Mode};
 
@@ -15,7 +15,7 @@ fn share(mode: Mode, of: &[&Counts]) -> Option<f64> {
     (!decided.is_empty()).then(|| happens as f64 / decided.len() as f64)
 }
 
-impl SideBySide {
+impl Comparison {
     /// The counts of runs of a controller that named every cause and nothing else, and of those that did not.
     /// Normal times are left out.
     pub fn failures(&self, controller: ControllerName, wrong: f64) -> [Vec<&Counts>; 2] {

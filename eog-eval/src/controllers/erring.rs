@@ -11,8 +11,13 @@ use eog::{
 };
 use eog_evidence::EvidencePolicy;
 use eog_session::judge::{ForRun, Judge, JudgeError, Policies};
-use eog_simulate::oracle::OracleRates;
 use eog_simulate::{RandomSeed, Stream};
+
+/// The share of errors that take an origin for a symptom, or something else for an origin.
+const SWAPPED: f64 = 0.5;
+
+/// The share that take harm for health, or health for a symptom. In the rest nothing is decided.
+const MISSED: f64 = 0.25;
 
 /// The built-in rules, which are replaced by an error with a stated probability.
 ///
@@ -48,18 +53,17 @@ impl ErringRules {
         if !draw.chance(self.wrong) {
             return right;
         }
-        let OracleRates { swapped, missed, deferred, .. } = OracleRates::default();
-        let at = draw.share() * (swapped + missed + deferred);
+        let at = draw.share();
         let findings = &packet.context.findings;
         match right.label {
             // What cannot be judged cannot be misjudged.
             Label::Defer => right,
-            _ if at >= swapped + missed => {
+            _ if at >= SWAPPED + MISSED => {
                 Decision::new(Label::Defer, "the evidence says too little")
             }
-            Label::Origin if at < swapped => blame(packet, &right, &mut draw),
-            Label::Healthy if at >= swapped => blame(packet, &right, &mut draw),
-            Label::Symptom | Label::Healthy if at < swapped => {
+            Label::Origin if at < SWAPPED => blame(packet, &right, &mut draw),
+            Label::Healthy if at >= SWAPPED => blame(packet, &right, &mut draw),
+            Label::Symptom | Label::Healthy if at < SWAPPED => {
                 Decision::new(Label::Origin, "it failed by itself").citing(findings)
             }
             Label::Origin | Label::Symptom | Label::Healthy => {
@@ -83,18 +87,11 @@ fn blame(packet: &ContextPacket, right: &Decision, draw: &mut Stream) -> Decisio
         return Decision::new(Label::Defer, "the evidence says too little");
     };
     let findings = &packet.context.findings;
-    Decision::new(Label::Symptom, format!("suffers from {blamed}")).citing(findings).claiming(
-        Claim {
-            cause: blamed.clone(),
-            effect: packet.entity.clone(),
-            condition: format!("{blamed} fails or is slow"),
-            observed: "it fails or is slow".to_owned(),
-            evidence: findings.iter().map(|finding| finding.id().clone()).collect(),
-            cause_since: None,
-            effect_since: None,
-            explains: None,
-        },
-    )
+    let condition = format!("{blamed} fails or is slow");
+    let claim = Claim::new(blamed, &packet.entity, condition, "it fails or is slow");
+    Decision::new(Label::Symptom, format!("suffers from {blamed}"))
+        .citing(findings)
+        .claiming(claim.citing_ids(findings.iter().map(eog::Finding::id)))
 }
 
 impl AbductivePolicy for ErringRules {
