@@ -75,8 +75,12 @@ impl Model<'_> {
             }
         }
         let alerting = self.history.alerting();
+        let measures =
+            || self.nodes.values().filter_map(|node| node.belief.as_ref()?.measures.as_ref());
         let weighed = self.nodes.iter().filter_map(|(entity, node)| {
-            Some((entity.clone(), node.belief.as_ref()?.measures.as_ref()?.log_odds))
+            let own = node.belief.as_ref()?.measures.as_ref()?.log_odds;
+            let handed = measures().filter_map(|it| it.handed.get(entity)).copied();
+            Some((entity.clone(), handed.fold(own, i32::max)))
         });
         let expected =
             without_outweighed(by_definition(&labels, &claims, &alerting), &weighed.collect());
