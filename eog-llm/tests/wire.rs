@@ -3,7 +3,7 @@
 use crate::support;
 
 use eog_llm::{CapabilityChanges, ReasoningEffort, StructuredOutput};
-use eog_prompts::{ChatModel, ChatRequest, ChatResponse, Finish};
+use eog_prompts::{ChatModel, ChatResponse, Finish};
 use serde_json::{Value, json};
 use support::{KEY, Reply, Seen, Server, changed, model, request, settings};
 
