@@ -110,7 +110,7 @@ pub trait Judge: Send + Sync {
         None
     }
 
-    /// Whether packets are to show what stands out in the incident as a whole ([`Case::file`]). Not unless implemented.
+    /// Whether packets are to show what stands out in the incident as a whole ([`Case::case_file`]). Not unless implemented.
     fn reads_case_file(&self) -> bool {
         false
     }
