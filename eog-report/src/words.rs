@@ -142,9 +142,10 @@ pub fn percent(thousandths: u16) -> String {
 
 /// How sure a group of origins is: `highly likely, 93 %`. What is confirmed rests on more than a probability.
 pub fn confidence(group: &OriginGroup) -> String {
+    let open = if group.open_changes.is_empty() { "" } else { "; which of its changes is open" };
     match group.probability.filter(|_| group.confidence != Confidence::Confirmed) {
-        Some(probability) => format!("{}, {}", group.confidence, percent(probability)),
-        None => group.confidence.to_string(),
+        Some(probability) => format!("{}, {}{open}", group.confidence, percent(probability)),
+        None => format!("{}{open}", group.confidence),
     }
 }
 
@@ -226,6 +227,10 @@ pub fn ruled_out(reason: &RuledOut) -> String {
             Some(rule) => format!("considered as {rule} and rejected: {why}"),
             None => format!("considered and rejected: {why}"),
         },
+        RuledOut::FitsAsWell => {
+            "fits as well as the change that is cited: reverting one of them would decide"
+                .to_owned()
+        }
         RuledOut::Uncited => "named for other evidence".to_owned(),
         RuledOut::ReachesNothing => "its effects reach no alert".to_owned(),
         RuledOut::ChangedTooOften => "its label changed too often".to_owned(),

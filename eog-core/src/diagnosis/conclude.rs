@@ -20,6 +20,7 @@ pub use ranking::{Ranked, Score};
 use crate::belief::{ClaimEdge, Label};
 use crate::evidence::Verdict;
 use crate::ids::{EntityId, EvidenceId};
+use crate::incident::case::RecordedChange;
 use crate::incident::onset::Onset;
 use crate::incident::window::to_the_second;
 use crate::state::State;
@@ -151,6 +152,10 @@ pub struct OriginGroup {
     /// The change they cite that fits the measured onset best: the last one before its end; the
     /// earliest where no onset is measured.
     pub change: Option<CitedChange>,
+    /// Other changes of these origins that fit the measured onset as well: which of them it was is open. The confidence
+    /// speaks of the origins, not of one of their changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_changes: Vec<RecordedChange>,
     /// The earliest measured onset of the harm that a covered alert speaks of, on the way there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harm: Option<MeasuredHarm>,
@@ -305,7 +310,7 @@ pub enum Doubt {
     NoRecord,
     /// By chance alone, one of the changes on record would lie as near in more than 5 %.
     ByChance(Chance),
-    /// Another change reaches all that this one explains, and would pass the same comparison if there
+    /// A change of another entity reaches all that this one explains, and would pass the same comparison if there
     /// were these two alone.
     FitsAlike {
         /// What was changed.

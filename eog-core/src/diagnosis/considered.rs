@@ -38,6 +38,8 @@ pub enum RuledOut {
         /// The finding that tells of it.
         change: EvidenceId,
     },
+    /// Its entity is named, and it fits the onset as well as the change that is cited: which of the two it was is open.
+    FitsAsWell,
     /// Its entity was never looked at.
     NeverLookedAt,
     /// It was weighed for its entity, and another explanation was taken.
@@ -122,7 +124,11 @@ fn reason(diagnosis: &Diagnosis, change: &RecordedChange) -> RuledOut {
     {
         return RuledOut::AfterHarm { entity: harm.entity.clone(), harm: harm.onset };
     }
-    if let Some(cited) = diagnosis.cause_of(&change.entity).and_then(|g| g.change.as_ref()) {
+    let named = diagnosis.cause_of(&change.entity);
+    if named.is_some_and(|group| group.open_changes.contains(change)) {
+        return RuledOut::FitsAsWell;
+    }
+    if let Some(cited) = named.and_then(|group| group.change.as_ref()) {
         return RuledOut::AnotherFits { change: cited.id.clone() };
     }
     let Some(belief) = diagnosis.belief(&change.entity) else { return RuledOut::NeverLookedAt };

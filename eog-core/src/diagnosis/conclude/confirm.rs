@@ -22,6 +22,9 @@ use crate::state::{Seen, State};
 /// The chance of error that `confirmed` admits, in hundredths of a percent: 5 %, the usual level.
 pub(super) const ADMITTED: u32 = 500;
 
+/// Most changes of a group that are listed as open.
+const MAX_OPEN_CHANGES: usize = 8;
+
 /// A source of which more than 1 in this many records could not be used may hide a rival, or an earlier
 /// onset, with more than the chance that `confirmed` admits.
 const MAX_UNUSABLE: u64 = 20;
@@ -288,7 +291,12 @@ impl<'s> Promises<'s> {
             other.made.can_precede(&harm.onset)
                 && Chance::new(2, delay(&other.made), span).basis_points <= ADMITTED
         };
-        if let Some(rival) = others.iter().find(fits) {
+        // Of two that fit, the entity is as certain where both are its own.
+        let is_own = |change: &&RecordedChange| found.group.origins.contains(&change.entity);
+        let (own, rivals): (Vec<&RecordedChange>, Vec<_>) =
+            others.iter().filter(fits).copied().partition(is_own);
+        found.group.open_changes = own.into_iter().take(MAX_OPEN_CHANGES).cloned().collect();
+        if let Some(rival) = rivals.first() {
             found.group.doubts.push(Doubt::FitsAlike {
                 entity: rival.entity.clone(),
                 what: rival.what.clone(),

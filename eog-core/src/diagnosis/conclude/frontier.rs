@@ -124,6 +124,7 @@ fn group(origins: Vec<EntityId>, onsets: &BTreeSet<OnsetOf>) -> OriginGroup {
         confidence: Confidence::Likely,
         doubts: Vec::new(),
         change: None,
+        open_changes: Vec::new(),
         harm: None,
         chance: None,
         probability: None,

@@ -295,9 +295,7 @@ proptest! {
             prop_assert!(shop.change <= end && shop.change < shop.alert && measured <= end);
             prop_assert!(shop.callee_harm.is_some_and(|since| since <= shop.alert));
             let record = shop.record.as_ref().expect("there is a record");
-            // One on record at the same moment may be the change itself.
-            let others = record.iter().filter(|at| **at != shop.change).count();
-            let n = i32::try_from(others).unwrap() + 1;
+            let n = i32::try_from(record.len()).unwrap() + 1;
             let near = (end - shop.change) as f64 / 7_200.0;
             prop_assert!(1.0 - (1.0 - near).powi(n) <= 0.050_05);
             prop_assert!(shop.unusable * 20 <= 100);
@@ -330,8 +328,10 @@ struct Shop {
     harm: Option<(i64, i64)>,
     callee_harm: Option<i64>,
     alert: i64,
-    /// Other changes of stock, if there is a record.
+    /// Changes of another callee of web, if there is a record.
     record: Option<Vec<i64>>,
+    /// Other changes of stock.
+    own: Vec<i64>,
     /// Of 100 rows.
     unusable: u64,
     /// An alert elsewhere, which another origin explains.
@@ -343,16 +343,20 @@ impl Shop {
     fn clear() -> Self {
         let (harm, callee_harm) = (Some((3_010, 3_020)), Some(3_005));
         let record = Some(vec![]);
-        Self { change: 3_000, harm, callee_harm, alert: 3_300, record, unusable: 0, beside: None }
+        let own = vec![];
+        let (change, alert, unusable, beside) = (3_000, 3_300, 0, None);
+        Self { change, harm, callee_harm, alert, record, own, unusable, beside }
     }
 
     fn state(&self) -> State {
         let (web, stock) = (name(0), name(1));
         let elsewhere = self.beside.map(|at| anomaly(2, &[at]));
         let mut case = case([anomaly(0, &[self.alert])].into_iter().chain(elsewhere).collect());
-        case.topology.connect(&web, "calls", &stock, EffectDirection::TargetToSource);
-        let recorded = |second: i64| RecordedChange {
-            entity: stock.clone(),
+        for callee in [&stock, &name(5)] {
+            case.topology.connect(&web, "calls", callee, EffectDirection::TargetToSource);
+        }
+        let recorded = |entity: &EntityId, second: i64| RecordedChange {
+            entity: entity.clone(),
             made: Onset::at(at(second)),
             what: format!("change at {second}"),
             finding: None,
@@ -360,7 +364,9 @@ impl Shop {
         let span = Window::new(at(0), at(7_200)).unwrap();
         case.record = self.record.as_ref().map(|others| ChangeRecord {
             span,
-            changes: others.iter().chain([&self.change]).map(|&second| recorded(second)).collect(),
+            changes: (others.iter().map(|second| recorded(&name(5), *second)))
+                .chain(self.own.iter().chain([&self.change]).map(|at| recorded(&stock, *at)))
+                .collect(),
         });
         let source = "spans".to_owned();
         let (records, unusable, reason) = (100, self.unusable, String::new());
@@ -424,6 +430,7 @@ fn shops() -> impl Strategy<Value = Shop> {
             callee_harm,
             alert,
             record,
+            own: vec![],
             unusable,
             beside: None,
         })
@@ -477,6 +484,12 @@ fn each_condition_alone_is_a_doubt() {
         ..clear()
     };
     assert!(matches!(only(more), Doubt::FitsAlike { .. }));
+    // Of two changes of its own that fit, it is open which it was, and not who.
+    let own = conclude(&Shop { own: vec![2_990, 6_000], ..clear() }.state());
+    let group = &own.frontier[0];
+    assert_eq!((group.confidence, group.doubts.as_slice()), (Confidence::Confirmed, &[][..]));
+    let open: Vec<&str> = group.open_changes.iter().map(|it| it.what.as_str()).collect();
+    assert_eq!(open, ["change at 2990"]);
     // Far away, another change is a rival in number alone.
     assert_eq!(Shop { record: Some(vec![100, 6_000]), ..clear() }.doubts(), []);
 }

@@ -73,6 +73,8 @@ pub(in crate::server) struct OriginGroup {
     confidence: String,
     /// Why it is not confirmed.
     doubts: Vec<String>,
+    /// Other changes of these origins that fit as well: which of them it was is open.
+    open_changes: Vec<String>,
     /// The alerts that it explains, as "NAME on ENTITY". Empty: it explains none.
     pub(in crate::server) explains: Vec<String>,
 }
@@ -150,6 +152,7 @@ impl Investigated {
             entities: group.origins.iter().map(|entity| origin(report, entity)).collect(),
             confidence: group.confidence.to_string(),
             doubts: group.doubts.iter().map(ToString::to_string).collect(),
+            open_changes: group.open_changes.iter().map(|it| shorten(&it.what)).collect(),
             explains: group.covers.iter().filter_map(alert).collect(),
         });
         let alerts = report.alerts().into_iter().map(|alert| Alert {
