@@ -217,8 +217,9 @@ pub(crate) fn held(controller: &Controller) -> (BTreeMap<EntityId, Label>, BTree
 pub(crate) fn assert_is_as_defined(conclusion: &Conclusion, expected: &Expected) {
     // Ordered by what they explain, unless by log-odds; the definition has them by name.
     let key = |group: &OriginGroup| {
-        let covers = if group.probability.is_some() { 1 } else { group.covers.len() };
-        std::cmp::Reverse((!group.covers.is_empty(), group.probability, covers))
+        let is_weighed = group.probability.is_some();
+        let covers = if is_weighed { 1 } else { group.covers.len() };
+        std::cmp::Reverse((!group.covers.is_empty(), is_weighed, covers))
     };
     assert!(conclusion.frontier.is_sorted_by_key(key));
     let mut groups: Vec<_> = conclusion.frontier.iter().collect();

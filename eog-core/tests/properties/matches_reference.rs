@@ -1,12 +1,12 @@
 //! The engine does exactly what the naive models do.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::belief::Signature;
 use eog_core::controller::{
     AskAgain, Briefing, Damping, Evaluation, Order, Reason, Wake, Widening,
 };
-use eog_core::diagnosis::Doubt;
+use eog_core::diagnosis::{Doubt, OriginGroup};
 use eog_core::ledger::RecordedAnswer;
 use eog_core::{
     Belief, Budget, Config, ContextPacket, ContextRequest, Controller, Decision, Digest, EntityId,
@@ -201,7 +201,13 @@ proptest! {
             let handed = measures().filter_map(|measures| measures.handed.get(entity)).copied();
             Some((entity.clone(), handed.fold(own, i32::max)))
         };
-        let log_odds = controller.beliefs().filter_map(greatest).collect();
+        let log_odds = controller.beliefs().filter_map(greatest).collect::<BTreeMap<_, _>>();
+        // By log-odds, not by probability: each probability leaves out what explains something else.
+        let strongest = |group: &OriginGroup| {
+            let strongest = group.origins.iter().filter_map(|origin| log_odds.get(origin)).max();
+            std::cmp::Reverse((!group.covers.is_empty(), strongest.copied()))
+        };
+        prop_assert!(conclusion.frontier.is_sorted_by_key(strongest));
         let defined = without_outweighed(defined, &log_odds);
         assert_is_as_defined(&conclusion, &defined);
         for group in &conclusion.frontier {
