@@ -176,41 +176,10 @@ pub(super) fn account(
     };
     let of_requests =
         on_account.clone().filter(|one| kind != Kind::Time || is_time_of_requests(one));
-    let Some(first) =
-        longest(of_requests.clone().copied()).or_else(|| longest(on_account.clone().copied()))
+    let Some(series) = longest(of_requests.copied()).or_else(|| longest(on_account.copied()))
     else {
         return if idle { Account::Usual } else { Account::Unknown };
     };
-    let of = |series: &Series| account_of(series, traffic, weight, periods, control_end);
-    let lost = |account: &Account| match account {
-        Account::Burden(burden) if burden.stands_out() => burden.total(),
-        _ => 0.0,
-    };
-    if kind != Kind::Time {
-        return of(first);
-    }
-    // A median shows nothing of what only some requests take: of several times the one that lost most counts.
-    let others =
-        of_requests.clone().filter(|one| one.metric != first.metric && one.unit == first.unit);
-    let most = others
-        .map(|one| of(one))
-        .fold(of(first), |most, other| if lost(&other) > lost(&most) { other } else { most });
-    // Waiting that there never was before, in a pool or a queue, may be in no time of requests that is measured.
-    let mut waiting = on_account.filter(|one| !is_time_of_requests(one));
-    if lost(&most) == 0.0 && waiting.any(|one| lost(&of(one)) > 0.0) {
-        return Account::Unknown;
-    }
-    most
-}
-
-/// What one series has too much of.
-fn account_of(
-    series: &Series,
-    traffic: Option<&Series>,
-    weight: Weight,
-    periods: &Periods,
-    control_end: Option<Timestamp>,
-) -> Account {
     let Some(parts) = periods.cut(&series.points) else { return Account::Usual };
     if parts.baseline.len() < MIN_BASELINE {
         return Account::Usual;

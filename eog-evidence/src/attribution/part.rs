@@ -7,12 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::evidence::{EvidenceTime, Signal};
-use eog_core::{EntityId, Finding, Timestamp};
+use eog_core::{EntityId, Finding};
 
-use super::burden::{Account, Weight, longest};
+use super::burden::{Account, Weight};
 use super::{Attribution, Kind, MINOR, notes};
 use crate::paths::{MAX_PATH_HOPS, Travel};
-use crate::stats::median;
 
 /// The most of what one alerting entity has that an entity can account for.
 #[derive(Clone, Copy, Debug)]
@@ -198,28 +197,10 @@ impl Attribution<'_> {
         }
     }
 
-    /// Whether less than half of the usual requests come to an entity.
-    fn lost_requests(&self, entity: &EntityId) -> bool {
-        let Some(measured) = (self.measured)(entity) else { return false };
-        let own = measured.series.iter().filter(|series| series.peer.is_none());
-        let traffic = longest(own.copied().filter(|series| series.signal == Signal::Traffic));
-        let Some(parts) = traffic.and_then(|traffic| self.periods.cut(&traffic.points)) else {
-            return false;
-        };
-        let level =
-            |points: &[(Timestamp, f64)]| median(points.iter().map(|(_, requests)| *requests));
-        let (before, after) = (level(&parts.baseline), level(&parts.incident));
-        matches!((before, after), (Some(before), Some(after)) if after < before / 2.0)
-    }
-
     fn part_of_measured(&self, entity: &EntityId, alerting: &EntityId, kind: Kind) -> Option<f64> {
         let Account::Burden(theirs) = self.account(alerting, kind, Weight::Calls) else {
             return None;
         };
-        // Of requests that do not come any more no time is measured.
-        if self.lost_requests(entity) {
-            return None;
-        }
         // Where an alert came too late to stand out from its own control, no part of it can be told.
         if !theirs.stands_out() {
             return None;

@@ -301,40 +301,6 @@ fn who_has_little_of_what_an_alert_shows_has_no_part_in_it() {
 }
 
 #[test]
-fn the_time_that_lost_most_bounds_a_contribution() {
-    // Half of the requests take longer, the median as long as ever.
-    let tail = |entity: &str, before: f64, after: f64| {
-        let mut world = World::default().latency(entity, before, after);
-        let mut series = world.series.remove(&id(entity)).unwrap().remove(0);
-        series.metric = "p95 latency".into();
-        series
-    };
-    let mut world = World::default()
-        .calls("web>db")
-        .alert("web", Signal::Latency, 15)
-        .latency("web", 100.0, 100.0)
-        .latency("db", 10.0, 10.0);
-    for (entity, before, after) in [("web", 200.0, 500.0), ("db", 40.0, 310.0)] {
-        world.series.get_mut(&id(entity)).unwrap().push(tail(entity, before, after));
-    }
-    assert_eq!(world.part_of("db"), Some((90, None)));
-}
-
-#[test]
-fn waiting_that_never_was_leaves_a_contribution_unbounded() {
-    let world = |waiting: [f64; 10]| {
-        World::default()
-            .calls("web>db")
-            .alert("web", Signal::Latency, 15)
-            .latency("web", 100.0, 500.0)
-            .latency("db", 10.0, 10.0)
-            .measured("db", Signal::Latency, 0.0, waiting)
-    };
-    assert_eq!(world([0.0; 10]).part_of("db"), Some((0, None)));
-    assert_eq!(world(shifted(0.0, 8_600.0)).part_of("db"), None, "8.6 s of waiting for a pool");
-}
-
-#[test]
 fn failures_come_of_lost_time_only_if_enough_time_was_lost() {
     let failing = |latency: f64| {
         World::default()
