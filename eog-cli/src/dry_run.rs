@@ -74,6 +74,7 @@ fn packets(
             page: 1,
             visit: 1,
             changed_neighbours: std::collections::BTreeSet::new(),
+            query: None,
         };
         // In a run, a context that cannot be fetched is a recorded failure.
         let context = runtime.block_on(source.get_context(&request));
@@ -97,6 +98,7 @@ fn packets(
             quoted: Vec::new(),
             reach: None,
             case_file: case.case_file.clone(),
+            queries_left: 0,
         }
     };
     Ok(case.seeds.iter().map(packet).collect())

@@ -34,10 +34,12 @@ pub(crate) struct Node {
     pub(crate) dead_ends: u32,
     /// Second opinions asked for in this epoch, those that wait among them.
     pub(crate) opinions: u32,
-    /// Pages of its context beyond the first that were seen in this epoch.
+    /// Pages of its context beyond the first, and answers to queries, that were seen in this epoch.
     pub(crate) pages: u32,
-    /// How often its decisions asked for another one in this epoch, whether it could be had or not.
+    /// How often its decisions asked for either in this epoch, whether it could be had or not.
     pub(crate) page_turns: u32,
+    /// How many of the pages were answers to queries.
+    pub(crate) queries: u32,
     /// The entry whose context holds all of them, or the first one when another was asked for.
     pub(crate) paged: Option<u64>,
     /// How many of its last decisions, one after the other, found it an origin.

@@ -202,6 +202,7 @@ fn what_is_asked_and_answered() {
         quoted: vec![finding()],
         reach: None,
         case_file: None,
+        queries_left: 0,
     });
     is_strict(&ContextRequest {
         entity: id("cart"),
@@ -209,6 +210,7 @@ fn what_is_asked_and_answered() {
         page: 1,
         visit: 2,
         changed_neighbours: BTreeSet::from([id("db")]),
+        query: None,
     });
     is_strict(&decision());
     is_strict(&Proposal { entity: id("a"), direction: Direction::Downstream, reason: "r".into() });
@@ -295,6 +297,7 @@ fn what_a_ledger_records() {
         Refusal::ProposalRepeated(id("a")),
         Refusal::ProposalBeyondCap(id("a")),
         Refusal::NoFurtherPage,
+        Refusal::NoFurtherQuery,
     ] {
         survives(&refusal);
     }
@@ -328,7 +331,7 @@ fn what_has_one_of_several_values() {
     }
     all(&[Label::Healthy, Label::Symptom, Label::Origin, Label::Defer]);
     all(&[Reason::Seed, Reason::Claim, Reason::Wake, Reason::LateMessage, Reason::Proposal]);
-    all(&[Reason::Observation, Reason::Page]);
+    all(&[Reason::Observation, Reason::Page, Reason::Query]);
     all(&[Direction::Upstream, Direction::Downstream, Direction::Both]);
     all(&[EffectDirection::SourceToTarget, EffectDirection::TargetToSource, EffectDirection::Both]);
     all(&[Trend::Rising, Trend::Falling, Trend::Steady]);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::contract::Reach;
+use eog_core::contract::{Coverage, Reach};
 use eog_core::incident::CaseFile;
 use eog_core::{
     Anomaly, Case, EntityId, EvidenceId, EvidenceKind, Finding, LocalContext, Timestamp,
@@ -26,10 +26,13 @@ const MAX_OF: [(Standout, usize, &str); 5] = [
     (Standout::Effect, 6, "effect"),
 ];
 
+/// Most entities that are listed as silent.
+const MAX_SILENT: usize = 20;
+
 /// Most findings of one kind and one entity, changes apart.
 const MAX_OF_ENTITY: usize = 3;
 
-/// Draws up the case file of an incident from the first pages of contexts, of as many entities as there are at hand: the changes
+/// Draws up the case file of an incident from the first pages of contexts, each with its entity, of as many as there are at hand: the changes
 /// nearest before the last alert, the strongest deviations, failures, new lines, each with or without a path to an alert.
 /// Bounded, and the same for the same contexts in any order.
 ///
@@ -44,7 +47,7 @@ const MAX_OF_ENTITY: usize = 3;
 pub fn case_file(
     case: &Case,
     incident: &Incident,
-    contexts: impl IntoIterator<Item = LocalContext>,
+    contexts: impl IntoIterator<Item = (EntityId, LocalContext)>,
 ) -> CaseFile {
     let last = case.anomalies.iter().flat_map(Anomaly::onsets).max();
     let mut found: BTreeMap<EvidenceId, (Standout, f64, Finding)> = BTreeMap::new();
@@ -64,12 +67,21 @@ pub fn case_file(
         .iter()
         .filter(|change| is_real_change(change) && !incident.consequences.contains(change.id()));
     changes.chain(&incident.failures).cloned().for_each(&mut add);
-    for context in contexts {
+    let mut silent: BTreeSet<EntityId> = BTreeSet::new();
+    for (entity, context) in contexts {
+        if is_silent(&context) {
+            silent.insert(entity);
+        }
         recorded.extend(context.coverage.iter().flat_map(|coverage| coverage.own.iter().copied()));
         recorded.extend(context.findings.iter().map(|finding| finding.kind));
         context.findings.into_iter().for_each(&mut add);
     }
     let mut file = CaseFile::default();
+    if silent.len() > MAX_SILENT {
+        let more = silent.len() - MAX_SILENT;
+        file.omitted.push(format!("{more} more of which nothing was recorded"));
+    }
+    file.silent = silent.into_iter().take(MAX_SILENT).collect();
     for (kind, most, name) in MAX_OF {
         let mut of_kind: Vec<(f64, Finding)> = Vec::new();
         for (_, strength, finding) in found.values().filter(|(other, ..)| *other == kind) {
@@ -126,6 +138,14 @@ pub fn entities_of_case_file(case: &Case, incident: &Incident, most: usize) -> V
     all.filter(|entity| seen.insert(entity)).take(most).cloned().collect()
 }
 
+/// Whether a source that can tell says that nothing was recorded of an entity.
+fn is_silent(context: &LocalContext) -> bool {
+    use EvidenceKind::{Log, Metric, Span};
+    let measured = |kind: &EvidenceKind| matches!(kind, Metric | Log | Span);
+    let is_measured = |coverage: &Coverage| coverage.own.iter().any(measured);
+    context.findings.is_empty() && context.coverage.as_ref().is_some_and(|it| !is_measured(it))
+}
+
 fn began(finding: &Finding) -> (Timestamp, Reverse<bool>) {
     let at = finding.onset.map_or(finding.time.start(), |onset| onset.earliest());
     (at, Reverse(finding.kind == EvidenceKind::Change))
@@ -177,8 +197,27 @@ mod tests {
         Case::from_anomalies(topology, window, vec![alert])
     }
 
-    fn context(findings: Vec<Finding>) -> LocalContext {
-        LocalContext { findings, ..LocalContext::default() }
+    fn context(findings: Vec<Finding>) -> (EntityId, LocalContext) {
+        (id("db"), LocalContext { findings, ..LocalContext::default() })
+    }
+
+    #[test]
+    fn of_whom_nothing_was_recorded_is_listed() {
+        let coverage = |own: &[EvidenceKind]| {
+            Some(Coverage { own: own.to_vec(), others: vec![EvidenceKind::Log] })
+        };
+        let quiet = |own: &[EvidenceKind]| LocalContext {
+            coverage: coverage(own),
+            ..LocalContext::default()
+        };
+        let contexts = [
+            (id("node"), quiet(&[EvidenceKind::Event])),
+            (id("web"), quiet(&[EvidenceKind::Metric])),
+            // Of a source that cannot tell, nothing is said.
+            (id("db"), LocalContext::default()),
+        ];
+        let file = case_file(&case(), &Incident::default(), contexts);
+        assert_eq!(file.silent, [id("node")]);
     }
 
     #[test]

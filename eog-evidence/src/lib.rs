@@ -38,6 +38,7 @@ mod patterns;
 mod policy;
 mod record;
 mod recorded;
+mod rollouts;
 mod seeds;
 mod self_time;
 mod series;

@@ -5,6 +5,7 @@ mod book;
 mod findings;
 mod level;
 
+use eog_core::contract::EvidenceQuery;
 use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::{EntityId, Finding, Timestamp, Window};
 
@@ -200,6 +201,21 @@ impl LogPatterns {
             }
         }
         findings
+    }
+
+    /// Findings on all patterns that a query wants, what is as usual included. Masked parts are searched in the example alone.
+    pub fn search(
+        &self,
+        query: &EvidenceQuery,
+        recorded: LinesRecorded<'_>,
+        periods: &Periods,
+        source: &str,
+    ) -> Vec<Finding> {
+        let writer = Writer { entity: &self.entity, recorded, periods, source };
+        let matches = |text: &str| query.matches(text);
+        let mut found = writer.matching(&self.severe.mined(), matches);
+        found.extend(writer.matching(&self.ordinary.mined(), matches));
+        found
     }
 
     /// The times of all lines.

@@ -18,7 +18,7 @@ use support::{Reply, Server, openai};
 use tokio::time::Instant;
 
 const ANSWER: &str = r#"{ "because": "Nothing is known.", "label": "defer", "evidence": [],
-    "next_page": false, "claims": [], "proposals": [], "other_causes": [] }"#;
+    "next_page": false, "search": [], "claims": [], "proposals": [], "other_causes": [] }"#;
 
 fn policy(models: Vec<Arc<dyn ChatModel>>) -> LlmPolicy {
     LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), models))

@@ -70,12 +70,28 @@ impl McpContext {
     }
 
     async fn context(&self, request: &ContextRequest) -> Result<LocalContext, Failure> {
+        let Some(query) = &request.query else {
+            let (findings, context) = self.all(request).await?;
+            return Ok(match self.config.evidence[..] {
+                // The server cuts pages itself.
+                [] => LocalContext { findings, ..context },
+                _ => page(findings, request.page, self.config.limits, context),
+            });
+        };
+        // Servers are not asked otherwise than for a context: it is searched here.
+        let whole = ContextRequest::whole(query.entity.clone(), request.window, []);
+        let (findings, context) = self.all(&ContextRequest { page: 0, ..whole }).await?;
+        Ok(LocalContext { coverage: context.coverage, ..query.select(findings) })
+    }
+
+    /// All findings on an entity, and what else its context tells.
+    async fn all(&self, request: &ContextRequest) -> Result<(Vec<Finding>, LocalContext), Failure> {
         let mut context = LocalContext::default();
         if let Some(call) = &self.config.context {
             context = self.direct(call, request).await?;
         }
         if self.config.evidence.is_empty() {
-            return Ok(context);
+            return Ok((std::mem::take(&mut context.findings), context));
         }
         let mut findings = self.known.about(&request.entity, request.window, &mut context);
         findings.append(&mut context.findings);
@@ -94,7 +110,7 @@ impl McpContext {
         }
         let mut seen = BTreeSet::new();
         findings.retain(|finding| seen.insert(finding.id().clone()));
-        Ok(page(findings, request.page, self.config.limits, context))
+        Ok((findings, context))
     }
 
     /// A context that a server gives as a whole.

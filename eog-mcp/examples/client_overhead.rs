@@ -54,6 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         page: 1,
         visit: 1,
         changed_neighbours: [].into(),
+        query: None,
     };
     let expected = here.get_context(&request).await?;
     let bytes = serde_json::to_vec(&expected)?.len();

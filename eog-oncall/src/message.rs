@@ -132,6 +132,8 @@ pub struct Cause {
     pub why: String,
     /// The change that did it, if one was found.
     pub change: Option<String>,
+    /// Other changes of the same entity that fit as well: which of them it was is open.
+    pub open_changes: Vec<String>,
     /// The alerts that it explains.
     pub explains: Vec<String>,
     /// Why it is not confirmed.
@@ -181,6 +183,7 @@ impl Message {
             confidence: "likely".to_owned(),
             why: text(),
             change: Some(text()),
+            open_changes: vec![text()],
             explains: vec![text()],
             doubts: vec![text()],
         };
@@ -279,6 +282,12 @@ impl ResultView {
                     let finding = diagnosis.findings.get(&change.id)?;
                     Some(line(&format!("{} {}", change.at, words::finding(finding))))
                 }),
+                open_changes: group
+                    .open_changes
+                    .iter()
+                    .take(MAX_LISTED)
+                    .map(|it| line(&it.what))
+                    .collect(),
                 explains: group.covers.iter().filter_map(alert).take(MAX_ALERTS).collect(),
                 doubts: group
                     .doubts

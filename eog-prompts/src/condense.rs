@@ -43,7 +43,7 @@ pub struct Condensed {
 /// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// # let context = LocalContext::default();
 /// # let (neighbours, inbox) = (vec![], vec![]);
-/// # let packet = ContextPacket { entity: EntityId::new("db")?, window, context, neighbours, inbox, anomalies: Vec::new(), notice: None, former: None, hints: Vec::new(), quoted: Vec::new(), reach: None, case_file: None };
+/// # let packet = ContextPacket { entity: EntityId::new("db")?, window, context, neighbours, inbox, anomalies: Vec::new(), notice: None, former: None, hints: Vec::new(), quoted: Vec::new(), reach: None, case_file: None, queries_left: 0 };
 /// let model = MockModel::new("mock/small");
 /// let prompter = Prompter::new(Arc::new(Pack::sre()), vec![Arc::new(model)]);
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {

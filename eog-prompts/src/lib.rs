@@ -21,7 +21,7 @@
 //! use eog_testkit::{ask, finding, packet};
 //!
 //! let model = MockModel::new("mock/small").then(
-//!     r#"{ "because": "All as usual.", "label": "healthy", "evidence": [1], "next_page": false,
+//!     r#"{ "because": "All as usual.", "label": "healthy", "evidence": [1], "next_page": false, "search": [],
 //!          "claims": [], "proposals": [], "other_causes": [] }"#,
 //! );
 //! let policy = LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![Arc::new(model)]));

@@ -34,7 +34,7 @@ use crate::{
 /// let model = Arc::new(MockModel::new("mock/small").when_text(
 ///     "# Entity: db",
 ///     r#"{ "because": "The pool became ten times smaller, then calls queued.", "label": "origin",
-///          "evidence": [1, 2], "next_page": false, "claims": [], "proposals": [],
+///          "evidence": [1, 2], "next_page": false, "search": [], "claims": [], "proposals": [],
 ///          "other_causes": [] }"#,
 /// ));
 /// let policy = LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![model.clone()]));

@@ -7,17 +7,21 @@ mod support;
 use std::sync::Arc;
 
 use eog_core::contract::{Coverage, FormerBelief, Hint, Route};
+use eog_core::controller::Briefing;
 use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::Direction;
-use eog_core::{ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label};
+use eog_core::{Budget, Config, ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label};
 use eog_prompts::phases::{
-    Explore, ExploreAlternative, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame,
+    Explore, ExploreAlternative, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal,
+    ExploreSearch, Frame, SearchedKind,
 };
 use eog_prompts::{
     ChatErrorKind, ChatModel, LlmPolicy, MockModel, ModelInfo, Pack, PacketCut, Phase, Prompter,
     Reply, TokenCounter, answer_form, not_strict,
 };
-use eog_testkit::{alert, ask, belief, case, claim, entity, finding, packet, topology};
+use eog_testkit::{
+    MemoryContext, alert, ask, belief, case, claim, entity, finding, packet, run, seeded, topology,
+};
 use serde_json::{Value, json};
 use support::{number, policy};
 
@@ -80,6 +84,7 @@ fn answer(label: Label, evidence: &[u32]) -> ExploreAnswer {
         label,
         next_page: false,
         proposals: Vec::new(),
+        search: Vec::new(),
     }
 }
 
@@ -384,7 +389,7 @@ fn the_form_is_one_that_strict_modes_take() {
 #[test]
 fn a_model_that_names_somebody_unknown_is_told_whom_it_may_name() {
     let good = json!({
-        "because": "Web sends more.", "label": "symptom", "evidence": [5, 7], "next_page": false,
+        "because": "Web sends more.", "label": "symptom", "evidence": [5, 7], "next_page": false, "search": [],
         "claims": [{ "cause": "web", "effect": "db", "condition": "more load",
                      "observed": "it ran out", "evidence": [7] }],
         "other_causes": [], "proposals": [],
@@ -432,7 +437,7 @@ fn a_wrong_proposal_is_left_out_at_once() {
     let reply = |claims: Value| {
         json!({
             "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
-            "next_page": false, "claims": claims, "other_causes": [],
+            "next_page": false, "search": [], "claims": claims, "other_causes": [],
             "proposals": [{ "entity": "zebra", "reason": "it may tell" },
                           { "entity": "web", "reason": "what it sends" }],
         })
@@ -467,7 +472,7 @@ fn a_claim_that_stays_wrong_does_not_cost_the_judgement() {
         });
         json!({
             "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
-            "next_page": false, "claims": claims.collect::<Vec<_>>(), "other_causes": [],
+            "next_page": false, "search": [], "claims": claims.collect::<Vec<_>>(), "other_causes": [],
             "proposals": [{ "entity": "zebra", "reason": "it may tell" }],
         })
     };
@@ -609,6 +614,66 @@ fn a_page_more_can_be_asked_for_where_there_is_one() {
 }
 
 #[test]
+fn a_search_can_be_asked_for_as_long_as_some_are_left() {
+    let mut packet = at_the_end_of_a_route();
+    let search = |entity: &str| ExploreSearch {
+        entity: entity.into(),
+        kind: SearchedKind::Log,
+        text: "lock".into(),
+    };
+    let asking = |searches| ExploreAnswer { search: searches, ..answer(Label::Defer, &[77]) };
+    let (one, two) = (asking(vec![search("api")]), asking(vec![search("api"), search("api")]));
+    let problems = Explore::problems(&input(&packet), &one);
+    assert_eq!(problems, ["no search is left; leave \"search\" empty and judge by what is shown"]);
+    packet.queries_left = 2;
+    let input = input(&packet);
+    assert_eq!(Explore::problems(&input, &one), Vec::<String>::new());
+    assert_eq!(Explore::problems(&input, &two), ["2 searches; one at a time is allowed"]);
+    assert_eq!(Explore::problems(&input, &asking(vec![search("nowhere")])).len(), 1);
+    let query = input.decision(&one).query.unwrap();
+    assert_eq!(
+        (query.entity, query.kind, &*query.text),
+        (entity("api"), EvidenceKind::Log, "lock")
+    );
+    let model = Arc::new(MockModel::new("mock/a"));
+    let request = policy(Pack::sre(), &model).prompt(&packet).unwrap();
+    assert!(request.messages[1].text.contains("Searches left: 2."));
+}
+
+/// Model, policy, controller and contract: what a search finds stands in the next question, and can be cited.
+#[test]
+fn what_a_search_finds_is_shown_and_cited() {
+    let hidden = finding("db").kind(EvidenceKind::Log).excerpt("lock held by migration 7").build();
+    let id = hidden.id().clone();
+    let context = MemoryContext::default()
+        .with(finding("web").signal(Signal::Latency).measured(9.0, 1.0, "s"))
+        .from_visit(9, hidden);
+    let asks = json!({ "because": "Something may hold a lock.", "label": "defer", "evidence": [],
+        "next_page": false, "claims": [], "proposals": [], "other_causes": [],
+        "search": [{ "entity": "db", "kind": "log", "text": "LOCK" }] })
+    .to_string();
+    let judges = json!({ "because": "It waits for a lock.", "label": "symptom", "evidence": [1, 2],
+        "next_page": false, "proposals": [], "other_causes": [], "search": [],
+        "claims": [{ "cause": "db", "effect": "web", "condition": "a lock", "observed": "it waits",
+                     "evidence": [2] }] })
+    .to_string();
+    let model =
+        Arc::new(MockModel::new("mock/a").then(Reply::text(asks)).then(Reply::text(judges)));
+    let briefing = Some(Briefing { queries: 1, ..Briefing::default() });
+    let budget = Budget::hops(2);
+    let config = Config { briefing, budget, ..Config::default() };
+    let case = seeded(topology("web calls db"), ["web"]);
+    let finished = run(config, case, &context, &policy(Pack::sre(), &model));
+    let belief = finished.ledger().evaluations().nth(1).unwrap().outcome.belief.clone();
+    assert!(belief.evidence.contains(&id), "{belief:?}");
+    assert_eq!(context.requests()[1].query.as_ref().unwrap().text, "LOCK");
+    let asked: Vec<String> =
+        model.requests().iter().map(|it| it.messages[1].text.clone()).collect();
+    assert!(asked[0].contains("Searches left: 1.") && !asked[0].contains("migration"), "{asked:?}");
+    assert!(asked[1].contains("migration 7") && !asked[1].contains("Searches left"), "{asked:?}");
+}
+
+#[test]
 fn a_prompt_tells_what_is_known_around_the_evidence() {
     let mut packet = situation();
     let told = finding("web").signal(Signal::Latency).measured(9.0, 1.0, "s").build();
@@ -706,7 +771,7 @@ fn what_stands_out_elsewhere_may_be_cited_named_and_rested_on() {
     let shown = ExploreInput::new(&Frame::unknown(), &packet, &PacketCut::whole(&packet));
     let answer = |evidence: Vec<u32>| {
         json!({ "because": "What both share was changed.", "label": "origin", "evidence": evidence,
-            "next_page": false, "claims": [{ "cause": "shop", "effect": "cart", "evidence": [2],
+            "next_page": false, "search": [], "claims": [{ "cause": "shop", "effect": "cart", "evidence": [2],
             "condition": "its flag", "observed": "slower" }], "proposals": [], "other_causes": [] })
     };
     let parse = |value| serde_json::from_value(value).unwrap();

@@ -227,7 +227,7 @@ fn the_record_says_what_the_model_was_not_shown() {
     let model = Arc::new(taking(4_000).answering(|request: &ChatRequest| match &*request.phase {
         "explore" => Some(Reply::from(json!({
             "because": "Its pool refuses connections.", "label": "defer", "evidence": [1],
-            "next_page": false, "claims": [], "proposals": [], "other_causes": []
+            "next_page": false, "search": [], "claims": [], "proposals": [], "other_causes": []
         }))),
         _ => sevens(request),
     }));

@@ -124,7 +124,7 @@ fn reply(request: &ChatRequest) -> Option<Reply> {
                 "condition": "it hands on too little", "observed": "cases fell",
                 "evidence": [cite("cases_worth")],
             }],
-            "next_page": false, "other_causes": [],
+            "next_page": false, "search": [], "other_causes": [],
             "proposals": [{ "entity": "line-3/capper", "reason": "what feeds it" }],
         }),
         "line-3/labeller" => suffers(
@@ -151,7 +151,7 @@ fn reply(request: &ChatRequest) -> Option<Reply> {
                 "condition": "it delivers 5.2 bar", "observed": "pressure fell",
                 "evidence": [cite("outlet from")],
             }],
-            "next_page": false, "other_causes": [], "proposals": [],
+            "next_page": false, "search": [], "other_causes": [], "proposals": [],
         }),
         _ => return None,
     };
@@ -166,7 +166,7 @@ fn suffers(because: &str, [cause, effect]: [&str; 2], evidence: [Option<u32>; 2]
             "cause": cause, "effect": effect, "condition": "it gives too little",
             "observed": "output fell", "evidence": evidence,
         }],
-        "next_page": false, "other_causes": [], "proposals": [],
+        "next_page": false, "search": [], "other_causes": [], "proposals": [],
     })
 }
 

@@ -21,7 +21,7 @@ fn watched(own: &[EvidenceKind]) -> Option<Coverage> {
 /// The decision, and how often the model was asked.
 fn decided(packet: &ContextPacket) -> (Option<String>, Label, usize) {
     let said = json!({
-        "because": "It is asked.", "label": "defer", "evidence": [], "next_page": false,
+        "because": "It is asked.", "label": "defer", "evidence": [], "next_page": false, "search": [],
         "claims": [], "other_causes": [], "proposals": [],
     });
     let model = Arc::new(MockModel::new("mock/a").then(said));

@@ -80,6 +80,7 @@ fn every_controller_is_given_the_same_evidence() {
             page: 1,
             visit,
             changed_neighbours: around.iter().cloned().collect(),
+            query: None,
         };
         let contexts = (1..4).map(|visit| bundle.local_context(&request(visit)));
         let findings = contexts.flat_map(|context| context.findings);
@@ -109,7 +110,8 @@ fn every_controller_is_given_the_same_evidence() {
     let first = |entity: &EntityId| {
         let (entity, window) = (entity.clone(), case.window);
         let changed_neighbours = BTreeSet::new();
-        let request = ContextRequest { entity, window, page: 1, visit: 1, changed_neighbours };
+        let request =
+            ContextRequest { entity, window, page: 1, visit: 1, changed_neighbours, query: None };
         bundle.local_context(&request).findings.len()
     };
     assert!(controllers[0].1.keys().any(|entity| first(entity) < all(entity).len()));

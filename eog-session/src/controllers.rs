@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use eog::controller::{AskAgain, EntryBody};
+use eog::controller::{AskAgain, Briefing, EntryBody};
 use eog::journal::{CutTail, JournalError, Medium};
 use eog::ledger::{Body, ForkChanges, LedgerError, Observation, RestoreError};
 use eog::machine::{OfMachine, Responder};
@@ -21,6 +21,9 @@ use eog_search::{
     PolicyRoles, Profile, Roles, SearchConfig, SearchController, SearchResponder, Toolset,
 };
 use serde::{Deserialize, Serialize};
+
+/// Most queries about one entity that a language model may ask. Each costs a request.
+const MODEL_QUERIES: u32 = 8;
 
 /// Who helps a tree search beside contract and policy.
 #[derive(Default)]
@@ -418,15 +421,15 @@ impl AnySettings {
         }
     }
 
-    /// The same, asking about an entity again only where there is new evidence; as it is where packets tell what the paper's do.
+    /// The same, as language models are asked: about an entity again only where there is new evidence, and with queries where
+    /// further pages are given; as it is where packets tell what the paper's do.
     #[must_use]
-    pub fn asking_for_evidence(self) -> Self {
-        match self {
-            Self::Eog(settings) if settings.briefing.is_some() => {
-                Config { ask_again: AskAgain::NewEvidence, ..*settings }.into()
-            }
-            other => other,
-        }
+    pub fn asking_models(self) -> Self {
+        let Self::Eog(settings) = self else { return self };
+        let Some(briefing) = settings.briefing else { return Self::Eog(settings) };
+        let queries = if briefing.pages > 0 { MODEL_QUERIES } else { 0 };
+        let briefing = Some(Briefing { queries, ..briefing });
+        Config { ask_again: AskAgain::NewEvidence, briefing, ..*settings }.into()
     }
 
     /// Who judges, by name, if that is recorded.

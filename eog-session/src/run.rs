@@ -258,7 +258,7 @@ impl<'a> Course<'a> {
             self.records.keep_no_journal();
         }
         let settings = match judge.asks_for_evidence() {
-            true => start.settings.asking_for_evidence(),
+            true => start.settings.asking_models(),
             false => start.settings,
         };
         each!(settings, AnySettings, settings => {

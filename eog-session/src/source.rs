@@ -105,7 +105,8 @@ pub trait Source: Send + Sync {
                 let ends = edges.flat_map(|edge| [edge.source.clone(), edge.target.clone()]);
                 let around: Vec<EntityId> = ends.filter(|other| *other != entity).collect();
                 let request = ContextRequest::whole(entity, case.window, around);
-                contexts.extend(self.context(&request).await);
+                let context = self.context(&request).await.ok();
+                contexts.extend(context.map(|context| (request.entity, context)));
                 // A cancellation takes effect between two of them.
                 tokio::task::yield_now().await;
             }

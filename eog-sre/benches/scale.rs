@@ -151,6 +151,7 @@ fn ask(
         page: 1,
         visit: 1,
         changed_neighbours: std::collections::BTreeSet::new(),
+        query: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     Ok(runtime.block_on(context.get_context(&request)).map_err(|failure| format!("{failure:?}"))?)

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use eog_core::contract::Coverage;
+use eog_core::contract::{Coverage, EvidenceQuery};
 use eog_core::evidence::{EvidenceTime, PeerRole, Signal, Trend};
 use eog_core::incident::{Direction, Neighbour};
 use eog_core::{
@@ -88,6 +88,17 @@ pub struct SnapshotContext {
     change_words: OfWindow<Vec<Finding>>,
     /// Where the errors of requests begin in logs, by window.
     joined: OfWindow<BTreeMap<EntityId, Vec<Finding>>>,
+}
+
+/// Whose evidence is a workload's own.
+#[derive(Debug, Default)]
+struct Parts {
+    is_workload: bool,
+    pods: Vec<EntityId>,
+    /// What fails to make pods is told by the object between a workload and its pods.
+    makers: Vec<EntityId>,
+    /// How many pods beyond [`MAX_PODS`] there are.
+    more_pods: usize,
 }
 
 /// What is worked out once for the window of an investigation. Other windows are looked at anew.
@@ -437,22 +448,72 @@ impl SnapshotContext {
         dependencies
     }
 
-    /// Every finding on an entity in a window, strongest first, and what is not looked at.
-    fn collect(&self, entity: &EntityId, window: Window) -> (Vec<Finding>, Option<String>) {
-        let is_workload = WORKLOAD_KINDS.contains(&names::kind_of(entity));
-        let owned = self.graph.owned_by(entity);
-        let of_kind = |kinds: &'static [&str]| {
-            let wanted = |one: &&EntityId| kinds.contains(&names::kind_of(one));
+    /// What a query finds in all that was recorded of its entity and, of a workload, of its pods and ReplicaSets; what contexts
+    /// leave out as usual included.
+    fn search(&self, query: &EvidenceQuery, window: Window) -> LocalContext {
+        let entity = &query.entity;
+        let Parts { pods, makers, .. } = self.parts(entity, &self.graph.owned_by(entity));
+        let mut found: Vec<Finding> = std::iter::once(entity)
+            .chain(&pods)
+            .chain(&makers)
+            .flat_map(|one| self.recorded_of(one))
+            .cloned()
+            .collect();
+        found.extend(self.notes(entity, window).findings);
+        if let Some(compare) = self.compare(window) {
+            let Snapshot { spans, metrics, logs, .. } = self.snapshot.as_ref();
+            let periods = compare.periods();
+            for one in std::iter::once(entity).chain(&pods) {
+                match query.kind {
+                    EvidenceKind::Log => found.extend(self.logs.search(logs, one, query, &periods)),
+                    EvidenceKind::Metric => {
+                        let (names, state) = (&self.graph.index, (one, self.object(one)));
+                        let all = usize::MAX;
+                        found.extend(
+                            self.metrics.all_findings(metrics, state, names, &periods, all),
+                        );
+                    }
+                    EvidenceKind::Span => {
+                        found.extend(self.spans.findings(spans, one, &compare));
+                        found.extend(self.spans.pod_findings(spans, one, &compare));
+                    }
+                    _ => {}
+                }
+            }
+            if query.kind == EvidenceKind::Span {
+                let around = self.graph.topology().neighbours(entity).into_iter();
+                let around = around.map(|neighbour| neighbour.entity);
+                found.extend(self.spans.relations(spans, entity, around, &compare));
+                found.extend(self.spans.steady(spans, entity, &compare));
+            }
+        }
+        found.sort_by(strongest_first);
+        found.dedup_by(|a, b| a.id() == b.id());
+        LocalContext { coverage: Some(self.coverage(entity)), ..query.select(found) }
+    }
+
+    /// The parts whose evidence is a workload's, of what it owns.
+    fn parts(&self, entity: &EntityId, owned: &[EntityId]) -> Parts {
+        if !WORKLOAD_KINDS.contains(&names::kind_of(entity)) {
+            return Parts::default();
+        }
+        let of_kind = |kind| {
+            let wanted = |one: &&EntityId| names::kind_of(one) == kind;
             owned.iter().filter(wanted).cloned().collect::<Vec<_>>()
         };
-        let mut pods = if is_workload { of_kind(&["Pod"]) } else { Vec::new() };
-        let left_out = pods.len().saturating_sub(MAX_PODS);
-        let left_out =
-            (left_out > 0).then(|| format!("{left_out} more pods than {MAX_PODS} are left out"));
+        let (mut pods, mut makers) = (of_kind("Pod"), of_kind("ReplicaSet"));
+        let more_pods = pods.len().saturating_sub(MAX_PODS);
         pods.truncate(MAX_PODS);
-        // What fails to make pods is told by the object between a workload and its pods.
-        let mut makers = if is_workload { of_kind(&["ReplicaSet"]) } else { Vec::new() };
         makers.truncate(MAX_PODS);
+        Parts { is_workload: true, pods, makers, more_pods }
+    }
+
+    /// Every finding on an entity in a window, strongest first, and what is not looked at.
+    fn collect(&self, entity: &EntityId, window: Window) -> (Vec<Finding>, Option<String>) {
+        let owned = self.graph.owned_by(entity);
+        let Parts { is_workload, pods, makers, more_pods } = self.parts(entity, &owned);
+        let left_out =
+            (more_pods > 0).then(|| format!("{more_pods} more pods than {MAX_PODS} are left out"));
         let mut findings = Vec::new();
         // A scheduled experiment ran when one that it made ran.
         let made = owned.iter().flat_map(|one| self.recorded_of(one));
@@ -542,11 +603,14 @@ impl ContextContract for SnapshotContext {
         &'a self,
         request: &'a ContextRequest,
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
-        let context = self.read(&ContextQuery {
-            page: request.page,
-            changed_neighbours: request.changed_neighbours.clone(),
-            ..ContextQuery::new(request.entity.clone(), request.window)
-        });
+        let context = match &request.query {
+            Some(query) => self.search(query, request.window),
+            None => self.read(&ContextQuery {
+                page: request.page,
+                changed_neighbours: request.changed_neighbours.clone(),
+                ..ContextQuery::new(request.entity.clone(), request.window)
+            }),
+        };
         Box::pin(async move { Ok(context) })
     }
 }

@@ -54,7 +54,8 @@ pub enum Bound {
     DeadEnds,
     /// At most three second opinions of an entity in each epoch.
     SecondOpinions,
-    /// At most `briefing.pages` further pages of an entity's context in each epoch.
+    /// At most the larger of `briefing.pages` and `briefing.queries` further pages of an entity's context and answers to queries in
+    /// each epoch.
     Pages,
     /// At most `max_proposals` proposals are taken from a decision.
     Proposals,
@@ -241,7 +242,10 @@ impl Rules {
             visits: config.max_visits.map(u64::from),
             flips: config.flip_threshold.into(),
             evidence: config.max_evidence.into(),
-            pages: config.briefing.as_ref().map_or(0, |briefing| briefing.pages.into()),
+            pages: config
+                .briefing
+                .as_ref()
+                .map_or(0, |briefing| briefing.pages.max(briefing.queries).into()),
             proposals: config.max_proposals.map(u64::from),
             hops: config.budget.hops,
             is_absorbing,
@@ -372,10 +376,10 @@ impl Counts {
 
     fn evaluated(&mut self, evaluation: &Evaluation) {
         let Outcome { belief, change, damped, .. } = &evaluation.outcome;
-        let turns_the_page = evaluation.turns_the_page();
+        let asks_for_more = evaluation.asks_for_more();
         let at = self.at(&evaluation.entity);
-        at.pages += u64::from(turns_the_page);
-        at.visits += u64::from(!turns_the_page);
+        at.pages += u64::from(asks_for_more);
+        at.visits += u64::from(!asks_for_more);
         at.broadcasts += u64::from(change.is_some());
         at.dead_ends += u64::from(evaluation.reason == Reason::DeadEnd);
         at.opinions += u64::from(evaluation.reason == Reason::SecondOpinion);

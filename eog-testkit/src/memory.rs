@@ -167,6 +167,10 @@ impl MemoryContext {
         if let Some((_, _, failure)) = failure {
             return Err(failure.clone());
         }
+        if let Some(query) = &request.query {
+            let all = self.findings.get(&query.entity).into_iter().flatten();
+            return Ok(query.select(all.map(|(_, finding)| finding.clone())));
+        }
         let all = || self.findings.get(&request.entity).into_iter().flatten();
         let first = request.page <= 1;
         let shown = all().filter(|(shown, _)| match shown {
@@ -212,6 +216,7 @@ mod tests {
             page: 1,
             visit,
             changed_neighbours: changed.iter().map(|name| entity(name)).collect(),
+            query: None,
         }
     }
 

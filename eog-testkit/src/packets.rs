@@ -222,6 +222,7 @@ impl PacketBuilder {
             quoted: self.quoted,
             reach: self.reach,
             case_file,
+            queries_left: 0,
         }
     }
 }

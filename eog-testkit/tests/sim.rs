@@ -34,7 +34,14 @@ fn packets() -> Vec<ContextPacket> {
 
 fn request(name: &EntityId, visit: u32) -> ContextRequest {
     let changed_neighbours = std::collections::BTreeSet::new();
-    ContextRequest { entity: name.clone(), window: hour(), page: 1, visit, changed_neighbours }
+    ContextRequest {
+        entity: name.clone(),
+        window: hour(),
+        page: 1,
+        visit,
+        changed_neighbours,
+        query: None,
+    }
 }
 
 /// What a contract says at once, or nothing when it hangs.

@@ -151,7 +151,7 @@ fn judge(question: &str) -> Value {
     };
     let answer = |label: &str, because: &str, evidence: &[u32], claims: Vec<Value>| {
         json!({ "because": because, "label": label, "evidence": evidence, "claims": claims,
-            "next_page": false,
+            "next_page": false, "search": [],
             "other_causes": [], "proposals": [] })
     };
     let change = lines.iter().find(|line| line.is("change/") && !line.is("change/restart"));

@@ -58,6 +58,11 @@ impl ContextContract for InMemoryContext {
         &'a self,
         request: &'a ContextRequest,
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
-        Box::pin(async move { Ok(self.context(&request.entity)) })
+        Box::pin(async move {
+            Ok(match &request.query {
+                Some(query) => query.select(self.context(&query.entity).findings),
+                None => self.context(&request.entity),
+            })
+        })
     }
 }

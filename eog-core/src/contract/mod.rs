@@ -7,8 +7,9 @@ mod policy_fn;
 
 pub use in_memory::InMemoryContext;
 pub use packet::{
-    Alternative, CandidateScore, ContextPacket, Coverage, Decision, FALLBACK_RULE, FormerBelief,
-    Hint, LocalContext, NamedOrigin, Notice, NoticeReason, Proposal, Reach, Route, Term,
+    Alternative, CandidateScore, ContextPacket, Coverage, Decision, EvidenceQuery, FALLBACK_RULE,
+    FormerBelief, Hint, LocalContext, NamedOrigin, Notice, NoticeReason, Proposal, Reach, Route,
+    Term,
 };
 pub use policy_fn::{policy_fn, try_policy_fn};
 
@@ -45,6 +46,9 @@ pub struct ContextRequest {
     /// Whose messages are new since the last visit. A contract may return more about exactly
     /// these relations (paper §4.4, t=4).
     pub changed_neighbours: BTreeSet<EntityId>,
+    /// What to search for in place of a page, if a decision asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<EvidenceQuery>,
 }
 
 impl ContextRequest {
@@ -61,6 +65,7 @@ impl ContextRequest {
             page: 1,
             visit: 2,
             changed_neighbours: neighbours.into_iter().collect(),
+            query: None,
         }
     }
 }

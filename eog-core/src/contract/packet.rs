@@ -104,6 +104,77 @@ impl LocalContext {
         self.coverage = coverage.or(self.coverage);
         Self { omitted, pages_left, ..self }
     }
+
+    /// This context with what a query found. Its pages are still to come, and what it left out stays left out.
+    #[must_use]
+    pub fn with_found(self, found: Self) -> Self {
+        let (mut omitted, pages_left) = (self.omitted.clone(), self.pages_left);
+        for left_out in &found.omitted {
+            if !omitted.contains(left_out) {
+                omitted.push(left_out.clone());
+            }
+        }
+        let coverage = self.coverage.clone();
+        Self { omitted, pages_left, coverage, ..self.followed_by(found) }
+    }
+}
+
+/// A search in what was recorded of one entity, for evidence that contexts leave out: what is as usual, or of an entity that
+/// is not asked about.
+///
+/// ```
+/// use eog_core::{EntityId, EvidenceKind};
+/// use eog_core::contract::EvidenceQuery;
+/// let query = EvidenceQuery { entity: EntityId::new("db")?, kind: EvidenceKind::Log, text: "Lock".into() };
+/// assert!(query.matches("could not get the lock"));
+/// # Ok::<(), eog_core::InvalidId>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EvidenceQuery {
+    /// In whose records.
+    pub entity: EntityId,
+    /// Findings of this kind.
+    pub kind: EvidenceKind,
+    /// Findings that hold this text, in any case of letters; all of them where it is empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+}
+
+impl EvidenceQuery {
+    /// Most findings that an answer holds.
+    pub const MAX_FOUND: usize = 12;
+
+    /// Whether a text holds what is searched for.
+    pub fn matches(&self, text: &str) -> bool {
+        text.to_lowercase().contains(&self.text.to_lowercase())
+    }
+
+    /// The answer, given all findings on the entity, strongest first: the first [`MAX_FOUND`](Self::MAX_FOUND) findings that match, by
+    /// what they quote or by their query. `omitted` says how many more there are, or that there are none.
+    pub fn select(&self, findings: impl IntoIterator<Item = Finding>) -> LocalContext {
+        let matching = |it: &Finding| {
+            it.kind == self.kind && (self.matches(&it.excerpt) || self.matches(&it.query))
+        };
+        let mut found: Vec<Finding> = findings.into_iter().filter(matching).collect();
+        let (all, asked) = (found.len(), self.to_string());
+        found.truncate(Self::MAX_FOUND);
+        let omitted = match all - found.len() {
+            0 if all > 0 => Vec::new(),
+            0 => vec![format!("{asked}: nothing found")],
+            more => vec![format!("{asked}: {more} more found; a longer text finds fewer")],
+        };
+        LocalContext { findings: found, omitted, ..LocalContext::default() }
+    }
+}
+
+impl std::fmt::Display for EvidenceQuery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { entity, kind, text } = self;
+        write!(f, "search in {}s of {entity}", kind.name())?;
+        if text.is_empty() { Ok(()) } else { write!(f, " for {text:?}") }
+    }
 }
 
 /// The bounded input of one policy call. Holds no visit number, sequence number or clock, so that
@@ -144,6 +215,9 @@ pub struct ContextPacket {
     /// What stands out in the incident as a whole, where the case tells it ([`Case::case_file`](crate::Case::case_file)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case_file: Option<Arc<CaseFile>>,
+    /// How many more [queries](Decision::query) may be asked about the entity.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queries_left: u32,
 }
 
 /// How an entity stands to the anomalies, over declared directions of effects and, in an investigation, over claims.
@@ -385,6 +459,9 @@ pub struct Decision {
     /// counts only if there is no further page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub next_page: bool,
+    /// What to search for before judging. The rest of the decision then counts only if no more queries may be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<EvidenceQuery>,
 }
 
 /// One weight of evidence for or against an entity as an origin.
@@ -445,6 +522,7 @@ impl Decision {
             terms: Vec::new(),
             alternatives: Vec::new(),
             next_page: false,
+            query: None,
         }
     }
 

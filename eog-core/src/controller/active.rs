@@ -24,6 +24,8 @@ pub enum Reason {
     Proposal,
     /// Its last decision asked for the next page of its context.
     Page,
+    /// Its last decision asked a query.
+    Query,
     /// Something new was observed about it.
     Observation,
     /// A named origin explains it, and its message is unread. *Named* is an origin of the frontier
@@ -60,6 +62,7 @@ impl fmt::Display for Reason {
             Self::LateMessage => "LateMessage",
             Self::Proposal => "Proposal",
             Self::Page => "Page",
+            Self::Query => "Query",
             Self::Observation => "Observation",
             Self::Settle => "Settle",
             Self::Check => "Check",

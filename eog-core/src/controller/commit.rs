@@ -12,7 +12,7 @@ use crate::checks::{Checked, check};
 use crate::contract::Failure;
 use crate::contract::packet::{Decision, Proposal};
 use crate::controller::active::{Activation, Reason};
-use crate::controller::config::{AskAgain, ChangeRule, ClaimRule, Damping, Wake};
+use crate::controller::config::{AskAgain, Briefing, ChangeRule, ClaimRule, Damping, Wake};
 use crate::controller::entry_body::{
     ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, Outcome,
 };
@@ -105,9 +105,15 @@ impl Controller {
     ) {
         self.count_page(slot);
         let mut turned_down = Vec::new();
+        if decision.query.is_some() {
+            if self.may_query(&slot.activation.entity) {
+                return self.commit_more(slot, seen, decision, remembered, Reason::Query);
+            }
+            turned_down.push(Refusal::NoFurtherQuery);
+        }
         if decision.next_page {
             if self.may_turn_the_page(&slot.activation.entity, seen) {
-                return self.commit_page(slot, seen, decision, remembered);
+                return self.commit_more(slot, seen, decision, remembered, Reason::Page);
             }
             turned_down.push(Refusal::NoFurtherPage);
         }
@@ -159,12 +165,13 @@ impl Controller {
         self.ledger.append(EntryBody::Evaluated(Box::new(body)));
     }
 
-    /// Takes note of a page beyond the first that was seen, unless a new epoch began meanwhile.
+    /// Takes note of a page beyond the first or an answer to a query that was seen, unless a new epoch began meanwhile.
     fn count_page(&mut self, slot: &Slot) {
         let seq = self.ledger.next_seq();
         let node = self.state.node(&slot.activation.entity);
         if node.paged.is_some() && slot.page.before > 0 {
             node.pages = slot.page.before;
+            node.queries += u32::from(slot.page.query.is_some());
         }
         if node.pages > 0 {
             node.paged = Some(seq);
@@ -173,19 +180,34 @@ impl Controller {
 
     /// Whether there is a next page, and room for it.
     fn may_turn_the_page(&self, entity: &EntityId, seen: &Seen) -> bool {
-        let most = self.config.briefing.as_ref().map_or(0, |briefing| briefing.pages);
-        let turns = self.state.get(entity).map_or(0, |node| node.page_turns);
-        seen.packet.context.pages_left > 0 && turns < most
+        let most = |briefing: &Briefing| match briefing.pages {
+            0 => 0,
+            pages => pages.max(briefing.queries),
+        };
+        let most = self.config.briefing.as_ref().map_or(0, most);
+        seen.packet.context.pages_left > 0 && self.turns(entity) < most
     }
 
-    /// A decision that asks for the next page of its context: nothing of it is taken over, and the same
-    /// look goes on with one page more before anybody else is looked at.
-    fn commit_page(
+    /// Whether one more query about an entity may be answered.
+    fn may_query(&self, entity: &EntityId) -> bool {
+        let most = self.config.briefing.as_ref().map_or(0, |briefing| briefing.queries);
+        self.turns(entity) < most
+    }
+
+    /// How often decisions on an entity asked for a page or a query, in this epoch.
+    fn turns(&self, entity: &EntityId) -> u32 {
+        self.state.get(entity).map_or(0, |node| node.page_turns)
+    }
+
+    /// A decision that asks for the next page of its context or for a query: nothing of it is taken over, and the same
+    /// visit goes on with one page more before any other entity is visited.
+    fn commit_more(
         &mut self,
         slot: &Slot,
         seen: &Seen,
         decision: Decision,
         remembered: Option<u64>,
+        reason: Reason,
     ) {
         let entity = slot.activation.entity.clone();
         let context = self.learn(&entity, seen);
@@ -197,7 +219,9 @@ impl Controller {
         node.visited = node.last_commit.is_some();
         node.page_turns += 1;
         node.paged = Some(seq);
-        let unjudged = || Belief::new(Label::Defer, "not judged yet: the next page was asked for");
+        let asked = if reason == Reason::Query { "a query" } else { "the next page" };
+        let unjudged =
+            || Belief::new(Label::Defer, format!("not judged yet: {asked} was asked for"));
         let outcome = Outcome {
             belief: node.belief.clone().unwrap_or_else(unjudged),
             change: None,
@@ -207,7 +231,6 @@ impl Controller {
             broadcast_to: Vec::new(),
         };
         let notice = slot.activation.notice.clone();
-        let reason = Reason::Page;
         self.active.put_back(Activation { entity: entity.clone(), reason, cause: seq, notice });
         let recorded = recorded(decision, remembered);
         let mut body = evaluation(slot, Some(context), Some(seen), recorded, outcome);

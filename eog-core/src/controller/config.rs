@@ -250,11 +250,20 @@ pub struct Briefing {
     /// without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reach: bool,
+    /// At most this many [queries](crate::contract::Decision::query) of decisions on one entity are answered, in each epoch.
+    /// A further page that is given counts as one. None by default: each costs a decision.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queries: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Default for Briefing {
     fn default() -> Self {
-        Self { former: true, hints: true, quotes: 12, pages: 4, reach: true }
+        Self { former: true, hints: true, quotes: 12, pages: 4, reach: true, queries: 0 }
     }
 }
 

@@ -80,7 +80,7 @@ impl Slot {
             heard: self.cleared.keys().cloned().collect(),
             anomalies: self.anomalies,
             reach: self.reach,
-            page: self.page,
+            page: self.page.clone(),
         };
         asked.packet(context)
     }
@@ -272,7 +272,7 @@ impl Controller {
         let cleared = node.read_inbox();
         let inbox = node.inbox.iter().map(|(from, it)| (from.clone(), it.broadcast.clone()));
         let inbox = inbox.collect();
-        let page = Page::next(Some(node), Some(activation.reason));
+        let page = Page::next(Some(node), Some(activation.reason), &self.ledger);
         let neighbours = self.state.neighbours(&entity);
         let anomalies = self.shown_anomalies();
         let reach = self.reach(&entity);
@@ -308,18 +308,19 @@ impl Controller {
     pub(super) fn request(
         &self,
         entity: &EntityId,
-        page: Page,
+        Page { before, query, .. }: &Page,
         visit: u32,
         changed_neighbours: BTreeSet<EntityId>,
     ) -> ContextRequest {
-        let (entity, window) = (entity.clone(), self.state.window);
-        let page = page.before.saturating_add(1);
+        let answers = self.state.get(entity).map_or(0, |node| node.queries);
+        let (entity, window, query) = (entity.clone(), self.state.window, query.clone());
+        let page = before.saturating_sub(answers).saturating_add(1);
         if self.config.broadcast {
-            return ContextRequest { entity, window, page, visit, changed_neighbours };
+            return ContextRequest { entity, window, page, visit, changed_neighbours, query };
         }
         let around = self.state.neighbours(&entity).into_iter().map(|it| it.entity);
         let visit = visit.saturating_add(1);
-        ContextRequest { page, visit, ..ContextRequest::whole(entity, window, around) }
+        ContextRequest { page, visit, query, ..ContextRequest::whole(entity, window, around) }
     }
 
     /// Asks for the context of what was dispatched.
@@ -339,7 +340,7 @@ impl Controller {
         let ticket = Ticket::new(self.next_ticket);
         self.next_ticket += 1;
         let new = cleared.keys().cloned().collect();
-        let request = self.request(&activation.entity, page, visit, new);
+        let request = self.request(&activation.entity, &page, visit, new);
         self.requests.push_back((after, ticket, Inquiry::Context(request)));
         self.in_flight.push_back(Slot {
             ticket,

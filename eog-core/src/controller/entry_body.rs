@@ -85,10 +85,10 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Whether it asked for the next page of its context: nothing of its decision was taken over, and
+    /// Whether it asked for the next page of its context or a query: nothing of its decision was taken over, and
     /// the same look goes on.
-    pub fn turns_the_page(&self) -> bool {
-        self.activations.iter().any(|record| record.reason == Reason::Page)
+    pub fn asks_for_more(&self) -> bool {
+        self.activations.iter().any(|record| matches!(record.reason, Reason::Page | Reason::Query))
     }
 }
 

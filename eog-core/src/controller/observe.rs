@@ -64,6 +64,7 @@ impl Controller {
             node.opinions = 0;
             node.pages = 0;
             node.page_turns = 0;
+            node.queries = 0;
             node.paged = None;
             node.damped = false;
             if node.visited || is_anomaly {

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::active::Reason;
 use super::config::Config;
 use super::message;
-use crate::contract::packet::{ContextPacket, FormerBelief, Hint, LocalContext, Notice, Reach};
+use crate::contract::packet::{
+    ContextPacket, EvidenceQuery, FormerBelief, Hint, LocalContext, Notice, Reach,
+};
 use crate::evidence::Finding;
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::topology::Neighbour;
@@ -33,24 +35,30 @@ pub(super) struct Asked<'a> {
 }
 
 /// Which page of a context is asked for, and what the packet holds beside it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
     /// How many pages come before it.
     pub(super) before: u32,
     /// The entry whose context holds the other pages that were given. Pages once given stay in the
     /// packets of their entity.
     pub(super) others: Option<u64>,
+    /// What to search for in place of a page, with the answer counted as one.
+    pub(super) query: Option<EvidenceQuery>,
 }
 
 impl Page {
     /// What an entity is to be shown next, given why it is active.
-    pub(super) fn next(node: Option<&Node>, reason: Option<Reason>) -> Self {
+    pub(super) fn next(node: Option<&Node>, reason: Option<Reason>, ledger: &Ledger) -> Self {
         let (pages, paged) = node.map_or((0, None), |node| (node.pages, node.paged));
-        if reason == Some(Reason::Page) {
-            let before = if paged.is_some() { pages.saturating_add(1) } else { 0 };
-            return Self { before, others: paged };
-        }
-        Self { before: 0, others: paged.filter(|_| pages > 0) }
+        let query = match (reason, paged) {
+            (Some(Reason::Page | Reason::Query), None) => return Self::default(),
+            (Some(Reason::Page), _) => None,
+            (Some(Reason::Query), Some(asked)) => {
+                ledger.decided(asked).and_then(|decision| decision.query.clone())
+            }
+            _ => return Self { before: 0, others: paged.filter(|_| pages > 0), query: None },
+        };
+        Self { before: pages.saturating_add(1), others: paged, query }
     }
 }
 
@@ -58,6 +66,7 @@ impl Asked<'_> {
     /// The packet that a page of a context goes into.
     pub(super) fn packet(self, page: LocalContext) -> ContextPacket {
         let mut context = match self.other_pages() {
+            Some(others) if self.page.query.is_some() => others.clone().with_found(page),
             Some(others) if self.page.before > 0 => others.clone().followed_by(page),
             Some(others) => page.followed_by(others.clone()),
             None => page,
@@ -69,6 +78,8 @@ impl Asked<'_> {
         let hints = self.hints();
         let quoted = self.quoted(&context);
         let former = self.former();
+        let asked = self.state.get(self.entity).map_or(0, |node| node.page_turns);
+        let queries = self.config.briefing.as_ref().map_or(0, |briefing| briefing.queries);
         ContextPacket {
             entity: self.entity.clone(),
             window: self.state.window,
@@ -82,6 +93,7 @@ impl Asked<'_> {
             quoted,
             reach: self.reach,
             case_file: self.state.case_file.clone(),
+            queries_left: queries.saturating_sub(asked),
         }
     }
 

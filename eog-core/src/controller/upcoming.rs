@@ -118,7 +118,7 @@ impl Controller {
 
     fn next_page(&self, entity: &EntityId) -> Page {
         let waiting = self.active.get(entity).map(|waiting| waiting.reason);
-        Page::next(self.state.get(entity), waiting)
+        Page::next(self.state.get(entity), waiting, &self.ledger)
     }
 
     fn upcoming_request(&self, entity: &EntityId) -> ContextRequest {
@@ -127,6 +127,6 @@ impl Controller {
         let new = inbox.filter(|(_, received)| received.new);
         let new = new.map(|(sender, _)| sender.clone()).collect();
         let visit = node.map_or(0, |node| node.visits) + 1;
-        self.request(entity, self.next_page(entity), visit, new)
+        self.request(entity, &self.next_page(entity), visit, new)
     }
 }

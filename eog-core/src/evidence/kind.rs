@@ -24,6 +24,19 @@ pub enum EvidenceKind {
 }
 
 impl EvidenceKind {
+    /// The kind in one word, as it is serialized.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Change => "change",
+            Self::Event => "event",
+            Self::Metric => "metric",
+            Self::Log => "log",
+            Self::Span => "span",
+            Self::Alert => "alert",
+            Self::Note => "note",
+        }
+    }
+
     pub(crate) const fn code(self) -> &'static str {
         match self {
             Self::Change => "chg",

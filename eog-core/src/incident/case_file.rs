@@ -34,6 +34,9 @@ pub struct CaseFile {
     /// Kinds of evidence that no entity has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unrecorded: Vec<EvidenceKind>,
+    /// Declared entities of which nothing was recorded, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silent: Vec<EntityId>,
     /// What was left out, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<String>,

@@ -304,6 +304,15 @@ impl Ledger {
             RecordedAnswer::Remembered { .. } | RecordedAnswer::Failed(_) => None,
         }
     }
+
+    /// The decision of this entry, whether it holds it or remembers it.
+    pub(crate) fn decided(&self, entry: u64) -> Option<&Decision> {
+        match &self.evaluation(entry)?.answer {
+            RecordedAnswer::Remembered { entry } => self.decision(*entry),
+            RecordedAnswer::Decided(decision) => Some(decision),
+            RecordedAnswer::Failed(_) => None,
+        }
+    }
 }
 
 /// Why a line is no entry. The parser sees this one line alone, so that its own number of it, always 1, would stand

@@ -73,6 +73,8 @@ pub enum Refusal {
     ProposalBeyondCap(EntityId),
     /// Another page, where there is none or no more may be had. The decision counts as it is.
     NoFurtherPage,
+    /// Another query, where no more may be asked. The decision counts as it is.
+    NoFurtherQuery,
 }
 
 /// Something accepted with a doubt.

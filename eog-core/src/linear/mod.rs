@@ -185,6 +185,7 @@ impl Linear {
                     quoted: Vec::new(),
                     reach,
                     case_file: self.judgements.case_file(),
+                    queries_left: 0,
                 };
                 self.ask(Inquiry::Decision(Arc::new(packet)));
             }

@@ -132,6 +132,11 @@ impl Driver<'_> {
     }
 
     fn context(&self, request: &ContextRequest) -> LocalContext {
+        if let Some(query) = &request.query {
+            let all = self.script.evidence.iter();
+            let of = all.filter(|evidence| evidence.finding.entity == query.entity);
+            return query.select(of.map(|evidence| evidence.finding.clone()));
+        }
         let visible = self.script.evidence.iter().filter(|evidence| {
             evidence.finding.entity == request.entity
                 && request.visit >= evidence.from_visit

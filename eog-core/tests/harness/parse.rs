@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
-use eog_core::contract::{FailureKind, NoticeReason};
+use eog_core::contract::{EvidenceQuery, FailureKind, NoticeReason};
 use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend};
 use eog_core::incident::{Direction, Edge, EffectDirection};
 use eog_core::ledger::Observation;
@@ -376,6 +376,16 @@ impl Reader {
                     *self.decision()? =
                         decision.proposing(entity(name)?, Direction::Upstream, "case");
                 }
+            }
+            "search" => {
+                let kind = kind(words.expect("search what kind?")?)?;
+                if !words.take("of") {
+                    return Err("search <kind> of <entity> [for <text>]".to_owned());
+                }
+                let of = entity(words.expect("search whose records?")?)?;
+                let text =
+                    if words.take("for") { words.until(&[]).join(" ") } else { String::new() };
+                self.decision()?.query = Some(EvidenceQuery { entity: of, kind, text });
             }
             "next" if words.take("page") => self.decision()?.next_page = true,
             "say" => self.decision()?.summary = words.until(&[]).join(" "),

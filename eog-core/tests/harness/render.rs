@@ -130,6 +130,7 @@ impl Names<'_> {
             Refusal::ProposalRepeated(e) => format!("proposal {e} repeated"),
             Refusal::ProposalBeyondCap(e) => format!("proposal {e} beyond the cap"),
             Refusal::NoFurtherPage => "no further page".to_owned(),
+            Refusal::NoFurtherQuery => "no further query".to_owned(),
             other => format!("{other:?}"),
         }
     }

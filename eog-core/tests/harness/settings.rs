@@ -32,6 +32,10 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
             let pages = number(setting, value)?;
             config.briefing = Some(Briefing { pages, ..Briefing::default() });
         }
+        "queries" => {
+            let queries = number(setting, value)?;
+            config.briefing = Some(Briefing { queries, ..Briefing::default() });
+        }
         "widening" => config.widening = choice(value, "on", "off")?.then(Widening::default),
         "radius" => {
             let radius = limit(setting, value)?;

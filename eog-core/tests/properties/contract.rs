@@ -93,7 +93,7 @@ proptest! {
         let (controller, _) = run(&config, &world.case, &mut &world, 2_000);
         for evaluation in controller.ledger().evaluations() {
             let decision = match &evaluation.answer {
-                RecordedAnswer::Decided(decision) if !evaluation.turns_the_page() => decision.clone(),
+                RecordedAnswer::Decided(decision) if !evaluation.asks_for_more() => decision.clone(),
                 _ => continue,
             };
             let belief = &evaluation.outcome.belief;
@@ -125,6 +125,10 @@ proptest! {
                 decision.next_page,
                 refused(|refusal| *refusal == Refusal::NoFurtherPage) == 1
             );
+            prop_assert_eq!(
+                decision.query.is_some(),
+                refused(|refusal| *refusal == Refusal::NoFurtherQuery) == 1
+            );
             let demoted = refused(|refusal| *refusal == Refusal::OriginWithoutLocalEvidence) == 1;
             let expected = if demoted { Label::Defer } else { decision.label };
             prop_assert_eq!(belief.label, expected);
@@ -146,7 +150,7 @@ proptest! {
             let (entity, belief) = (&evaluation.entity, &evaluation.outcome.belief);
             held.insert(entity.clone(), belief.claims.clone());
             let failed = matches!(evaluation.answer, RecordedAnswer::Failed(_));
-            let answered = !failed && !evaluation.turns_the_page();
+            let answered = !failed && !evaluation.asks_for_more();
             // Damping hides what the label was.
             if answered && !evaluation.outcome.damped {
                 let explained = held.values().flatten().any(|claim| claim.effect == *entity);

@@ -58,13 +58,14 @@ fn evaluations(controller: &Controller) -> Vec<&Evaluation> {
 }
 
 fn briefings() -> impl Strategy<Value = Briefing> {
-    let parts = (any::<[bool; 3]>(), 0..6u32, 0..4u32);
-    parts.prop_map(|([former, hints, reach], quotes, pages)| Briefing {
+    let parts = (any::<[bool; 3]>(), 0..6u32, 0..4u32, 0..4u32);
+    parts.prop_map(|([former, hints, reach], quotes, pages, queries)| Briefing {
         former,
         hints,
         quotes,
         pages,
         reach,
+        queries,
     })
 }
 
@@ -225,7 +226,8 @@ fn the_worlds_are_not_dull() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
-    let looking_again = Config { max_visits: None, ..Config::default() };
+    let briefing = Some(Briefing { queries: 3, ..Briefing::default() });
+    let looking_again = Config { max_visits: None, briefing, ..Config::default() };
     let plain = Config { wake: Wake::Visited, widening: None, ..looking_again.clone() };
     let reasons = [
         Reason::Claim,
@@ -233,13 +235,14 @@ fn the_worlds_are_not_dull() {
         Reason::LateMessage,
         Reason::Proposal,
         Reason::Page,
+        Reason::Query,
         Reason::Settle,
         Reason::Check,
         Reason::DeadEnd,
         Reason::Widen,
         Reason::SecondOpinion,
     ];
-    let (mut seen, mut active) = ([0_u32; 5], [0_u32; 10]);
+    let (mut seen, mut active) = ([0_u32; 5], [0_u32; 11]);
     for _ in 0..250 {
         let world = worlds(true).new_tree(&mut runner).expect("worlds exist").current();
         let (controller, _) = run(&plain, &world.case, &mut &world, LIMIT);

@@ -114,6 +114,7 @@ fn packet(
         quoted: Vec::new(),
         reach: Some(reach),
         case_file: None,
+        queries_left: 0,
         entity,
     }
 }
@@ -126,5 +127,6 @@ fn read(entity: &EntityId, case: &Case, context: &BundleContext) -> LocalContext
         page: 1,
         visit: 1,
         changed_neighbours: BTreeSet::new(),
+        query: None,
     })
 }

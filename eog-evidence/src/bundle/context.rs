@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use eog_core::contract::{Coverage, Route};
+use eog_core::contract::{Coverage, EvidenceQuery, Route};
 use eog_core::evidence::{PeerRole, Signal, Trend};
 use eog_core::incident::Onset;
 use eog_core::{
@@ -66,7 +66,7 @@ const MAX_STEADY: usize = 5;
 /// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// let entity = EntityId::new("cart")?;
 /// let request =
-///     ContextRequest { entity, window, page: 1, visit: 1, changed_neighbours: [].into() };
+///     ContextRequest { entity, window, page: 1, visit: 1, changed_neighbours: [].into(), query: None };
 /// assert!(context.local_context(&request).findings.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -150,6 +150,9 @@ impl BundleContext {
 
     /// Local evidence on one entity. Equal requests give equal contexts.
     pub fn local_context(&self, request: &ContextRequest) -> LocalContext {
+        if let Some(query) = &request.query {
+            return self.search(query, request.window);
+        }
         let mut omitted = Vec::new();
         let mut findings = self.own_changes(request, &mut omitted);
         findings.extend(self.alerts(request));
@@ -193,6 +196,38 @@ impl BundleContext {
         context.routes = routes;
         context.coverage = Some(self.coverage(&request.entity));
         context
+    }
+
+    /// What a query finds in everything that was recorded of its entity, what contexts leave out as usual included.
+    fn search(&self, query: &EvidenceQuery, window: Window) -> LocalContext {
+        let request = ContextRequest::whole(query.entity.clone(), window, []);
+        let periods = self.periods(window);
+        let telemetry = self.bundle.telemetry.get(&query.entity);
+        let mut found = match (query.kind, telemetry) {
+            (EvidenceKind::Change, _) => {
+                let own = self.changes.get(&query.entity).into_iter().flatten();
+                own.filter_map(|place| self.bundle.changes.get(*place)).cloned().collect()
+            }
+            (EvidenceKind::Alert, _) => self.alerts(&request),
+            (EvidenceKind::Note, _) => self.effects.notes(&query.entity).findings,
+            (EvidenceKind::Log, Some(telemetry)) => {
+                let lines = LinesRecorded { ordinary: self.lines, holes: &self.holes };
+                telemetry.logs.search(query, lines, &periods, "logs.csv")
+            }
+            (EvidenceKind::Event, Some(telemetry)) => {
+                let state = self.bundle.states(&query.entity).finding(window, "states.csv");
+                let events = event_findings(&telemetry.events, None, "events.csv");
+                events.into_iter().chain(state).collect()
+            }
+            (EvidenceKind::Metric | EvidenceKind::Span, Some(telemetry)) => {
+                let series = self.at_work(window).series(&query.entity, telemetry);
+                let all: Vec<&Series> = series.collect();
+                measured_findings(telemetry, all, &periods, usize::MAX, &mut Vec::new())
+            }
+            (_, None) => self.told_by_others(&request, &mut Vec::new()),
+        };
+        found.sort_by(strongest_first);
+        LocalContext { coverage: Some(self.coverage(&query.entity)), ..query.select(found) }
     }
 
     /// What was recorded of an entity, and of others alone. Events and changes come as they like: once
@@ -487,9 +522,22 @@ fn telemetry_findings(
             "{relations} series about relations, given when a neighbour's message asks for another look"
         ));
     }
-    let metrics = measured.iter().filter(|series| with_relations || series.peer.is_none());
+    let metrics = measured.iter().copied();
+    let metrics = metrics.filter(|series| with_relations || series.peer.is_none());
     let mut findings = event_findings(&telemetry.events, Some(periods.window), "events.csv");
     findings.extend(telemetry.logs.findings_within(lines, periods, "logs.csv", omitted));
+    findings.extend(measured_findings(telemetry, metrics, periods, MAX_STEADY, omitted));
+    findings
+}
+
+/// Findings on series and traced requests, at most so many of those that are as usual.
+fn measured_findings<'a>(
+    telemetry: &Telemetry,
+    metrics: impl IntoIterator<Item = &'a Series>,
+    periods: &Periods,
+    steady: usize,
+    omitted: &mut Vec<String>,
+) -> Vec<Finding> {
     let shift = |series: &Series| {
         let shift = shift_of(series, periods)?;
         let spans = &telemetry.spans;
@@ -501,10 +549,9 @@ fn telemetry_findings(
         };
         Some((shift, onset))
     };
-    let all = metrics.map(|series| (*series).clone()).chain(span_series(&telemetry.spans));
+    let all = metrics.into_iter().cloned().chain(span_series(&telemetry.spans));
     let all: Vec<JudgedSeries> = all.map(|series| judged(series, shift)).collect();
-    findings.extend(series_findings(&all, periods, MAX_STEADY, omitted));
-    findings
+    series_findings(&all, periods, steady, omitted)
 }
 
 /// A series with the query that gives its rows again.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use eog_core::contract::EvidenceQuery;
 use eog_core::evidence::{Peer, PeerRole, Signal, Trend};
 use eog_core::incident::EffectDirection;
 use eog_core::{Anomaly, ContextRequest, EntityId, EvidenceKind, Timestamp, Window};
@@ -521,7 +522,8 @@ fn changes_outside_the_stated_record_are_told_and_kept() {
 fn context(writer: &BundleWriter, entity: &str, visit: u32, page: u32) -> eog_core::LocalContext {
     let window = Window::new(at(10), at(20)).unwrap();
     let changed_neighbours = Default::default();
-    let request = ContextRequest { entity: id(entity), window, page, visit, changed_neighbours };
+    let request =
+        ContextRequest { entity: id(entity), window, page, visit, changed_neighbours, query: None };
     BundleContext::new(writer.to_bundle()).local_context(&request)
 }
 
@@ -531,6 +533,42 @@ fn kinds(context: &eog_core::LocalContext) -> String {
         format!("{:?}:{:?}{peer}", finding.kind, finding.signal)
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_query_finds_what_contexts_leave_out() {
+    let mut metrics = "time,entity,metric,value\n".to_owned();
+    let mut logs = "time,entity,level,message\n".to_owned();
+    for minute in 0..30 {
+        metrics += &format!("{},db,threads,40\n", at(minute));
+        logs += &format!("{},db,INFO,checkpoint took 20 ms\n", at(minute));
+    }
+    logs += &format!("{},db,INFO,lock held by migration 7\n", at(12));
+    let dir = tempfile::tempdir().unwrap();
+    let files = [("bundle.json", MANIFEST), ("metrics.csv", &*metrics), ("logs.csv", &*logs)];
+    for (name, text) in files {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    let context = BundleContext::new(Bundle::read(dir.path()).unwrap());
+    let window = Window::new(at(10), at(20)).unwrap();
+    let search = |kind, text: &str| {
+        let query = EvidenceQuery { entity: id("db"), kind, text: text.into() };
+        let whole = ContextRequest::whole(id("web"), window, []);
+        context.local_context(&ContextRequest { query: Some(query), ..whole })
+    };
+    let texts = |context: &eog_core::LocalContext| {
+        context.findings.iter().map(|it| it.excerpt.clone()).collect::<Vec<_>>()
+    };
+    let locks = search(EvidenceKind::Log, "LOCK");
+    assert_eq!(texts(&locks).len(), 1, "{locks:?}");
+    assert!(texts(&locks)[0].contains("lock held by migration 7"), "{locks:?}");
+    let all = search(EvidenceKind::Log, "");
+    assert_eq!((all.findings.len(), all.omitted.len()), (2, 0), "{all:?}");
+    let steady = search(EvidenceKind::Metric, "threads");
+    assert_eq!(steady.findings[0].trend, Trend::Steady, "{steady:?}");
+    let none = search(EvidenceKind::Log, "deadlock");
+    assert_eq!(none.omitted, ["search in logs of db for \"deadlock\": nothing found"]);
+    assert!(none.findings.is_empty());
 }
 
 #[test]
@@ -762,7 +800,14 @@ fn what_works_in_runs_is_compared_with_itself_at_work() {
         let context = BundleContext::new(writer.to_bundle());
         move |entity: &str| -> Vec<(String, Trend)> {
             let (entity, changed_neighbours) = (id(entity), Default::default());
-            let request = ContextRequest { entity, window, page: 1, visit: 2, changed_neighbours };
+            let request = ContextRequest {
+                entity,
+                window,
+                page: 1,
+                visit: 2,
+                changed_neighbours,
+                query: None,
+            };
             let findings = context.local_context(&request).findings;
             let told = findings.iter().filter(|finding| finding.kind == EvidenceKind::Metric);
             told.map(|finding| (format!("{:?}", finding.signal), finding.trend)).collect()
@@ -803,6 +848,7 @@ fn what_filled_up_before_an_alert_that_came_late_is_not_usual() {
             page: 1,
             visit: 1,
             changed_neighbours: Default::default(),
+            query: None,
         };
         let findings = context.local_context(&request).findings;
         let rises = findings

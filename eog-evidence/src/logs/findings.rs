@@ -116,6 +116,27 @@ impl Writer<'_> {
         (findings, more)
     }
 
+    /// Findings on every pattern that holds what is searched for, changed or as usual, strongest first.
+    pub(super) fn matching(
+        &self,
+        patterns: &[(Key, Pattern)],
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Vec<Finding> {
+        let is_wanted =
+            |key: &Key, pattern: &Pattern| is_wanted(&pattern.sample.1) || is_wanted(&key.pattern);
+        let Some(compared) = self.recorded.compared(self.periods, false) else {
+            let wanted = patterns.iter().filter(|(key, pattern)| is_wanted(key, pattern));
+            return wanted.filter_map(|(key, pattern)| self.uncompared(key, pattern)).collect();
+        };
+        let judged = judge(patterns, &compared, false);
+        let wanted = judged.iter().filter(|one| is_wanted(one.key, one.pattern));
+        let found = wanted.filter_map(|one| match one.rate.change {
+            Some(change) => self.changed(one, change, &compared),
+            None => self.pattern(one, (Trend::Steady, None), &compared),
+        });
+        found.collect()
+    }
+
     /// That all lines but errors and warnings come more or less often, where it was told what is common
     /// to them: else their patterns say so one by one.
     fn all_lines(&self, judged: &[Judged<'_>], compared: &ComparedTimes<'_>) -> Option<Finding> {
@@ -170,17 +191,18 @@ impl Writer<'_> {
         self.finding(told, compared)
     }
 
-    /// An error or a warning without a baseline: what is there rises.
+    /// Lines without a baseline: of errors and warnings, what is there rises.
     fn uncompared(&self, key: &Key, pattern: &Pattern) -> Option<Finding> {
+        let trend = if key.level.is_severe() { Trend::Rising } else { Trend::Steady };
         let window = self.periods.window;
         let seen = pattern.times.iter().filter(|at| window.contains(**at)).count();
         let told = Told {
             signal: key.signal,
-            trend: Trend::Rising,
+            trend,
             peer: key.peer(),
             times: &pattern.times,
             quantity: (seen as f64, None),
-            onset: self.onset(&pattern.times, Trend::Rising),
+            onset: if trend == Trend::Rising { self.onset(&pattern.times, trend) } else { None },
             query: key.query(self.entity),
             excerpt: format!("{}, {}: {}", key.level.name(), times(seen), pattern.sample.1),
         };

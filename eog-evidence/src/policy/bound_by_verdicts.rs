@@ -118,6 +118,7 @@ mod tests {
             quoted: Vec::new(),
             reach: None,
             case_file: None,
+            queries_left: 0,
         }
     }
 

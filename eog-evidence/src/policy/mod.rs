@@ -51,6 +51,7 @@ pub(crate) use standout::{Standout, standout};
 ///     quoted: Vec::new(),
 ///     reach: None,
 ///     case_file: None,
+///     queries_left: 0,
 /// };
 /// let decision = EvidencePolicy::default().judge(&packet);
 /// assert_eq!(decision.label, Label::Defer);

@@ -35,6 +35,7 @@ fn packet(findings: Vec<Finding>) -> ContextPacket {
         quoted: Vec::new(),
         reach: Some(Reach { reached: 1, alerting: 1, hops: Some(1) }),
         case_file: None,
+        queries_left: 0,
     }
 }
 

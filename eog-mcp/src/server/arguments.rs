@@ -366,6 +366,7 @@ impl GetContext {
             changed_neighbours: neighbours
                 .map(|text| id("changed_neighbours", text))
                 .collect::<Result<_, _>>()?,
+            query: None,
         })
     }
 }

@@ -125,6 +125,7 @@ impl ServerHandler for Contexts {
             page: asked.page,
             visit: asked.visit,
             changed_neighbours: asked.changed_neighbours.into_iter().collect(),
+            query: None,
         };
         let context = self.0.get_context(&request).await.map_err(internal)?;
         let context = serde_json::to_value(context).map_err(internal)?;

@@ -47,6 +47,7 @@ pub(crate) async fn ask(
         page: 1,
         visit: 1,
         changed_neighbours: [].into(),
+        query: None,
     };
     contract.get_context(&request).await
 }

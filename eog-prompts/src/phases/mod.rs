@@ -23,6 +23,7 @@ pub use classify::ClassifyEvidence;
 pub(crate) use explore::unasked;
 pub use explore::{
     Explore, ExploreAlternative, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal,
+    ExploreSearch, SearchedKind,
 };
 pub use filter::{FilterAnswer, FilterInput, Part, Relevant};
 pub(crate) use filter::{ItemLine, Scope, change_limit};

@@ -134,6 +134,7 @@ pub enum Unfit<E> {
 ///     quoted: Vec::new(),
 ///     reach: None,
 ///     case_file: None,
+///     queries_left: 0,
 /// };
 /// let cut = fit_packet(&packet, 12, |cut| Ok::<_, std::fmt::Error>(10 + cut.mentions.len() as u64))?;
 /// assert_eq!(cut.mentions, [0, 1]);

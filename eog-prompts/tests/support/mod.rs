@@ -31,6 +31,7 @@ pub(crate) fn packet_of(
         page: 1,
         visit: 2,
         changed_neighbours: [].into(),
+        query: None,
     };
     ContextPacket {
         context: context.local_context(&request),
@@ -45,6 +46,7 @@ pub(crate) fn packet_of(
         quoted: Vec::new(),
         reach: None,
         case_file: None,
+        queries_left: 0,
     }
 }
 

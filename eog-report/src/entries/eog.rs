@@ -36,7 +36,7 @@ impl Told for EntryBody {
                 why: why(evaluation.reason, evaluation.activated_by),
                 grew_from: Some(evaluation.activated_by),
                 queued: queued(&evaluation.activations),
-                changed: match evaluation.turns_the_page() {
+                changed: match evaluation.asks_for_more() {
                     true => TURNS.to_owned(),
                     false => words::change(evaluation.outcome.change).to_owned(),
                 },
@@ -56,7 +56,7 @@ const TURNS: &str = "requests the next page of its evidence";
 fn evaluated(evaluation: &Evaluation) -> String {
     let Evaluation { entity, visit, outcome, .. } = evaluation;
     let why = why(evaluation.reason, evaluation.activated_by);
-    if evaluation.turns_the_page() {
+    if evaluation.asks_for_more() {
         return format!("{} ({why}, visit {visit}) {TURNS}", clean(entity.as_str()));
     }
     let mut line = format!(
@@ -82,6 +82,7 @@ pub fn why(reason: Reason, by: u64) -> String {
         Reason::LateMessage => format!("late message of entry {by}"),
         Reason::Proposal => format!("proposed in entry {by}"),
         Reason::Page => format!("for the page requested in entry {by}"),
+        Reason::Query => format!("for the query of entry {by}"),
         Reason::Observation => format!("observation in entry {by}"),
         Reason::Settle => format!("unread message of a named cause, after entry {by}"),
         Reason::Check => format!("next to a named cause, after entry {by}"),

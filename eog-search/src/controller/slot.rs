@@ -721,5 +721,6 @@ fn packet(
         quoted: Vec::new(),
         reach,
         case_file: scene.case_file.clone(),
+        queries_left: 0,
     })
 }

@@ -54,6 +54,7 @@ async fn of_entity(
             page: 0,
             visit,
             changed_neighbours,
+            query: None,
         };
         // All at once is bounded, too: what it leaves out stands on pages.
         for page in 0..=MAX_PAGES {

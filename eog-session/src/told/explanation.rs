@@ -193,6 +193,7 @@ fn waiting(reason: Reason, stop: Option<StopReason>) -> String {
         Reason::Wake | Reason::LateMessage => "because a neighbour's belief changed",
         Reason::Proposal => "because it was proposed",
         Reason::Page => "because its last decision requested another page",
+        Reason::Query => "because its last decision asked a query",
         Reason::Observation => "because of an observation",
         Reason::Settle => "because it has an unread message of a named cause",
         Reason::Check => "because it is next to a named cause",

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use eog_core::contract::EvidenceQuery;
 use eog_core::evidence::Signal;
 use eog_core::{EntityId, Finding, Window};
 use eog_evidence::{
@@ -67,12 +68,38 @@ impl LogIndex {
         entity: &EntityId,
         periods: &Periods,
     ) -> Vec<Finding> {
-        let Some(rows) = self.by_entity.get(entity) else { return Vec::new() };
+        let Some((patterns, source)) = self.patterns_of(logs, entity, periods) else {
+            return Vec::new();
+        };
+        patterns.findings_within(self.recorded(), &self.within(periods), source, &mut Vec::new())
+    }
+
+    /// What a query finds in the lines of an entity.
+    pub(crate) fn search(
+        &self,
+        logs: &Logs,
+        entity: &EntityId,
+        query: &EvidenceQuery,
+        periods: &Periods,
+    ) -> Vec<Finding> {
+        let found = self.patterns_of(logs, entity, periods);
+        found.map_or_else(Vec::new, |(patterns, source)| {
+            patterns.search(query, self.recorded(), &self.within(periods), source)
+        })
+    }
+
+    /// What the lines of an entity say up to the end of a window, and the file of the first of them.
+    fn patterns_of<'l>(
+        &self,
+        logs: &'l Logs,
+        entity: &EntityId,
+        periods: &Periods,
+    ) -> Option<(LogPatterns, &'l str)> {
+        let rows = self.by_entity.get(entity)?;
         let end = periods.window.end();
         let lines = rows.iter().map(|row| logs.get(*row)).take_while(|log| log.at() < end);
         let source = rows.first().map_or("", |row| logs.get(*row).file());
-        let patterns = LogPatterns::of_mined(entity.clone(), patterns(lines));
-        patterns.findings_within(self.recorded(), &self.within(periods), source, &mut Vec::new())
+        Some((LogPatterns::of_mined(entity.clone(), patterns(lines)), source))
     }
 
     /// What the errors and warnings of anything say.

@@ -138,12 +138,25 @@ impl MetricIndex {
         names: &NameIndex,
         periods: &Periods,
     ) -> Vec<Finding> {
+        // That a pod uses as much as ever does not make its workload do well.
+        let mut findings = self.all_findings(series, of, names, periods, 0);
+        findings.truncate(MAX_FINDINGS);
+        findings
+    }
+
+    /// The same without a limit, with at most so many of those that are as usual.
+    pub(crate) fn all_findings(
+        &self,
+        series: &[MetricSeries],
+        of: (&EntityId, Option<&Value>),
+        names: &NameIndex,
+        periods: &Periods,
+        steady: usize,
+    ) -> Vec<Finding> {
         let own = self.series(series, of, names).into_iter();
         let judged: Vec<JudgedSeries> = own.map(|one| one.judged(periods)).collect();
-        // That a pod uses as much as ever does not make its workload do well.
-        let mut findings = series_findings(&judged, periods, 0, &mut Vec::new());
+        let mut findings = series_findings(&judged, periods, steady, &mut Vec::new());
         findings.sort_by(strongest_first);
-        findings.truncate(MAX_FINDINGS);
         findings
     }
 

@@ -31,6 +31,7 @@ fn request(entity: &str, page: u32) -> ContextRequest {
         page,
         visit: 1,
         changed_neighbours: BTreeSet::new(),
+        query: None,
     }
 }
 

@@ -97,6 +97,7 @@ fn steady_or_not(before: u32, after: u32, expected: Trend) {
         page: 1,
         visit: 2,
         changed_neighbours: BTreeSet::from([id("shop/Service/crowd"), id("shop/Service/db")]),
+        query: None,
     };
     let page = ask(&context, &request);
     for (role, peer) in

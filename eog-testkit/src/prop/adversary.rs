@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use eog::contract::EvidenceQuery;
 use eog::incident::Direction;
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Claim, ContextContract, ContextPacket, ContextRequest,
@@ -174,6 +175,10 @@ impl Memory {
         let mut decision =
             Decision::new(Label::Symptom, "the usual").citing(&packet.context.findings);
         decision.next_page = self.plays(Trick::TurnPages);
+        if self.plays(Trick::TurnPages) {
+            let (entity, kind) = (packet.entity.clone(), EvidenceKind::Log);
+            decision.query = Some(EvidenceQuery { entity, kind, text: String::new() });
+        }
         let mut edges: Vec<(EntityId, EntityId)> = Vec::new();
         let own = packet.entity.clone();
         if self.plays(Trick::Oscillate) {

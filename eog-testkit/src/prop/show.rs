@@ -128,6 +128,9 @@ impl World {
         if row.next_page {
             words.push("asking for the next page".to_owned());
         }
+        if let Some((of, kind)) = row.query {
+            words.push(format!("searching {}s of {}", kind.name(), self.name(of)));
+        }
         words.join(", ")
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use eog::contract::Route;
+use eog::contract::{EvidenceQuery, Route};
 use eog::incident::{ChangeRecord, Direction, Onset, RecordedChange};
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Case, Claim, ContextContract, ContextPacket,
@@ -55,6 +55,8 @@ pub(super) struct Row {
     pub(super) claims: Vec<(u8, usize, Cites)>,
     pub(super) proposals: Vec<usize>,
     pub(super) next_page: bool,
+    /// Whose records to search, and for which kind.
+    pub(super) query: Option<(usize, EvidenceKind)>,
 }
 
 /// What is cited: a mask over own findings, a message's evidence, an id nobody has.
@@ -74,6 +76,10 @@ impl World {
         let question = (self.salt, &request.entity, request.visit, "context");
         if hash(&question) % 16 < self.failing {
             return Err(Failure::context("out of reach"));
+        }
+        if let Some(query) = &request.query {
+            let of = self.shown.iter().filter(|shown| shown.finding.entity == query.entity);
+            return Ok(query.select(of.map(|shown| shown.finding.clone())));
         }
         let shown = self.shown.iter().filter(|shown| {
             shown.finding.entity == request.entity
@@ -121,6 +127,11 @@ impl World {
         let mut decision = Decision::new(row.label, format!("words {}", row.words));
         decision.evidence = cited(row.cites, packet);
         decision.next_page = row.next_page;
+        decision.query = row.query.map(|(of, kind)| EvidenceQuery {
+            entity: self.name(of),
+            kind,
+            text: String::new(),
+        });
         for (kind, other, cites) in &row.claims {
             let own = packet.entity.clone();
             let other = self.name(*other);
@@ -193,14 +204,16 @@ fn rows(size: usize) -> impl Strategy<Value = Row> {
     let claims = prop::collection::vec((0..10u8, 0..size, cites()), 0..4);
     let proposals = prop::collection::vec(0..size, 0..5);
     let next_page = prop::bool::weighted(0.25);
-    (labels(), 0..3u8, cites(), claims, proposals, next_page).prop_map(
-        |(label, words, cites, claims, proposals, next_page)| Row {
+    let query = prop::option::weighted(0.2, (0..size, (0..7u8).prop_map(kinds)));
+    (labels(), 0..3u8, cites(), claims, proposals, next_page, query).prop_map(
+        |(label, words, cites, claims, proposals, next_page, query)| Row {
             label,
             words,
             cites,
             claims,
             proposals,
             next_page,
+            query,
         },
     )
 }

@@ -12,7 +12,7 @@ use rig_core::test_utils::{MockCompletionModel, MockTurn};
 
 fn answer(label: &str, because: &str) -> MockTurn {
     let text = format!(
-        r#"{{ "because": "{because}", "label": "{label}", "evidence": [1], "next_page": false,
+        r#"{{ "because": "{because}", "label": "{label}", "evidence": [1], "next_page": false, "search": [],
               "claims": [], "proposals": [], "other_causes": [] }}"#
     );
     MockTurn::text(text).with_usage(Usage::new().input_tokens(900).output_tokens(40))

@@ -111,6 +111,7 @@ impl Rebuilding {
             opinions: stored.opinions,
             pages: stored.pages,
             page_turns: stored.page_turns,
+            queries: stored.queries,
             paged: stored.paged,
             origin_in_row: stored.origin_in_row,
             scores: stored.scores.clone(),
@@ -227,7 +228,11 @@ impl Rebuilding {
         }
         let (visit, after) = (stored.visit, stored.after);
         let (neighbours, anomalies) = (stored.neighbours.clone(), stored.anomalies);
-        let page = Page { before: stored.pages_before, others: stored.other_pages };
+        let page = Page {
+            before: stored.pages_before,
+            others: stored.other_pages,
+            query: stored.query.clone(),
+        };
         if let Some(entry) = page.others {
             self.evaluation_of(entity, entry)?;
         }
@@ -273,7 +278,7 @@ impl Rebuilding {
 fn check_looks(name: &EntityId, stored: &StoredNode, underway: u64) -> Result<(), Flaw> {
     if stored.dead_ends > DEAD_END_LOOKS || stored.opinions > OPINIONS {
         Err(format!("{name} was looked at again too often"))
-    } else if u64::from(stored.pages.max(stored.page_turns)) > underway {
+    } else if u64::from(stored.pages.max(stored.page_turns).max(stored.queries)) > underway {
         Err(format!("{name} was given more pages than were seen"))
     } else if u64::from(stored.origin_in_row) > underway {
         Err(format!("{name} was found an origin more often than it was evaluated"))

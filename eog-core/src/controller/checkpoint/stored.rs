@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::belief::Label;
-use crate::contract::packet::{CandidateScore, Notice, Reach};
+use crate::contract::packet::{CandidateScore, EvidenceQuery, Notice, Reach};
 use crate::controller::Controller;
 use crate::controller::active::{Activation, Reason};
 use crate::controller::dispatch::Slot;
@@ -75,6 +75,8 @@ pub(super) struct StoredNode {
     #[serde(skip_serializing_if = "is_default")]
     pub(super) page_turns: u32,
     #[serde(skip_serializing_if = "is_default")]
+    pub(super) queries: u32,
+    #[serde(skip_serializing_if = "is_default")]
     pub(super) paged: Option<u64>,
     #[serde(skip_serializing_if = "is_default")]
     pub(super) origin_in_row: u32,
@@ -133,6 +135,9 @@ pub(super) struct StoredSlot {
     /// The entry whose context holds the other pages.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) other_pages: Option<u64>,
+    /// What is searched for in place of a page.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) query: Option<EvidenceQuery>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -184,6 +189,7 @@ impl StoredNode {
             opinions: node.opinions,
             pages: node.pages,
             page_turns: node.page_turns,
+            queries: node.queries,
             paged: node.paged,
             origin_in_row: node.origin_in_row,
             inbox: inbox
@@ -227,6 +233,7 @@ impl Places<'_> {
             reach: slot.reach,
             pages_before: slot.page.before,
             other_pages: slot.page.others,
+            query: slot.page.query.clone(),
         }
     }
 }

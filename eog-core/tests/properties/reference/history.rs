@@ -99,6 +99,7 @@ impl History {
             page,
             visit: self.visits(entity) + 1,
             changed_neighbours: self.unread(entity),
+            query: None,
         }
     }
 

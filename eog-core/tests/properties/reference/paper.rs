@@ -60,6 +60,7 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
             quoted: Vec::new(),
             reach: None,
             case_file: None,
+            queries_left: 0,
         };
         // 2. Execute policy.
         let decision = answers.decide(&packet).expect("nothing fails here");

@@ -5,7 +5,7 @@ mod looking_again;
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
-use eog_core::contract::{FormerBelief, Notice, Reach};
+use eog_core::contract::{EvidenceQuery, FormerBelief, Notice, Reach};
 use eog_core::controller::{AskAgain, Damping, Order, Reason, Wake};
 use eog_core::incident::Direction;
 use eog_core::{
@@ -53,7 +53,8 @@ pub(crate) fn run(
         notices: BTreeMap::new(),
         pages: BTreeMap::new(),
         asked: BTreeMap::new(),
-        turning: BTreeSet::new(),
+        turning: BTreeMap::new(),
+        answers: BTreeMap::new(),
         quoted: BTreeMap::new(),
         decided: BTreeMap::new(),
     };
@@ -72,6 +73,15 @@ pub(crate) fn run(
         steps.push(step);
     }
     (steps, model.history.unread_wakes())
+}
+
+/// What was shown, with the answer to a query. Pages are still to come as before.
+fn with_answer(shown: &LocalContext, answer: &LocalContext) -> LocalContext {
+    let mut omitted = shown.omitted.clone();
+    omitted.extend(answer.omitted.iter().filter(|it| !shown.omitted.contains(it)).cloned());
+    omitted.dedup();
+    let both = as_one(shown, answer);
+    LocalContext { omitted, pages_left: shown.pages_left, coverage: shown.coverage.clone(), ..both }
 }
 
 /// What was shown first, and what came after it, as one context.
@@ -122,10 +132,12 @@ struct Model<'m> {
     /// What was shown of an entity of which a further page was given or asked for, and how many were
     /// given.
     pages: BTreeMap<EntityId, (LocalContext, u32)>,
-    /// How often a further page of each was asked for.
+    /// How many of these were answers to queries.
+    answers: BTreeMap<EntityId, u32>,
+    /// How often a further page or a query of each was asked for.
     asked: BTreeMap<EntityId, u32>,
-    /// Whose next look is at a further page.
-    turning: BTreeSet<EntityId>,
+    /// Whose next look is at a further page, or at the answer to a query.
+    turning: BTreeMap<EntityId, Option<EvidenceQuery>>,
     /// Findings of others that the packets of each quoted when it was judged.
     quoted: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
     /// The last decision on each that was taken over.
@@ -138,7 +150,11 @@ impl Model<'_> {
         let turning = self.turning.remove(&entity);
         let paged = self.pages.get(&entity).cloned();
         let mut given = paged.as_ref().map_or(0, |(_, given)| *given);
-        let mut request = self.history.request(&entity, if turning { given + 2 } else { 1 });
+        let answers_before = self.answers.get(&entity).copied().unwrap_or(0);
+        let page = if turning.is_some() { given + 2 - answers_before } else { 1 };
+        let mut request = self.history.request(&entity, page);
+        let query = turning.clone().flatten();
+        request.query.clone_from(&query);
         let visit = request.visit;
         let heard: Vec<EntityId> = request.changed_neighbours.iter().cloned().collect();
         let (inbox, neighbours) = (self.history.inbox(&entity), self.history.neighbours(&entity));
@@ -152,14 +168,16 @@ impl Model<'_> {
             return self.failed(entity, visit, None);
         };
         let mut context = match paged {
-            Some((shown, _)) if turning => as_one(&shown, &page),
+            Some((shown, _)) if query.is_some() => with_answer(&shown, &page),
+            Some((shown, _)) if turning.is_some() => as_one(&shown, &page),
             Some((shown, given)) if given > 0 => as_one(&page, &shown),
             _ => page,
         };
         if self.config.briefing.as_ref().map_or(0, |told| told.pages) == 0 {
             context.pages_left = 0;
         }
-        given += u32::from(turning);
+        given += u32::from(turning.is_some());
+        *self.answers.entry(entity.clone()).or_default() += u32::from(query.is_some());
         if given > 0 {
             self.pages.insert(entity.clone(), (context.clone(), given));
         }
@@ -194,8 +212,12 @@ impl Model<'_> {
             quoted,
             reach: told.as_ref().filter(|told| told.reach).map(|_| self.reach(case, &entity)),
             case_file: case.case_file.clone(),
+            queries_left: told
+                .as_ref()
+                .map_or(0, |told| told.queries)
+                .saturating_sub(self.asked.get(&entity).copied().unwrap_or(0)),
         };
-        let unchanged = if turning { None } else { self.unchanged(&packet) };
+        let unchanged = if turning.is_some() { None } else { self.unchanged(&packet) };
         self.history.learn(&entity, &packet.context);
         let remembered = self.memory.iter().find(|(question, _)| *question == packet);
         let (decision, how) = match remembered {
@@ -214,12 +236,19 @@ impl Model<'_> {
             self.memory.push((packet.clone(), decision.clone()));
         }
         let asked = self.asked.entry(entity.clone()).or_default();
-        let may_turn = told.is_some_and(|told| *asked < told.pages);
-        if decision.next_page && may_turn && packet.context.pages_left > 0 {
+        let turns = told.as_ref().map_or(0, |told| match told.pages {
+            0 => 0,
+            pages => pages.max(told.queries),
+        });
+        let may_query = decision.query.is_some() && *asked < told.map_or(0, |told| told.queries);
+        let may_turn = decision.next_page && *asked < turns && packet.context.pages_left > 0;
+        if may_query || may_turn {
             self.pages.insert(entity.clone(), (packet.context.clone(), given));
-            self.turning.insert(entity.clone());
+            let query = decision.query.filter(|_| may_query);
             *asked += 1;
-            return self.turned(entity, visit, how, &packet);
+            let reason = if query.is_some() { Reason::Query } else { Reason::Page };
+            self.turning.insert(entity.clone(), query);
+            return self.turned(entity, visit, how, &packet, reason);
         }
         if self.config.ask_again == AskAgain::NewEvidence {
             let quoted = packet.quoted.iter().map(|finding| finding.id().clone());
@@ -302,7 +331,14 @@ impl Model<'_> {
     }
 
     /// The next page was asked for: nothing else follows, and the entity is the next in line again.
-    fn turned(&mut self, entity: EntityId, visit: u32, how: How, packet: &ContextPacket) -> Step {
+    fn turned(
+        &mut self,
+        entity: EntityId,
+        visit: u32,
+        how: How,
+        packet: &ContextPacket,
+        reason: Reason,
+    ) -> Step {
         self.history.finish(&entity, Ended::PageTurned);
         if let Some(notice) = &packet.notice {
             self.notices.insert(entity.clone(), notice.clone());
@@ -310,9 +346,10 @@ impl Model<'_> {
         self.active.retain(|waiting| *waiting != entity);
         self.active.insert(0, entity.clone());
         let held = self.nodes.get(&entity).and_then(|node| node.belief.clone());
-        let none = "not judged yet: the next page was asked for";
+        let asked = if reason == Reason::Query { "a query" } else { "the next page" };
+        let none = format!("not judged yet: {asked} was asked for");
         let belief = held.unwrap_or_else(|| Belief::new(Label::Defer, none));
-        let activations = vec![(entity.clone(), Reason::Page, false)];
+        let activations = vec![(entity.clone(), reason, false)];
         let packet = Some(Digest::of(packet));
         Step { entity, visit, how, packet, belief, told: Vec::new(), activations }
     }

@@ -76,6 +76,7 @@ pub(crate) fn answer(input: &ExploreInput, decision: &Decision) -> ExploreAnswer
         evidence: listed(&decision.evidence),
         label: decision.label,
         next_page: false,
+        search: Vec::new(),
         proposals: decision.proposals.iter().map(proposal).collect(),
     }
 }
@@ -89,6 +90,7 @@ fn numbers(input: &ExploreInput) -> BTreeMap<EvidenceId, u32> {
         evidence: Vec::new(),
         label: Label::Healthy,
         next_page: false,
+        search: Vec::new(),
         proposals: Vec::new(),
     };
     let meaning = |number: u32| {

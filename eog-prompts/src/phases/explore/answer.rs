@@ -1,6 +1,6 @@
 //! What a model answers. The descriptions of the fields are shown to it.
 
-use eog_core::Label;
+use eog_core::{EvidenceKind, Label};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,46 @@ pub struct ExploreAnswer {
     /// Where to look next, best first; may be empty.
     #[schemars(description = " ")]
     pub proposals: Vec<ExploreProposal>,
+    /// What to search for before judging; may be empty.
+    #[schemars(description = " ")]
+    pub search: Vec<ExploreSearch>,
+}
+
+/// A search in records that are not shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExploreSearch {
+    /// entity
+    pub entity: String,
+    /// What kind of evidence to search.
+    #[schemars(description = " ")]
+    pub kind: SearchedKind,
+    /// what lines must hold; empty finds all
+    pub text: String,
+}
+
+/// A kind of evidence that can be searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "they are the kinds of evidence")]
+pub enum SearchedKind {
+    Change,
+    Event,
+    Log,
+    Metric,
+    Span,
+}
+
+impl From<SearchedKind> for EvidenceKind {
+    fn from(kind: SearchedKind) -> Self {
+        match kind {
+            SearchedKind::Change => Self::Change,
+            SearchedKind::Event => Self::Event,
+            SearchedKind::Log => Self::Log,
+            SearchedKind::Metric => Self::Metric,
+            SearchedKind::Span => Self::Span,
+        }
+    }
 }
 
 /// Another explanation of the harm at the entity.

@@ -1,6 +1,6 @@
 //! From an answer without problems to a decision.
 
-use eog_core::contract::Alternative;
+use eog_core::contract::{Alternative, EvidenceQuery};
 use eog_core::incident::Direction;
 use eog_core::{Claim, Decision, EntityId, EvidenceId, Label, Proposal};
 
@@ -12,6 +12,9 @@ use super::{ExploreAlternative, ExploreAnswer, ExploreInput};
 
 /// Longest reasons, in characters. They are sent to neighbours, again and again.
 const MAX_BECAUSE_CHARS: usize = 600;
+
+/// Longest text to search for, in characters.
+const MAX_SEARCHED_CHARS: usize = 120;
 
 /// Most alternatives of one judgement; further ones are left out.
 const MAX_ALTERNATIVES: usize = 3;
@@ -28,6 +31,12 @@ impl ExploreInput {
         let Grounding { doubts, discounted, .. } = Grounding::of(subject, answer);
         let mut decision = Decision::new(answer.label, with_doubts(&summary, &doubts));
         decision.next_page = answer.next_page;
+        decision.query = answer.search.first().and_then(|search| {
+            let (entity, kind) =
+                (subject.resolve(&search.entity).ok()?.clone(), search.kind.into());
+            let text = search.text.trim().chars().take(MAX_SEARCHED_CHARS).collect();
+            Some(EvidenceQuery { entity, kind, text })
+        });
         let counted = |numbers: &[u32]| -> Vec<EvidenceId> {
             let counted = numbers.iter().copied().filter(|number| !discounted.contains(number));
             ids(subject, &counted.collect::<Vec<u32>>())

@@ -38,6 +38,10 @@ impl Grounding {
         let mut grounding = Self::default();
         let refusals = &mut grounding.refusals;
         text("because", &answer.because, refusals);
+        if !answer.search.is_empty() {
+            search(subject, answer, refusals);
+            return grounding;
+        }
         if answer.next_page {
             if subject.pages_left == 0 {
                 refusals.push("there is no further page; judge by what is shown".to_owned());
@@ -223,6 +227,18 @@ fn origin(subject: &Subject, answer: &ExploreAnswer, grounding: &mut Grounding) 
         );
     }
     grounding.discounted = discounted.into_iter().map(|(number, _)| number).collect();
+}
+
+fn search(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>) {
+    match &answer.search[..] {
+        _ if subject.queries_left == 0 => {
+            problems.push(
+                "no search is left; leave \"search\" empty and judge by what is shown".to_owned(),
+            );
+        }
+        [search] => problems.extend(subject.resolve(&search.entity).err()),
+        many => problems.push(format!("{} searches; one at a time is allowed", many.len())),
+    }
 }
 
 fn origin_without_evidence(subject: &Subject, is_discounted: impl Fn(&Facts) -> bool) -> String {

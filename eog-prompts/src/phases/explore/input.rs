@@ -30,6 +30,8 @@ pub struct ExploreInput {
     /// Kinds of evidence that no entity has, and what the case file leaves out.
     unrecorded: Vec<&'static str>,
     case_file_omitted: Vec<String>,
+    /// Of whom nothing was recorded.
+    silent: Vec<String>,
     entity: String,
     /// Which numbers of the case file are evidence of the entity itself.
     in_case_file: Vec<u32>,
@@ -40,6 +42,8 @@ pub struct ExploreInput {
     recorded: Option<RecordedKinds>,
     /// How many pages of evidence there are after what is shown.
     pages_left: u32,
+    /// How many searches in other records may be asked for.
+    queries_left: u32,
     neighbours: Vec<NeighbourLine>,
     mentions: Vec<String>,
     messages: Vec<MessageLine>,
@@ -328,12 +332,15 @@ impl ExploreInput {
                 file.unrecorded.iter().map(|kind| kinds_word(*kind)).collect()
             }),
             case_file_omitted: case_file.map_or(Vec::new(), |it| it.omitted.clone()),
+            silent: case_file
+                .map_or(Vec::new(), |it| it.silent.iter().map(ToString::to_string).collect()),
             in_case_file,
             entity: packet.entity.to_string(),
             own_alerts: own.collect(),
             findings,
             recorded: packet.context.coverage.as_ref().map(RecordedKinds::of),
             pages_left: packet.context.pages_left,
+            queries_left: packet.queries_left,
             neighbours: neighbour_lines(neighbours, &packet.hints),
             mentions: mentions.map(ToString::to_string).collect(),
             messages,

@@ -9,7 +9,9 @@ mod refused;
 mod subject;
 mod unasked;
 
-pub use answer::{ExploreAlternative, ExploreAnswer, ExploreClaim, ExploreProposal};
+pub use answer::{
+    ExploreAlternative, ExploreAnswer, ExploreClaim, ExploreProposal, ExploreSearch, SearchedKind,
+};
 pub use input::ExploreInput;
 pub(crate) use unasked::decision as unasked;
 

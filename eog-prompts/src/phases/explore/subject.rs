@@ -23,6 +23,8 @@ pub(super) struct Subject {
     routes: Vec<Route>,
     /// How many pages of evidence there are after what is shown.
     pub(super) pages_left: u32,
+    /// How many searches may still be asked for.
+    pub(super) queries_left: u32,
     /// The last time any alert became active, if alerts are known.
     pub(super) last_onset: Option<Timestamp>,
     /// Whether what would tell of harm was recorded of the entity: then silence speaks for it.
@@ -102,6 +104,7 @@ impl Subject {
             neighbours: packet.neighbours.clone(),
             routes: packet.context.routes.clone(),
             pages_left: packet.context.pages_left,
+            queries_left: packet.queries_left,
             last_onset: None,
             is_watched: packet.context.coverage.as_ref().is_some_and(|coverage| {
                 let telling = [EvidenceKind::Metric, EvidenceKind::Log, EvidenceKind::Span];

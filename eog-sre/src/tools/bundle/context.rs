@@ -22,7 +22,8 @@ impl BundleTool for GetContextContract {
         // A second look also brings the relations that are as usual.
         let (page, visit) = (self.page, 2);
         let changed_neighbours = [].into();
-        let request = ContextRequest { entity, window, page, visit, changed_neighbours };
+        let request =
+            ContextRequest { entity, window, page, visit, changed_neighbours, query: None };
         Ok(toolbox.context.local_context(&request))
     }
 }
