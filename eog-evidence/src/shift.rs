@@ -352,6 +352,31 @@ pub fn full_finding(
     Some(Finding::new(content))
 }
 
+/// The level of a series in the window, the median, where too little came before to compare it with. For whoever asks for it:
+/// it tells neither harm nor health.
+pub(crate) fn window_level(
+    series: &Series,
+    periods: &Periods,
+    source: &str,
+    query: &str,
+) -> Option<Finding> {
+    let is_inside =
+        |(at, value): &&(Timestamp, f64)| periods.window.contains(*at) && value.is_finite();
+    let inside: Vec<&(Timestamp, f64)> = series.points.iter().filter(is_inside).collect();
+    let observed = median(inside.iter().map(|(_, value)| *value))?;
+    let ends = (inside.first()?.0, inside.last()?.0);
+    let level = finding(series, Trend::Steady, ends, (observed, observed), None, source, query);
+    let mut content = level.content().clone();
+    content.quantity = content.quantity.map(|quantity| Quantity { baseline: None, ..quantity });
+    content.excerpt = format!(
+        "{} {} {} (median); no earlier data",
+        shorten(&series.metric, 120),
+        rounded(observed),
+        series.unit
+    );
+    Some(Finding::new(content))
+}
+
 fn step(unit: &str) -> f64 {
     match unit {
         "ratio" => MIN_RATIO_STEP,

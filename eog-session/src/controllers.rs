@@ -22,9 +22,6 @@ use eog_search::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Most queries about one entity that a language model may ask. Each costs a request.
-const MODEL_QUERIES: u32 = 8;
-
 /// Who helps a tree search beside contract and policy.
 #[derive(Default)]
 pub struct Helpers {
@@ -421,13 +418,12 @@ impl AnySettings {
         }
     }
 
-    /// The same, as language models are asked: about an entity again only where there is new evidence, and with queries where
-    /// further pages are given; as it is where packets tell what the paper's do.
+    /// The same, as language models are asked: about an entity again only where there is new evidence, and with so many queries
+    /// about each; as it is where packets tell what the paper's do.
     #[must_use]
-    pub fn asking_models(self) -> Self {
+    pub fn asking_models(self, queries: u32) -> Self {
         let Self::Eog(settings) = self else { return self };
         let Some(briefing) = settings.briefing else { return Self::Eog(settings) };
-        let queries = if briefing.pages > 0 { MODEL_QUERIES } else { 0 };
         let briefing = Some(Briefing { queries, ..briefing });
         Config { ask_again: AskAgain::NewEvidence, briefing, ..*settings }.into()
     }

@@ -121,6 +121,11 @@ pub trait Judge: Send + Sync {
         false
     }
 
+    /// How many queries about one entity are answered. None unless implemented.
+    fn queries(&self) -> u32 {
+        0
+    }
+
     /// The policy for a case.
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy>;
 

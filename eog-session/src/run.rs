@@ -258,7 +258,7 @@ impl<'a> Course<'a> {
             self.records.keep_no_journal();
         }
         let settings = match judge.asks_for_evidence() {
-            true => start.settings.asking_models(),
+            true => start.settings.asking_models(judge.queries()),
             false => start.settings,
         };
         each!(settings, AnySettings, settings => {

@@ -105,6 +105,11 @@ pub(crate) struct Judging {
     #[arg(long, hide_short_help = true, value_name = "USD", value_parser = parse_usd, help_heading = MODEL)]
     pub(crate) max_usd: Option<f64>,
 
+    /// How often a model may search the records of any entity before it judges one, with --controller eog. Each search costs a
+    /// request; none by default. [in eog.toml: searches]
+    #[arg(long, hide_short_help = true, value_name = "N", help_heading = MODEL)]
+    pub(crate) searches: Option<u32>,
+
     /// File with recorded model traffic: recorded requests are answered from it, others are sent and
     /// recorded in it. Contains no keys. To only replay, and fail if an answer is missing, set
     /// llm.cassette.mode in eog.toml.
@@ -169,6 +174,7 @@ impl Judging {
             max_model_calls: self.max_model_calls,
             max_tokens: self.max_tokens,
             max_usd: self.max_usd,
+            searches: self.searches,
             cassette: self.cassette.clone(),
         }
     }

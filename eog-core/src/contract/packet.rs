@@ -152,7 +152,7 @@ impl EvidenceQuery {
     }
 
     /// The answer, given all findings on the entity, strongest first: the first [`MAX_FOUND`](Self::MAX_FOUND) findings that match, by
-    /// what they quote or by their query. `omitted` says how many more there are, or that there are none.
+    /// what they quote or by their query. `omitted` says how many there are: of what is shown already, nothing else would tell.
     pub fn select(&self, findings: impl IntoIterator<Item = Finding>) -> LocalContext {
         let matching = |it: &Finding| {
             it.kind == self.kind && (self.matches(&it.excerpt) || self.matches(&it.query))
@@ -160,12 +160,12 @@ impl EvidenceQuery {
         let mut found: Vec<Finding> = findings.into_iter().filter(matching).collect();
         let (all, asked) = (found.len(), self.to_string());
         found.truncate(Self::MAX_FOUND);
-        let omitted = match all - found.len() {
-            0 if all > 0 => Vec::new(),
-            0 => vec![format!("{asked}: nothing found")],
-            more => vec![format!("{asked}: {more} more found; a longer text finds fewer")],
+        let omitted = match (found.len(), all - found.len()) {
+            (0, _) => format!("{asked}: nothing found"),
+            (shown, 0) => format!("{asked}: {shown} found"),
+            (shown, more) => format!("{asked}: {shown} found, {more} more left out"),
         };
-        LocalContext { findings: found, omitted, ..LocalContext::default() }
+        LocalContext { findings: found, omitted: vec![omitted], ..LocalContext::default() }
     }
 }
 

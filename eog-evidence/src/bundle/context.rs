@@ -30,7 +30,7 @@ use crate::order::{Class, class, strongest_first};
 use crate::recorded::holes;
 use crate::self_time::Calls;
 use crate::series::{Periods, Series};
-use crate::shift::{Shift, shift_finding, shift_of};
+use crate::shift::{Shift, shift_finding, shift_of, window_level};
 use crate::spans::{requests_differ, span_onset, span_series};
 use crate::text::counted;
 use crate::ways::Ways;
@@ -209,7 +209,13 @@ impl BundleContext {
                 own.filter_map(|place| self.bundle.changes.get(*place)).cloned().collect()
             }
             (EvidenceKind::Alert, _) => self.alerts(&request),
-            (EvidenceKind::Note, _) => self.effects.notes(&query.entity).findings,
+            (EvidenceKind::Note, _) => {
+                let mut notes = self.effects.notes(&query.entity).findings;
+                self.attribute(window, |attribution| {
+                    notes.extend(attribution.findings(&query.entity));
+                });
+                notes
+            }
             (EvidenceKind::Log, Some(telemetry)) => {
                 let lines = LinesRecorded { ordinary: self.lines, holes: &self.holes };
                 telemetry.logs.search(query, lines, &periods, "logs.csv")
@@ -222,7 +228,23 @@ impl BundleContext {
             (EvidenceKind::Metric | EvidenceKind::Span, Some(telemetry)) => {
                 let series = self.at_work(window).series(&query.entity, telemetry);
                 let all: Vec<&Series> = series.collect();
-                measured_findings(telemetry, all, &periods, usize::MAX, &mut Vec::new())
+                let found = measured_findings(
+                    telemetry,
+                    all.iter().copied(),
+                    &periods,
+                    usize::MAX,
+                    &mut Vec::new(),
+                );
+                let judged: BTreeSet<String> = found.iter().map(|it| it.query.clone()).collect();
+                let traced = span_series(&telemetry.spans);
+                let rest = all.into_iter().chain(&traced).filter_map(|series| {
+                    let is_span = series.kind == EvidenceKind::Span;
+                    let source = if is_span { "spans.csv" } else { "metrics.csv" };
+                    window_level(series, &periods, source, &query_of(series))
+                });
+                let rest: Vec<Finding> =
+                    rest.filter(|level| !judged.contains(&level.query)).collect();
+                found.into_iter().chain(rest).collect()
             }
             (_, None) => self.told_by_others(&request, &mut Vec::new()),
         };
@@ -255,7 +277,7 @@ impl BundleContext {
         let told = self.told.series(&finding.entity, &self.bundle.telemetry, at_work);
         let series = own
             .chain(told)
-            .find(|series| series.kind == finding.kind && query(series) == finding.query)?;
+            .find(|series| series.kind == finding.kind && query_of(series) == finding.query)?;
         Some(Chart::of(&series, &self.periods(window)))
     }
 
@@ -376,7 +398,7 @@ impl BundleContext {
         let traced = span_series(&telemetry.spans);
         let spans = traced
             .iter()
-            .filter_map(|series| shift_finding(series, &periods, "spans.csv", &query(series)));
+            .filter_map(|series| shift_finding(series, &periods, "spans.csv", &query_of(series)));
         logs.into_iter().chain(spans).any(|finding| {
             let to = finding.peer.as_ref().filter(|peer| peer.role == PeerRole::Callee);
             (finding.signal, finding.trend) == (Signal::Errors, Trend::Rising)
@@ -519,7 +541,7 @@ fn telemetry_findings(
     let with_relations = visit >= 2;
     if relations > 0 && !with_relations {
         omitted.push(format!(
-            "{relations} series about relations, given when a neighbour's message asks for another look"
+            "{relations} series about relations, given on a second visit or to a query"
         ));
     }
     let metrics = measured.iter().copied();
@@ -560,12 +582,12 @@ fn judged(
     shift: impl Fn(&Series) -> Option<(Shift, Option<Onset>)>,
 ) -> JudgedSeries {
     let source = if series.kind == EvidenceKind::Span { "spans.csv" } else { "metrics.csv" };
-    let (query, shift) = (query(&series), shift(&series));
+    let (query, shift) = (query_of(&series), shift(&series));
     JudgedSeries { source: source.into(), query, shift, series }
 }
 
 /// The query that gives the rows of a series again.
-fn query(series: &Series) -> String {
+fn query_of(series: &Series) -> String {
     let peer = series.peer.as_ref();
     let peer = peer.map_or_else(String::new, |peer| format!(" peer={}", peer.entity));
     format!("entity={} metric={}{peer}", series.entity, series.metric)

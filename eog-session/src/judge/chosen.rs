@@ -195,6 +195,10 @@ impl Judge for OfRun {
         matches!(self.chosen.settings.policy, PolicyChoice::Llm)
     }
 
+    fn queries(&self) -> u32 {
+        self.chosen.settings.searches
+    }
+
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy> {
         match (&self.chosen.settings.policy, &self.models) {
             (PolicyChoice::Llm, Some(models)) => models.policy(case),

@@ -49,6 +49,8 @@ pub struct Options {
     pub max_tokens: Option<u64>,
     /// Most money, in US dollars.
     pub max_usd: Option<f64>,
+    /// How often a model may search other records before it judges an entity.
+    pub searches: Option<u32>,
     /// File with recorded traffic of models.
     pub cassette: Option<PathBuf>,
 }
@@ -111,6 +113,8 @@ pub struct Settings {
     pub skills: Option<PathBuf>,
     /// A file that names MCP servers whose tools such specialists may call.
     pub tools: Option<PathBuf>,
+    /// How often a model may search the records of any entity before it judges one. Each search costs a request.
+    pub searches: u32,
     /// The language models.
     pub llm: LlmConfig,
 }
@@ -125,6 +129,7 @@ struct File {
     prompts: Option<PathBuf>,
     skills: Option<PathBuf>,
     tools: Option<PathBuf>,
+    searches: Option<u32>,
     llm: LlmConfig,
 }
 
@@ -167,6 +172,7 @@ impl Settings {
             prompts: options.prompts.clone().or(file.prompts),
             skills: options.skills.clone().or(file.skills),
             tools: options.tools.clone().or(file.tools),
+            searches: options.searches.or(file.searches).unwrap_or(0),
             llm,
             file: path,
         })
@@ -203,6 +209,7 @@ impl Settings {
             ("max_tokens", options.max_tokens.is_some()),
             ("max_usd", options.max_usd.is_some()),
             ("cassette", options.cassette.is_some()),
+            ("searches", options.searches.is_some()),
         ];
         let idle: Vec<&str> =
             given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();

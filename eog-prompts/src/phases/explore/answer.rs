@@ -55,6 +55,7 @@ pub enum SearchedKind {
     Event,
     Log,
     Metric,
+    Note,
     Span,
 }
 
@@ -65,6 +66,7 @@ impl From<SearchedKind> for EvidenceKind {
             SearchedKind::Event => Self::Event,
             SearchedKind::Log => Self::Log,
             SearchedKind::Metric => Self::Metric,
+            SearchedKind::Note => Self::Note,
             SearchedKind::Span => Self::Span,
         }
     }

@@ -96,7 +96,7 @@ fn without_numbers(text: &str) -> String {
             // A text that begins with one, or a name such as `queue[3]`, is no citation.
             Some(close) if is_citation(kept.as_str(), before) => {
                 kept.push_str(before.strip_suffix(' ').unwrap_or(before));
-                rest = &inner[close + 1..];
+                rest = without_joint(&inner[close + 1..]);
             }
             Some(_) | None => {
                 kept.push_str(before);
@@ -106,6 +106,16 @@ fn without_numbers(text: &str) -> String {
         }
     }
     kept + rest
+}
+
+/// What follows a citation, without what joins it to a further one: `[1] to [4]`, `[1], [2]`, `[1]-[4]`.
+fn without_joint(rest: &str) -> &str {
+    const JOINTS: [&str; 8] = ["-", "–", ", ", " - ", " – ", " to ", " and ", " or "];
+    let is_number = |text: &str| {
+        text.strip_prefix('[').is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let after = JOINTS.iter().filter_map(|joint| rest.strip_prefix(joint));
+    after.into_iter().find(|after| is_number(after)).unwrap_or(rest)
 }
 
 /// Whether a number in brackets cites evidence: it does not begin the text, and is no index of a name as in `queue[3]`.
@@ -170,7 +180,7 @@ fn whole_sentences(text: &str, limit: usize) -> String {
     let sentence = start.rfind(". ").map(|at| at + 1);
     // A short first sentence would leave out too much.
     if let Some(at) = sentence.filter(|at| *at >= end / 2) {
-        return start.get(..at).unwrap_or(start).to_owned();
+        return format!("{} …", start.get(..at).unwrap_or(start));
     }
     let word = start.rfind(char::is_whitespace).unwrap_or(end);
     format!("{}…", start.get(..word).unwrap_or(start).trim_end())
@@ -204,6 +214,11 @@ mod tests {
             ("[1] at the start stays", "[1] at the start stays"),
             ("queue[3] and [a] and [] and [1", "queue[3] and [a] and [] and [1"),
             ("last [12]", "last"),
+            ("the accounts [1]-[5] were gone", "the accounts were gone"),
+            (
+                "others [4] to [9] add nothing, as [2], [3] and [7] say",
+                "others add nothing, as say",
+            ),
             ("at 13:01:15[22] and steady [7][8].", "at 13:01:15 and steady."),
         ] {
             assert_eq!(without_numbers(text), plain);
@@ -213,7 +228,7 @@ mod tests {
     #[test]
     fn long_texts_end_with_a_sentence_or_a_word() {
         assert_eq!(whole_sentences(" It fits. ", 8), "It fits.");
-        assert_eq!(whole_sentences("One is told. Two is not told.", 20), "One is told.");
+        assert_eq!(whole_sentences("One is told. Two is not told.", 20), "One is told. …");
         assert_eq!(
             whole_sentences("No. The second one is far too long.", 20),
             "No. The second one…"
