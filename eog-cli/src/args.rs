@@ -29,7 +29,7 @@ pub(crate) use eval::{
     OnData, Runs,
 };
 pub(crate) use judging::{By, Judging};
-pub(crate) use ledger::{Diff, Explain, HtmlReport, Replay, Tree};
+pub(crate) use ledger::{Diff, Explain, HtmlReport, Replay, Tree, TreeFormat};
 pub(crate) use live::LiveArgs;
 #[cfg(feature = "nats")]
 pub(crate) use mcp::acts_on_cluster;
@@ -44,7 +44,9 @@ pub(crate) use prompt::{Doctor, Prompt};
 #[cfg(feature = "models")]
 pub(crate) use prompt::{Export, PhaseName, Show};
 pub(crate) use reading::Reading;
-pub(crate) use run::{Attempts, Calls, Fork, Investigate, Profile, Resume, Running, Search, Start};
+pub(crate) use run::{
+    Attempts, Calls, Evaluator, Fork, Investigate, Resume, Running, Search, Start,
+};
 pub(crate) use said::Said;
 pub(crate) use simulate::Simulate;
 pub(crate) use sources::{Capture, Check, Completions, Import, Init, Initial, Man};

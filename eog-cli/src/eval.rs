@@ -280,26 +280,19 @@ fn kind(system: GeneratedSystem) -> generated::Kind {
     }
 }
 
-/// The set that the options name; clap sees to it that it is one.
-fn incidents(on: &OnData) -> Result<Incidents, CliError> {
+/// The sets that the options name; clap requires at least one.
+fn incidents(on: &OnData) -> Result<Vec<Incidents>, CliError> {
     let seeds = on.first_seed..=on.first_seed.saturating_add(on.seeds - 1);
-    if let Some(dir) = &on.suite {
-        return Ok(Incidents::Suite(dir.clone()));
-    }
-    if let Some(dir) = &on.petshop {
-        return Ok(Incidents::Petshop(dir.clone()));
-    }
-    if let Some(system) = on.generated {
-        return Ok(Incidents::Generated { world: kind(system).into(), seeds });
-    }
+    let mut sets: Vec<Incidents> = on.suite.iter().cloned().map(Incidents::Suite).collect();
+    sets.extend(on.petshop.clone().map(Incidents::Petshop));
     if let (Some(truths), Some(architecture)) = (&on.simulated, &on.architecture) {
         let scenarios = Scenario::read_all(truths)?.usable;
-        let (architecture, size) = (architecture.clone(), on.size);
-        return Ok(Incidents::Simulated { scenarios, architecture, seeds, size });
+        let (architecture, size, seeds) = (architecture.clone(), on.size, seeds.clone());
+        sets.push(Incidents::Simulated { scenarios, architecture, seeds, size });
     }
-    let (Some(dir), Some(truths)) = (&on.snapshot, &on.truths) else {
-        return Err(CliError::Usage("give the incidents, such as --suite DIR".to_owned()));
-    };
+    let generated = on.generated.iter().map(|system| kind(*system).into());
+    sets.extend(generated.map(|world| Incidents::Generated { world, seeds: seeds.clone() }));
+    let (Some(dir), Some(truths)) = (&on.snapshot, &on.truths) else { return Ok(sets) };
     let all = Scenario::read_all(truths)?.usable;
     let named = |it: &&Scenario| on.truth_id.as_ref().is_none_or(|id| it.name == *id);
     let mut fitting = all.iter().filter(named);
@@ -308,11 +301,12 @@ fn incidents(on: &OnData) -> Result<Incidents, CliError> {
         let reason = format!("--truth-id must name one of the {of} ground truths of {file}");
         return Err(CliError::Usage(reason));
     };
-    Ok(Incidents::Snapshot {
+    sets.push(Incidents::Snapshot {
         dir: dir.clone(),
         architecture: on.architecture.clone(),
         truth: Box::new(itbench::GroundTruth::of(scenario)?),
-    })
+    });
+    Ok(sets)
 }
 
 /// Says beside a table what only the text has room for.

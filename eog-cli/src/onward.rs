@@ -41,8 +41,9 @@ impl Onward<'_> {
                 let end = format!(" --at {at} --budget {more}{}", limits(running, judge, None));
                 Some(self.command("fork", journal, &end, running, judge))
             }
-            StopReason::Converged { .. } | StopReason::SourceUnreachable { .. } => match cut_short?
-            {
+            StopReason::Converged { .. }
+            | StopReason::SourceUnreachable { .. }
+            | StopReason::SearchExhausted { .. } => match cut_short? {
                 CutShort::Interrupted => self.resume(running, judge),
                 CutShort::OverBudget(which) => Some(self.with_more(which, journal, running, judge)),
             },

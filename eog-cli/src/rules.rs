@@ -7,7 +7,7 @@ use eog::{Budget, Config, LinearConfig};
 use eog_search::{Profile as SearchProfile, SearchConfig, Setting};
 use eog_session::controllers::{AnyLedger, AnySettings, Changes, ControllerName};
 
-use crate::args::{Fork, Judging, Profile, Search, Start};
+use crate::args::{Evaluator, Fork, Judging, Search, Start};
 use crate::error::CliError;
 
 /// The settings that an investigation begins with.
@@ -18,13 +18,9 @@ pub(crate) fn settings(
 ) -> Result<AnySettings, CliError> {
     let budget = Budget::hops(start.budget);
     if let Some(profile) = start.controller.profile() {
-        let other_profile = !matches!(start.profile, Profile::Default);
         let wide = width.is_some_and(|width| width.get() > 1);
-        let mut idle = vec![
-            ("--profile", other_profile),
-            ("--no-messages", start.no_messages),
-            ("--width", wide && profile == SearchProfile::React),
-        ];
+        let mut idle = start.of_eog().to_vec();
+        idle.push(("--width", wide && profile == SearchProfile::React));
         idle.extend(unused(&start.search, profile));
         refuse(start.controller, &idle)?;
         let mut config = profile.config().with_policy(policy).with_budget(budget);
@@ -37,21 +33,14 @@ pub(crate) fn settings(
     let width = width.unwrap_or(NonZeroU32::MIN);
     match start.controller {
         ControllerName::Linear => {
-            let other_profile = !matches!(start.profile, Profile::Default);
-            refuse(
-                ControllerName::Linear,
-                &[
-                    ("--profile", other_profile),
-                    ("--no-messages", start.no_messages),
-                    ("--width", width.get() > 1),
-                ],
-            )?;
+            let mut idle = start.of_eog().to_vec();
+            idle.push(("--width", width.get() > 1));
+            refuse(ControllerName::Linear, &idle)?;
             Ok(LinearConfig { policy, budget, ..LinearConfig::default() }.into())
         }
         _ => {
-            let (broadcast, concurrency) = (!start.no_messages, Concurrency::Window(width));
-            let rules = start.profile.config();
-            Ok(Config { policy, budget, broadcast, concurrency, ..rules }.into())
+            let concurrency = Concurrency::Window(width);
+            Ok(Config { policy, budget, concurrency, ..start.rules() }.into())
         }
     }
 }
@@ -127,10 +116,19 @@ pub(crate) fn changes(
 /// A tree search with what the command line sets.
 fn searching(mut config: SearchConfig, search: &Search) -> Result<SearchConfig, CliError> {
     let Search { rounds, depth, branch, accept, no_rescore, backup, no_siblings, .. } = *search;
-    let Search { shown, textual, lot_seed, .. } = *search;
+    let Search { shown, textual, lot_seed, nodes, evaluator, exploration, .. } = *search;
     let unfit = |error: eog_search::Incoherent| CliError::Usage(error.to_string());
     if let Some(backup) = backup {
         config = config.with_backup(backup.into()).map_err(unfit)?;
+    }
+    if let Some(nodes) = nodes {
+        config = config.with_nodes(nodes.get()).map_err(unfit)?;
+    }
+    if evaluator == Some(Evaluator::Planner) {
+        config = config.with_scores_of_planner().map_err(unfit)?;
+    }
+    if let Some(exploration) = exploration {
+        config = config.with_exploration(exploration).map_err(unfit)?;
     }
     if no_siblings {
         config = config.with_siblings(false).map_err(unfit)?;
@@ -164,10 +162,13 @@ fn searching(mut config: SearchConfig, search: &Search) -> Result<SearchConfig, 
 }
 
 /// The options of tree searches, and whether each is given.
-fn given(search: &Search) -> [(&'static str, bool); 10] {
+fn given(search: &Search) -> [(&'static str, bool); 13] {
     let Search { rounds, depth, branch, accept, no_rescore, backup, no_siblings, .. } = search;
-    let Search { shown, textual, lot_seed, .. } = search;
+    let Search { shown, textual, lot_seed, nodes, evaluator, exploration, .. } = search;
     [
+        ("--nodes", nodes.is_some()),
+        ("--evaluator", evaluator.is_some()),
+        ("--exploration", exploration.is_some()),
         ("--rounds", rounds.is_some()),
         ("--depth", depth.is_some()),
         ("--branch", branch.is_some()),
@@ -188,6 +189,9 @@ fn unused(search: &Search, profile: SearchProfile) -> Vec<(&'static str, bool)> 
         "--depth" => Some(Setting::Depth),
         "--branch" => Some(Setting::Branch),
         "--accept" => Some(Setting::Accept),
+        "--nodes" => Some(Setting::Nodes),
+        "--evaluator" => Some(Setting::Evaluator),
+        "--exploration" => Some(Setting::Exploration),
         "--no-rescore" => Some(Setting::Rescore),
         "--backup" => Some(Setting::Backup),
         "--no-siblings" => Some(Setting::Siblings),

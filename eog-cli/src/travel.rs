@@ -16,7 +16,7 @@ use eog_session::source::Opened;
 use eog_session::told;
 use eog_session::travel::{self, ExplainError, Explained, Read};
 
-use crate::args::{Diff, Explain, Format, Reading, Replay, Tree};
+use crate::args::{Diff, Explain, Format, Reading, Replay, Tree, TreeFormat};
 use crate::error::{CliError, Exit, NOTHING_YET};
 use crate::investigate::{choose, render, say_cut};
 use crate::progress::Progress;
@@ -51,7 +51,11 @@ pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
 pub(crate) fn tree(arguments: &Tree) -> Result<Exit, CliError> {
     let read = read(&arguments.ledger)?;
     let finished = restore(&read)?;
-    let Some(tree) = finished.tree(files::terminal_width()) else {
+    let tree = match arguments.format {
+        TreeFormat::Text => finished.tree(files::terminal_width()),
+        TreeFormat::Json => finished.tree_json(),
+    };
+    let Some(tree) = tree else {
         let controller = finished.controller();
         let reason = format!(
             "it is a ledger of the controller {controller}, which has no search tree; `eog replay \

@@ -28,6 +28,14 @@ pub enum StopReason {
         /// How many looks there were in all.
         looks: u64,
     },
+    /// A search that accepts results from a score on has nothing left to do, and its best score is lower: it found
+    /// nothing that it accepts.
+    SearchExhausted {
+        /// The best score, if anything was scored.
+        best: Option<u16>,
+        /// The score from which a result is accepted.
+        accept: u16,
+    },
     /// A budget is used up while entities still wait.
     BudgetExhausted {
         /// Which one.
@@ -42,7 +50,10 @@ pub enum StopReason {
 impl StopReason {
     /// Whether nothing is active any more, so that going on would change nothing.
     pub fn is_at_rest(self) -> bool {
-        matches!(self, Self::Converged { .. } | Self::SourceUnreachable { .. })
+        matches!(
+            self,
+            Self::Converged { .. } | Self::SourceUnreachable { .. } | Self::SearchExhausted { .. }
+        )
     }
 }
 
@@ -112,6 +123,12 @@ impl fmt::Display for StopReason {
             }
             Self::SourceUnreachable { failed, looks } => {
                 write!(f, "{}", Unreachable { failed: *failed, looks: *looks })
+            }
+            Self::SearchExhausted { best: Some(best), accept } => {
+                write!(f, "search exhausted: the best score is {best}, accepted from {accept} on")
+            }
+            Self::SearchExhausted { best: None, .. } => {
+                f.write_str("search exhausted: nothing could be scored")
             }
             Self::BudgetExhausted { which } => {
                 write!(f, "stopped: {which} budget exhausted, entities still waiting")

@@ -13,7 +13,6 @@
 //! - [`baselines`]: trivial rankings that any method must beat.
 //! - [`Funnel`]: where a cause was lost that was not named.
 //! - [`Calibration`]: what was said, and what share of it was right; also without the cause.
-//! - [`ControllerFailures`]: failures of the controller after MAST, as a ledger tells them.
 //!
 //! Every score of an investigation comes from the conclusion of an ordinary investigation ([`investigate`]): the same
 //! controller, context contract and evidence policy that answer a user. The truth is read by the
@@ -23,7 +22,6 @@ pub mod all;
 mod baro;
 pub mod baselines;
 mod calibration;
-mod controller_failures;
 pub mod controllers;
 mod error;
 pub mod fit;
@@ -45,7 +43,6 @@ mod table;
 pub mod trajectory;
 
 pub use calibration::{Calibration, Outcome, Said, Word};
-pub use controller_failures::{ControllerFailures, FailureCount, FailureMode, FailureTable};
 pub use error::EvalError;
 pub use funnel::{CountedShare, Funnel, FunnelShares, funnel};
 pub use investigation::{Investigation, Method, investigate, investigate_source};

@@ -12,7 +12,6 @@ use eog_sre::Stop;
 use serde::Serialize;
 
 use crate::calibration::{Calibration, Outcome};
-use crate::controller_failures::{FailureMode, FailureTable};
 use crate::error::EvalError;
 use crate::funnel::{FunnelShares, by_cause};
 use crate::investigation::Method;
@@ -22,6 +21,7 @@ use crate::itbench::{
 };
 use crate::model_usage::ModelUsage;
 use crate::table::{count, csv_text, joined, score as number};
+use crate::trajectory::{Mode, ModeTable};
 
 /// What is taken away from an investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -260,8 +260,8 @@ impl SimulatedReport {
     }
 
     /// How often the controller failed in the whole investigations.
-    pub fn failures(&self) -> FailureTable {
-        FailureTable::of(self.whole().map(|scored| &scored.failures))
+    pub fn failures(&self) -> ModeTable {
+        ModeTable::of(self.whole().map(|scored| &scored.failures))
     }
 
     /// The share of scenarios in which all seeds agree, under an ablation, on whether every root
@@ -299,7 +299,7 @@ impl SimulatedReport {
             "reason",
         ];
         header.extend(Outcome::COLUMNS);
-        header.extend(FailureMode::ALL.map(FailureMode::column));
+        header.extend(Mode::ALL.map(Mode::column));
         let rows = self.cases.iter().map(|case| {
             let of = |pick: &dyn Fn(&ScenarioScore) -> String| {
                 case.scored.as_ref().map_or_else(String::new, pick)
@@ -325,7 +325,7 @@ impl SimulatedReport {
                 }
                 None => {
                     row.extend(Outcome::COLUMNS.map(|_| String::new()));
-                    row.extend(FailureMode::ALL.map(|_| String::new()));
+                    row.extend(Mode::ALL.map(|_| String::new()));
                 }
             }
             row

@@ -181,12 +181,12 @@ impl Failures {
     pub fn of_files(
         paths: &[impl AsRef<Path>],
         truth: Option<&BTreeSet<String>>,
-        mut told: impl FnMut(usize, &Path),
+        mut progress: impl FnMut(usize, &Path),
     ) -> Result<Self, EvalError> {
         let mut counts = Vec::new();
         for (done, path) in paths.iter().enumerate() {
             let path = path.as_ref();
-            told(done, path);
+            progress(done, path);
             let trajectory = Trajectory::read(path)?;
             counts.push((path.display().to_string(), Counts::of(&trajectory, truth)));
         }
@@ -198,10 +198,10 @@ impl Failures {
     pub fn to_csv(&self) -> String {
         let mut header = vec!["trajectory"];
         header.extend(Mode::ALL.iter().map(|mode| mode.column()));
-        let rows = self.counts.iter().map(|(name, counts)| {
-            let cell = |mode: &Mode| counts.get(*mode).map_or(String::new(), |it| it.to_string());
-            std::iter::once(name.clone()).chain(Mode::ALL.iter().map(cell)).collect()
-        });
+        let rows = self
+            .counts
+            .iter()
+            .map(|(name, counts)| std::iter::once(name.clone()).chain(counts.cells()).collect());
         crate::table::csv_text(&header, rows)
     }
 }

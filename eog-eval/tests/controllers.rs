@@ -11,7 +11,7 @@ use eog_eval::trajectory::Mode;
 fn compared(tables: Tables, wrong: f64) -> Comparison {
     let incidents = Incidents::Generated { world: Kind::Pipeline.into(), seeds: 1..=2 };
     let settings = Settings { wrong, runs: 2, seed: 1, tables };
-    compare(&incidents, &settings, &mut |_, _, _| ()).expect("they can be generated")
+    compare(&[incidents], &settings, &mut |_, _, _| ()).expect("they can be generated")
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_folder_of_sets_has_tables_for_each_and_names_apart_from_confirmed() {
     set_of(&dir.path().join("other"), &other);
     let settings = Settings { wrong: 0.0, runs: 1, seed: 1, tables: Tables::default() };
     let incidents = Incidents::Suite(dir.path().to_owned());
-    let report = compare(&incidents, &settings, &mut |_, _, _| ()).expect("it has bundles");
+    let report = compare(&[incidents], &settings, &mut |_, _, _| ()).expect("it has bundles");
     assert_eq!(report.results.len(), 3 * CONTROLLERS.len());
     let text = report.to_string();
     let sets: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
@@ -111,4 +111,27 @@ fn a_folder_of_sets_has_tables_for_each_and_names_apart_from_confirmed() {
     assert_eq!((eog.named.value, eog.found.value, eog.confirmed.value), (0.5, 0.5, 0.5));
     assert!((eog.wrongly - 2.0 / 3.0).abs() < 1e-9, "{eog:?}");
     assert_eq!(report.to_csv().lines().next().expect("a header").split(',').next(), Some("set"));
+}
+
+#[test]
+fn several_sets_have_one_table_across_them() {
+    let dir = tempfile::tempdir().expect("a folder");
+    set_of(&dir.path().join("shop"), &[("sale", r#"{"causes": ["frontend"]}"#)]);
+    let settings = Settings { wrong: 0.0, runs: 1, seed: 1, tables: Tables::default() };
+    let sets = [
+        Incidents::Suite(dir.path().join("shop")),
+        Incidents::Generated { world: Kind::Pipeline.into(), seeds: 1..=2 },
+    ];
+    let report = compare(&sets, &settings, &mut |_, _, _| ()).expect("both can be read");
+    let text = report.to_string();
+    assert_eq!((report.all, report.results.len()), (3, 3 * CONTROLLERS.len()));
+    for share in ["named", "found", "confirmed"] {
+        let title = format!("All sets, {share}, judged by the rules\n");
+        let rows = text.split(&title).nth(1).unwrap_or_else(|| panic!("{title}: {text}"));
+        let rows: Vec<&str> = rows.lines().skip(3).take(2).collect();
+        assert!(rows[0].starts_with("| generated pipeline (2) | "), "{rows:?}");
+        assert!(rows[1].starts_with("| shop (1) | "), "{rows:?}");
+        assert_eq!(rows[0].matches(" | ").count(), CONTROLLERS.len(), "{rows:?}");
+    }
+    assert_eq!(text.matches("\n## ").count(), 2, "{text}");
 }

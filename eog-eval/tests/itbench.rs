@@ -10,7 +10,8 @@ use eog_eval::itbench::{
     CauseToJudge, GroundTruth, Judged, NamedEntity, Output, Predicted, ReasoningJudge, Truths,
     Verdict, evaluate_knocked_out, evaluate_outputs, evaluate_runs, evaluate_snapshot, score,
 };
-use eog_eval::{FailureMode, Funnel, Method};
+use eog_eval::trajectory::Mode;
+use eog_eval::{Funnel, Method};
 
 const TRUTH: &str = r#"
 apiVersion: v1
@@ -261,7 +262,7 @@ fn our_investigation_of_the_recorded_scenario_is_scored_beside_trivial_rankings(
     assert_eq!((scored.score.precision, scored.score.recall), (1.0, 1.0), "{scored:#?}");
     assert!(scored.funnel.values().all(|stage| *stage == Funnel::Named), "{scored:#?}");
     assert!(scored.unknown_causes.is_empty(), "{scored:#?}");
-    assert_eq!(scored.failures.count(FailureMode::WrongVerification), 0, "{scored:#?}");
+    assert_eq!(scored.failures.get(Mode::WrongVerification), Some(0), "{scored:#?}");
     let elsewhere = "groups: [{id: flagd-confg, kind: Ingress, name: x, root_cause: true}]";
     let elsewhere = GroundTruth::parse(elsewhere, "truth.yaml".as_ref()).unwrap();
     let missed = evaluate_snapshot(

@@ -5,8 +5,9 @@
 use std::io::Write;
 use std::path::Path;
 
+use eog_eval::Funnel;
 use eog_eval::suite::{self, SuiteReport};
-use eog_eval::{FailureMode, Funnel};
+use eog_eval::trajectory::Mode;
 use eog_evidence::BundleSource;
 
 /// A folder with copies of the shipped example, each with this truth.
@@ -80,11 +81,10 @@ fn counts_shares_and_failures_stand_in_text_and_table() {
     let shares: f64 = Funnel::ALL.iter().map(|stage| funnel.share(*stage)).sum();
     assert!((shares - 1.0).abs() < 1e-9, "{funnel:?}");
     // The frontend is confirmed where the truth says otherwise.
-    let confirmed = report.failures.modes[&FailureMode::WrongVerification];
-    assert_eq!((confirmed.times, confirmed.investigations), (1, 1));
+    assert_eq!(report.failures.modes[&Mode::WrongVerification], (1, 1, 2));
     let text = report.to_string();
     assert!(text.contains("used (named)          1  0.333"), "{text}");
-    assert!(text.contains("3.3 confirmed the wrong one        1     1"), "{text}");
+    assert!(text.contains("3.3 accepted the wrong one               1     1     2"), "{text}");
 
     let csv = report.to_csv();
     let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());

@@ -156,7 +156,9 @@ impl Shared {
 fn is_unfinished(report: &Report) -> bool {
     !matches!(
         report.stop,
-        StopReason::Converged { .. } | StopReason::BudgetExhausted { which: BudgetKind::Hops }
+        StopReason::Converged { .. }
+            | StopReason::SearchExhausted { .. }
+            | StopReason::BudgetExhausted { which: BudgetKind::Hops }
     )
 }
 

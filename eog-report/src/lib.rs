@@ -134,7 +134,7 @@ pub use narrative::{
 };
 pub use report::{Alert, Report, RunFigures, Weight};
 pub use rules::narrate;
-pub use search_tree::search_tree;
+pub use search_tree::{search_tree, search_tree_json};
 pub use short::short;
 pub use steps::{Answer, Believed, Grown, Step, StepKind, Trail, step, steps};
 pub use text::text;

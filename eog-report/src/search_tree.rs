@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use eog_core::Machine as _;
-use eog_search::{Call, NodeId, NodeView, Phase, Profile, PrunedBy, SearchBody, SearchController};
+use eog_search::{
+    Call, NodeId, NodeView, Phase, Profile, PrunedBy, SearchBody, SearchController, SearchProgress,
+};
+use serde::Serialize;
 
 use crate::clean::clean;
 use crate::page::{BOLD, PLAIN, Page};
@@ -38,6 +41,27 @@ pub fn search_tree(search: &SearchController, width: Option<usize>) -> String {
     page.line("", PLAIN, "");
     page.line("", PLAIN, &ended(search));
     page.into_text()
+}
+
+/// The same as JSON: every node, the root first, with how the search went.
+pub fn search_tree_json(search: &SearchController) -> String {
+    #[derive(Serialize)]
+    struct Json<'s> {
+        controller: &'static str,
+        end: Option<String>,
+        #[serde(flatten)]
+        progress: SearchProgress,
+        nodes: Vec<NodeView<'s>>,
+    }
+    let json = Json {
+        controller: search.settings().profile().name(),
+        end: search.end().map(|end| end.to_string()),
+        progress: search.progress(),
+        nodes: search.tree().nodes().collect(),
+    };
+    // A tree is data that always has a form in JSON.
+    let text = serde_json::to_string_pretty(&json).unwrap_or_default();
+    crate::clean::escape_json(&text) + "\n"
 }
 
 fn line(search: &SearchController, node: &NodeView<'_>) -> String {

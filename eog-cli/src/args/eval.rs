@@ -276,12 +276,13 @@ Examples:
   eog eval controllers --suite incidents --error 0.1 --csv runs.csv
   eog eval controllers --generated chains --first-seed 1 --seeds 20
   eog eval controllers --generated services --seeds 20 --by-errors --by-calls --charts charts
-  eog eval controllers --simulated truths.json --architecture architecture.json"
+  eog eval controllers --simulated truths.json --architecture architecture.json
+  eog eval controllers --suite incidents --petshop low_traffic --generated services,chains --seeds 10 --csv runs.csv"
 );
 
 /// What is compared.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("data").required(true))]
+#[command(group = clap::ArgGroup::new("data").required(true).multiple(true))]
 pub(crate) struct Controllers {
     /// Number of investigations of each incident with a judge that errs, each with different errors.
     #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=20))]
@@ -315,15 +316,16 @@ pub(crate) struct Controllers {
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(crate) struct OnData {
-    /// A folder of bundles, each with its ground truth beside it. A folder of such folders has a table for each.
+    /// A folder of bundles, each with its ground truth beside it. A folder of such folders has a table for each. Can be
+    /// repeated; folders of equal names are one set.
     #[arg(long, value_name = "DIR", group = "data", help_heading = ON_DATA)]
-    pub(crate) suite: Option<PathBuf>,
+    pub(crate) suite: Vec<PathBuf>,
     /// The PetShop data set, with its normal period.
     #[arg(long, value_name = "DIR", group = "data", help_heading = ON_DATA)]
     pub(crate) petshop: Option<PathBuf>,
-    /// Generated systems.
-    #[arg(long, value_name = "SYSTEM", group = "data", help_heading = ON_DATA)]
-    pub(crate) generated: Option<GeneratedSystem>,
+    /// Generated systems. Can be repeated.
+    #[arg(long, value_name = "SYSTEM", group = "data", value_delimiter = ',', help_heading = ON_DATA)]
+    pub(crate) generated: Vec<GeneratedSystem>,
     /// Snapshots that are simulated from ground truths. Requires --architecture.
     #[arg(long, value_name = "TRUTHS", requires = "architecture", group = "data", help_heading = ON_DATA)]
     pub(crate) simulated: Option<PathBuf>,

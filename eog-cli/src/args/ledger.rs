@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 
 use super::codes::READING_CODES;
 use super::parse::{parse_file, parse_seconds};
@@ -46,6 +46,19 @@ pub(crate) struct Replay {
 pub(crate) struct Tree {
     /// A ledger (ledger.jsonl), a journal, or a folder written by `--out`.
     pub(crate) ledger: PathBuf,
+
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = TreeFormat::Text)]
+    pub(crate) format: TreeFormat,
+}
+
+/// The formats of a search tree.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum TreeFormat {
+    /// One node a line.
+    Text,
+    /// Every node with all its fields, best score, pruned nodes and rounds without progress.
+    Json,
 }
 
 const REPORT_HELP: &str = "\

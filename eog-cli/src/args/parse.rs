@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use eog::{Timestamp, Window};
+use eog_search::Exploration;
 use eog_session::controllers::ControllerName;
 
 /// A file to be written.
@@ -47,6 +48,23 @@ pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
 
 pub(super) fn parse_count(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| format!("expected a whole number from 1 to {}", u32::MAX))
+}
+
+/// A factor of exploration, such as `1.4`, or where it begins and ends, such as `2..0.5`.
+pub(super) fn parse_exploration(text: &str) -> Result<Exploration, String> {
+    let factor = |text: &str| {
+        let factor = text.parse::<f64>().ok().filter(|factor| (0.0..=1000.0).contains(factor));
+        factor.map(|factor| (factor * 2.0_f64.powi(32)).round() as u64)
+    };
+    let explores = match text.split_once("..") {
+        Some((first, last)) => {
+            factor(first).zip(factor(last)).map(|(a, b)| Exploration::Linear(a, b))
+        }
+        None => factor(text).map(Exploration::Fixed),
+    };
+    explores.ok_or_else(|| {
+        "expected a number from 0 to 1000 such as 1.4, or two with .. between them such as 2..0.5".to_owned()
+    })
 }
 
 /// The longest time that can be set.

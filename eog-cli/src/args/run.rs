@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use eog::controller::Damping;
 use eog::{Config, Limits, Retry, Speculation, Window};
+use eog_search::Exploration;
 use eog_session::controllers::ControllerName;
 
 use super::codes::{EXIT_CODES, exit_codes};
 use super::parse::{
-    controllers, parse_budget, parse_count, parse_file, parse_seconds, parse_window,
+    controllers, parse_budget, parse_count, parse_exploration, parse_file, parse_seconds,
+    parse_window,
 };
 use super::{Format, Judging, LiveArgs, Reading, Said};
 
@@ -107,8 +110,70 @@ pub(crate) struct Start {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_messages: bool,
 
+    /// What an entity that changes its mind too often counts as (eog): its last decision stands, or it is deferred and
+    /// never evaluated again. Default: the profile's (default: last-word; paper: deferred as long as it changes).
+    #[arg(long, hide_short_help = true, value_enum, value_name = "HOW")]
+    pub(crate) damping: Option<Damped>,
+
+    /// How often an entity may change its mind before it is damped (eog; the paper's k_thresh). Default: 3.
+    #[arg(long, hide_short_help = true, value_name = "N")]
+    pub(crate) max_changes: Option<u32>,
+
+    /// Maximum number of evaluations of one entity (eog; the paper's k_max). Default: 5.
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_count)]
+    pub(crate) max_visits: Option<NonZeroU32>,
+
+    /// Minimum number of other evaluations before an entity is evaluated again (eog; the paper's k_cool). Default: 2.
+    #[arg(long, hide_short_help = true, value_name = "N")]
+    pub(crate) cooldown: Option<u32>,
+
     #[command(flatten)]
     pub(crate) search: Search,
+}
+
+impl Start {
+    /// The options of EoG alone, and whether each is given.
+    pub(crate) fn of_eog(&self) -> [(&'static str, bool); 6] {
+        [
+            ("--profile", !matches!(self.profile, Profile::Default)),
+            ("--no-messages", self.no_messages),
+            ("--damping", self.damping.is_some()),
+            ("--max-changes", self.max_changes.is_some()),
+            ("--max-visits", self.max_visits.is_some()),
+            ("--cooldown", self.cooldown.is_some()),
+        ]
+    }
+
+    /// The rules of EoG that the options choose.
+    pub(crate) fn rules(&self) -> Config {
+        let rules = self.profile.config();
+        Config {
+            broadcast: !self.no_messages,
+            damping: self.damping.map_or(rules.damping, Into::into),
+            flip_threshold: self.max_changes.unwrap_or(rules.flip_threshold),
+            max_visits: self.max_visits.map(NonZeroU32::get).or(rules.max_visits),
+            cooldown: self.cooldown.unwrap_or(rules.cooldown),
+            ..rules
+        }
+    }
+}
+
+/// What an entity that changes its mind too often counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Damped {
+    /// Its last decision stands.
+    LastWord,
+    /// It is deferred, and never evaluated again.
+    Defer,
+}
+
+impl From<Damped> for Damping {
+    fn from(damped: Damped) -> Self {
+        match damped {
+            Damped::LastWord => Self::LastWord,
+            Damped::Defer => Self::Absorbing,
+        }
+    }
 }
 
 /// Options of the tree searches.
@@ -133,6 +198,20 @@ pub(crate) struct Search {
     #[arg(long, hide_short_help = true, value_name = "SCORE", value_parser = clap::value_parser!(u16).range(0..=1000),
           help_heading = TREE_SEARCH)]
     pub(crate) accept: Option<u16>,
+
+    /// Maximum number of nodes of the tree, the root included (bfs, beam). Default: 50.
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
+    pub(crate) nodes: Option<NonZeroU32>,
+
+    /// Who scores nodes (bfs): an evaluator that sees what came of each, or the planner when it plans them. Default:
+    /// judge.
+    #[arg(long, hide_short_help = true, value_enum, value_name = "WHO", help_heading = TREE_SEARCH)]
+    pub(crate) evaluator: Option<Evaluator>,
+
+    /// How much the search explores (lats, hypotheses): the factor C of the upper confidence bound, or with lats also
+    /// FROM..TO, from the first round to the last. Default: 1.414 (lats), 0.25 (hypotheses).
+    #[arg(long, hide_short_help = true, value_name = "C", value_parser = parse_exploration, help_heading = TREE_SEARCH)]
+    pub(crate) exploration: Option<Exploration>,
 
     /// Keep the first score of each hypothesis (hypotheses) instead of scoring all of them again when findings
     /// arrive.
@@ -161,6 +240,15 @@ pub(crate) struct Search {
     /// Seed of --textual random. Default: 0.
     #[arg(long, hide_short_help = true, value_name = "N", requires = "textual", help_heading = TREE_SEARCH)]
     pub(crate) lot_seed: Option<u64>,
+}
+
+/// Who scores nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Evaluator {
+    /// The evaluator.
+    Judge,
+    /// The planner.
+    Planner,
 }
 
 /// What results mean for the nodes above them.

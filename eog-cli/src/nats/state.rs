@@ -86,7 +86,7 @@ impl State {
     pub(crate) fn of_report(report: &Report, worker: &str, attempts: u64, entries: u64) -> Self {
         let status = match report.stop {
             StopReason::Cancelled => Status::Cancelled,
-            StopReason::Converged { .. } => Status::Finished,
+            StopReason::Converged { .. } | StopReason::SearchExhausted { .. } => Status::Finished,
             StopReason::BudgetExhausted { which: eog::BudgetKind::Hops } => Status::Finished,
             _ => Status::Interrupted,
         };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::{FLASH_SALE, Run, read, run};
+use crate::common::{BOTTLING_LINE, FLASH_SALE, Run, read, run};
 
 fn investigate(controller: &str, out: &Path, options: &[&str]) -> Run {
     run!("investigate", FLASH_SALE, "-q", "--controller", controller, "--out", out, options)
@@ -82,6 +82,72 @@ fn what_a_controller_cannot_do_is_said_in_one_line() {
     }
 }
 
+/// Levels without an accepted score have found nothing, whatever their best node is.
+#[test]
+fn levels_below_their_threshold_name_no_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    for controller in ["bfs", "beam"] {
+        let out = folder.path().join(controller);
+        let options = ["--controller", controller, "--accept", "1000"];
+        run!("investigate", FLASH_SALE, "--out", out, options).exits(3).prints(&[
+            "INCONCLUSIVE",
+            "1. frontend (origin",
+            "search exhausted: the best score is 900, accepted from 1000 on",
+        ]);
+        run!("replay", out).exits(3);
+        let tree = run!("tree", out, "--format", "json").out;
+        let tree: serde_json::Value = serde_json::from_str(&tree).unwrap();
+        assert_eq!(
+            (&tree["best_score"], &tree["end"]),
+            (&900.into(), &"exhausted: nothing is left to expand".into())
+        );
+        assert!(tree["stagnation_iterations"].as_u64().unwrap() > 0, "{tree}");
+        assert_eq!(tree["nodes"].as_array().unwrap().len(), 8, "{tree}");
+    }
+}
+
+/// The origin that the chain meets first explains no alert by what is known then: it goes on, and comes back.
+#[test]
+fn a_chain_by_rules_comes_back_to_what_new_evidence_concerns() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("react");
+
+    let run = run!("investigate", BOTTLING_LINE, "--controller", "react", "--out", out);
+    run.exits(0).prints(&["ROOT CAUSE (confirmed)", "utilities/compressor-2"]);
+}
+
+#[test]
+fn constants_are_options_and_stand_in_the_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    for (controller, options, recorded) in [
+        (
+            "eog",
+            "--profile paper --damping defer --max-changes 2 --max-visits 6 --cooldown 1",
+            "\"damping\":\"absorbing\",\"flip_threshold\":2,\"max_visits\":6,\"cooldown\":1",
+        ),
+        ("bfs", "--nodes 9 --evaluator planner", "\"evaluation\":\"planner\""),
+        ("bfs", "--nodes 9", "\"nodes\":9"),
+        ("lats", "--exploration 2..0.5", "{\"linear\":[8589934592,2147483648]}"),
+        ("hypotheses", "--exploration 1", "\"c\":4294967296"),
+    ] {
+        let out = folder.path().join("out");
+        let options: Vec<&str> = options.split(' ').collect();
+        investigate(controller, &out, &options);
+        let first = read(out.join("ledger.jsonl")).lines().next().unwrap().to_owned();
+        assert!(first.contains(recorded), "{controller} {options:?}: {first}");
+    }
+    for (controller, options, reason) in [
+        ("lats", &["--max-visits", "6"][..], "--max-visits has no effect with the controller lats"),
+        ("beam", &["--evaluator", "planner"], "--evaluator has no effect"),
+        ("eog", &["--nodes", "9"], "--nodes has no effect"),
+        ("hypotheses", &["--exploration", "2..1"], "one factor of exploration"),
+        ("lats", &["--exploration", "much"], "expected a number from 0 to 1000"),
+    ] {
+        let run = run!("investigate", FLASH_SALE, "--controller", controller, options);
+        run.exits(2).says(&[reason]);
+    }
+}
+
 /// What `eog eval controllers` is to read is missing, empty or no such thing: one error that names the file.
 #[test]
 fn incidents_that_cannot_be_compared_on_are_named() {
@@ -111,7 +177,6 @@ fn options_of_the_comparison_that_do_not_fit_are_refused() {
     for (options, reason) in [
         (&["--generated", "circus"][..], "invalid value 'circus'"),
         (&["--generated", "chains", "--seeds", "0"], "invalid value '0'"),
-        (&["--generated", "chains", "--suite", "x"], "cannot be used with"),
         (&["--simulated", "x"], "--architecture"),
         (&["--snapshot", "x"], "--truths"),
         (&["--seeds", "3"], "required"),

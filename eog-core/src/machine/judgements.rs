@@ -10,7 +10,7 @@ use crate::checks::check;
 use crate::contract::Failure;
 use crate::contract::packet::{CandidateScore, Decision, LocalContext, Reach, Route};
 use crate::controller::config::{Checks, Config};
-use crate::diagnosis::conclude::{Conclusion, conclude, rank};
+use crate::diagnosis::conclude::{Conclusion, Ranked, conclude, rank};
 use crate::diagnosis::{Diagnosis, Standing};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::{Anomaly, Case};
@@ -188,6 +188,11 @@ impl Judgements {
     /// What follows from the beliefs held now: frontier, coverage, cover, ranking.
     pub fn conclusion(&self) -> Conclusion {
         conclude(&self.state)
+    }
+
+    /// Everyone who was judged, by what speaks for each, whatever is concluded.
+    pub fn ranking(&self) -> Vec<Ranked> {
+        rank(&self.state)
     }
 
     /// Everything that reports and scores read, with what the ledger of a machine holds. `waiting` is

@@ -261,7 +261,9 @@ fn warning(warning: &Warning) -> String {
 fn stop_reason(stop: &StopReason) -> String {
     match stop {
         StopReason::Converged { refused_wakes: 0 } => "converged".to_owned(),
-        unreachable @ StopReason::SourceUnreachable { .. } => unreachable.to_string(),
+        StopReason::SourceUnreachable { .. } | StopReason::SearchExhausted { .. } => {
+            stop.to_string()
+        }
         StopReason::Converged { refused_wakes } => {
             format!("converged, {refused_wakes} activations refused")
         }

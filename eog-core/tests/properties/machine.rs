@@ -266,9 +266,6 @@ impl StateMachineTest for Caller {
         assert_eq!(waiting.len(), distinct.len(), "an entity waits twice");
         match caller.stop {
             None => {}
-            Some(StopReason::Converged { .. } | StopReason::SourceUnreachable { .. }) => {
-                assert!(waiting.is_empty());
-            }
             Some(StopReason::Cancelled) => assert!(known.cancelled),
             Some(StopReason::Deadline) => {
                 assert!(known.deadline && (known.reopened || !known.cancelled));
@@ -280,6 +277,7 @@ impl StateMachineTest for Caller {
                 assert!(known.reopened || (!known.deadline && !known.cancelled));
                 assert_eq!(Some(spent.hops), known.config.budget.hops);
             }
+            Some(stop) => assert!(stop.is_at_rest() && waiting.is_empty(), "{stop}"),
         }
     }
 

@@ -52,11 +52,11 @@ impl Comparison {
             all.each_ref().map(|[right, wrong]| format!("{} / {}", right.len(), wrong.len()));
         let _ = writeln!(text, "| runs | {} |", runs.join(" | "));
         for mode in Mode::ALL {
-            let told = |of: &[&Counts]| {
+            let cell = |of: &[&Counts]| {
                 share(mode, of).map_or_else(|| "–".to_owned(), |share| format!("{share:.2}"))
             };
             let cells =
-                all.each_ref().map(|[right, wrong]| format!("{} / {}", told(right), told(wrong)));
+                all.each_ref().map(|[right, wrong]| format!("{} / {}", cell(right), cell(wrong)));
             let is_counted = all.iter().flatten().any(|of| share(mode, of).is_some());
             if is_counted {
                 let _ = writeln!(text, "| {mode} | {} |", cells.join(" | "));

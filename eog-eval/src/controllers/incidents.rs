@@ -61,11 +61,11 @@ pub(super) struct Incident {
     pub(super) set: Option<String>,
     pub(super) name: String,
     pub(super) source: Opened,
-    truth: Truth,
+    pub(super) truth: Truth,
 }
 
 /// What is true of an incident, for the scoring alone.
-enum Truth {
+pub(super) enum Truth {
     /// Entities; none in a normal time.
     Entities(BTreeSet<EntityId>),
     /// Groups of entities that stand for each other.
@@ -84,6 +84,18 @@ pub(super) struct Worth {
 }
 
 impl Incidents {
+    /// What the set is called among several.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Suite(dir) | Self::Snapshot { dir, .. } => {
+                dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy().into_owned()
+            }
+            Self::Petshop(_) => "PetShop".to_owned(),
+            Self::Generated { world, .. } => format!("generated {}", world.kind.name()),
+            Self::Simulated { .. } => "simulated".to_owned(),
+        }
+    }
+
     /// Every incident, opened when its turn comes; how many there are.
     ///
     /// # Errors

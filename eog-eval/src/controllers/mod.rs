@@ -65,23 +65,30 @@ pub struct Tables {
     pub failures: bool,
 }
 
-/// Lets every controller investigate every incident. `told` hears of progress. What cannot be used is left
-/// out, with the reason in the report.
+/// Lets every controller investigate every incident of some sets. `progress` is called before each incident.
+/// Incidents that cannot be used are left out, with the reason in the report.
 ///
 /// # Errors
-/// [`EvalError`] when the set cannot be read, or nothing of it can be used.
+/// [`EvalError`] when a set cannot be read, or nothing can be used.
 pub fn compare(
-    incidents: &Incidents,
+    sets: &[Incidents],
     settings: &Settings,
-    told: &mut Told<'_>,
+    progress: &mut Told<'_>,
 ) -> Result<Comparison, EvalError> {
-    let (all, opened) = incidents.open()?;
+    let opened: Vec<_> = sets.iter().map(Incidents::open).collect::<Result<_, _>>()?;
+    let all = opened.iter().map(|(count, _)| count).sum();
     let conditions = Condition::of(settings);
     let mut results = Vec::new();
     let mut left_out: Vec<EvalError> = Vec::new();
-    for (done, incident) in opened.enumerate() {
+    let named = sets.iter().zip(opened).flat_map(|(set, (_, incidents))| {
+        let name = (sets.len() > 1).then(|| set.name());
+        incidents.map(move |incident| {
+            incident.map(|it| Incident { set: it.set.or_else(|| name.clone()), ..it })
+        })
+    });
+    for (done, incident) in named.enumerate() {
         let investigated = incident.and_then(|incident| {
-            told(done, all, &incident.name);
+            progress(done, all, &incident.name);
             investigate(&incident, settings, &conditions)
         });
         match investigated {
@@ -137,7 +144,6 @@ fn investigate(
 }
 
 fn failures_of(incident: &Incident, ended: &Investigation) -> Result<Counts, EvalError> {
-    let trajectory = Trajectory::of_ledger(&ended.finished.ledger())
-        .map_err(|reason| EvalError::Case { case: incident.name.clone(), reason })?;
+    let trajectory = Trajectory::of_investigation(ended, &incident.name)?;
     Ok(Counts::of(&trajectory, Some(&incident.truth_of(&trajectory.named))))
 }

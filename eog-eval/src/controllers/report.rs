@@ -167,10 +167,6 @@ impl Comparison {
         if counts {
             header.extend(Mode::ALL.map(Mode::column));
         }
-        let cell = |it: &CaseResult, mode: Mode| {
-            let count = it.failures.as_ref().and_then(|counts| counts.get(mode));
-            count.map_or(String::new(), |count| count.to_string())
-        };
         let rows = self.results.iter().map(|it| {
             let mut row = vec![
                 it.set.clone().unwrap_or_default(),
@@ -190,8 +186,10 @@ impl Comparison {
                 it.questions.to_string(),
                 it.characters.to_string(),
             ];
-            if counts {
-                row.extend(Mode::ALL.map(|mode| cell(it, mode)));
+            match &it.failures {
+                Some(failures) => row.extend(failures.cells()),
+                None if counts => row.extend(Mode::ALL.map(|_| String::new())),
+                None => {}
             }
             row
         });
@@ -223,9 +221,15 @@ impl fmt::Display for Comparison {
         if sets.is_empty() {
             return self.tables(f);
         }
-        for set in sets {
+        let part = |set: &str| {
             let results = self.results.iter().filter(|it| it.set.as_deref() == Some(set));
-            let part = Self { results: results.cloned().collect(), ..self.clone() };
+            Self { results: results.cloned().collect(), ..self.clone() }
+        };
+        let parts: Vec<(&str, Self)> = sets.into_iter().map(|set| (set, part(set))).collect();
+        for wrong in self.rates() {
+            f.write_str(&super::tables::across(&parts, wrong))?;
+        }
+        for (set, part) in &parts {
             writeln!(f, "\n## {set}\n\n{}", part.counts())?;
             part.tables(f)?;
         }
@@ -234,16 +238,26 @@ impl fmt::Display for Comparison {
 }
 
 impl Comparison {
-    fn counts(&self) -> String {
+    /// The shares of errors of the two judges; one where neither errs.
+    fn rates(&self) -> impl Iterator<Item = f64> + Clone {
+        [Some(0.0), (self.wrong > 0.0).then_some(self.wrong)].into_iter().flatten()
+    }
+
+    /// How many incidents there are, without normal times, and how many normal times.
+    pub(super) fn sizes(&self) -> (usize, usize) {
         let of = |it: &CaseResult| (it.set.clone(), it.incident.clone(), it.is_normal);
         let names: BTreeSet<_> = self.results.iter().map(of).collect();
         let normal = names.iter().filter(|(.., is_normal)| *is_normal).count();
-        format!("Incidents: {}. Normal times: {normal}.", names.len() - normal)
+        (names.len() - normal, normal)
+    }
+
+    fn counts(&self) -> String {
+        let (incidents, normal) = self.sizes();
+        format!("Incidents: {incidents}. Normal times: {normal}.")
     }
 
     fn tables(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rates = [Some(0.0), (self.wrong > 0.0).then_some(self.wrong)];
-        for wrong in rates.into_iter().flatten() {
+        for wrong in self.rates() {
             let Some(table) = self.table(wrong) else { continue };
             let (runs, seed) = (self.runs, self.seed);
             let drawn =
@@ -251,7 +265,7 @@ impl Comparison {
             write!(f, "\nJudged by {}{drawn}\n\n{table}", judge(wrong))?;
         }
         let with_judges = |table: &dyn Fn(f64) -> Option<String>| {
-            rates.into_iter().flatten().filter_map(table).collect::<Vec<String>>()
+            self.rates().filter_map(table).collect::<Vec<String>>()
         };
         let tables = self.by_errors().into_iter();
         let tables = tables.chain(with_judges(&|wrong| self.by_calls(wrong)));

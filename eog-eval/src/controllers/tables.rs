@@ -9,6 +9,7 @@ use super::conditions::{BUDGETS, RATES};
 use super::report::{Comparison, Judged};
 use super::{CONTROLLERS, Condition, Contender};
 use crate::error::EvalError;
+use crate::repeated::Share;
 
 /// Who judges.
 pub(super) fn judge(wrong: f64) -> String {
@@ -47,17 +48,17 @@ impl Comparison {
         &self,
         name: &str,
         conditions: impl IntoIterator<Item = Condition>,
-        told: impl Fn(&Judged) -> String,
+        cell: impl Fn(&Judged) -> String,
     ) -> Option<String> {
         let cells: Option<Vec<String>> =
-            conditions.into_iter().map(|it| Some(told(&self.judged(&it)?))).collect();
+            conditions.into_iter().map(|it| Some(cell(&self.judged(&it)?))).collect();
         Some(format!("| {name} | {} |\n", cells?.join(" | ")))
     }
 
     pub(super) fn by_errors(&self) -> Option<String> {
-        let told = |it: &Judged| format!("{} / {:.0}", it.named.short(), it.questions);
+        let cell = |it: &Judged| format!("{} / {:.0}", it.named.short(), it.questions);
         let row = |name: &ControllerName| {
-            self.row(name.name(), RATES.map(|rate| Condition::usual(*name, rate)), told)
+            self.row(name.name(), RATES.map(|rate| Condition::usual(*name, rate)), cell)
         };
         let head = RATES.map(|rate| format!("{:.0} %", rate * 100.0));
         titled(
@@ -68,10 +69,10 @@ impl Comparison {
     }
 
     pub(super) fn by_calls(&self, wrong: f64) -> Option<String> {
-        let told = |it: &Judged| it.named.short();
+        let cell = |it: &Judged| it.named.short();
         let row = |name: &ControllerName| {
             let within = |most| Condition { most: Some(most), ..Condition::usual(*name, wrong) };
-            self.row(name.name(), BUDGETS.map(within), told)
+            self.row(name.name(), BUDGETS.map(within), cell)
         };
         let title = format!(
             "Every cause is named, by the most questions that may be asked; judged by {}",
@@ -83,14 +84,14 @@ impl Comparison {
     pub(super) fn ablations(&self, wrong: f64) -> Option<String> {
         let is_changed = |contender| matches!(contender, Contender::Changed(_));
         self.results.iter().find(|it| is_changed(it.condition.contender))?;
-        let told = |it: &Judged| {
+        let cell = |it: &Judged| {
             let Judged { named, found, besides, f1, questions, .. } = it;
             let (named, found) = (named.short(), found.short());
             format!("{named} | {found} | {besides:.2} | {f1:.2} | {questions:.1}")
         };
         let row = |contender: Contender| {
             let condition = Condition { contender, wrong, most: None };
-            self.row(&contender.to_string(), [condition], told)
+            self.row(&contender.to_string(), [condition], cell)
         };
         let title = format!("One choice changed, judged by {}", judge(wrong));
         let head = ["named", "found", "besides", "F1", "questions"].map(str::to_owned);
@@ -117,6 +118,23 @@ impl Comparison {
         });
         drawn(by_errors, by_calls)
     }
+}
+
+/// One row for each of several sets, one table for each share of runs, for one judge.
+pub(super) fn across(parts: &[(&str, Comparison)], wrong: f64) -> String {
+    type OfRuns = fn(&Judged) -> Share;
+    let shares: [(&str, OfRuns); 3] =
+        [("named", |it| it.named), ("found", |it| it.found), ("confirmed", |it| it.confirmed)];
+    let head = CONTROLLERS.map(|name| name.name().to_owned());
+    let tables = shares.into_iter().filter_map(|(share, of)| {
+        let rows = parts.iter().filter_map(|(set, part)| {
+            let conditions = CONTROLLERS.map(|name| Condition::usual(name, wrong));
+            let (incidents, _) = part.sizes();
+            part.row(&format!("{set} ({incidents})"), conditions, |it| of(it).short())
+        });
+        titled(&format!("All sets, {share}, judged by {}", judge(wrong)), &head, rows)
+    });
+    tables.collect()
 }
 
 fn titled(title: &str, head: &[String], rows: impl Iterator<Item = String>) -> Option<String> {

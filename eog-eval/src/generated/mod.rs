@@ -70,7 +70,7 @@ pub struct Generated {
 }
 
 impl Kind {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Services => "services",
             Self::Pipeline => "pipeline",

@@ -13,12 +13,12 @@ use super::score::{OutputScore, score};
 use super::truth::GroundTruth;
 use crate::baselines::baselines;
 use crate::calibration::Outcome;
-use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
 use crate::investigation::{Investigation, Method, investigate_source};
 use crate::knockout::snapshot_without_cause;
 use crate::near::nearest;
+use crate::trajectory::{Counts, Trajectory};
 
 /// What one investigation of a snapshot scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +37,7 @@ pub struct ScenarioScore {
     /// What it said, and whether that was right.
     pub outcome: Outcome,
     /// How often the controller failed, after MAST.
-    pub failures: ControllerFailures,
+    pub failures: Counts,
     /// What naming the first of a trivial ranking scores.
     pub baselines: Vec<BaselineScenario>,
     /// What it asked of models.
@@ -157,10 +157,13 @@ fn evaluate_with(
     let is_cause = |entity: &EntityId| {
         !truth.classes_of(&NamedEntity::parse(entity.as_str())).is_disjoint(&roots)
     };
+    let trajectory = Trajectory::of_investigation(&ended, &dir.display().to_string())?;
+    let names_cause = |name: &&String| EntityId::new(name.as_str()).is_ok_and(|it| is_cause(&it));
+    let causes = trajectory.named.iter().filter(names_cause).cloned().collect();
     let score = ScenarioScore {
         unknown_causes: unknown_causes.collect(),
         outcome: Outcome::of(&ended, is_cause, !roots.is_empty()),
-        failures: ControllerFailures::of(&ended, is_cause),
+        failures: Counts::of(&trajectory, Some(&causes)),
         score: score(&output, truth),
         funnel: truth
             .root_causes()

@@ -9,11 +9,11 @@ use serde::Serialize;
 use super::ablation::Ablations;
 use super::score::{CaseScore, RankScore};
 use crate::calibration::{Calibration, Outcome};
-use crate::controller_failures::{FailureMode, FailureTable};
 use crate::funnel::{FunnelShares, by_cause};
 use crate::model_usage::ModelUsage;
 use crate::repeated::{Interval, Repeated, Share, wilson, write_rows};
 use crate::table::{count, csv_text, joined, score, tiers};
+use crate::trajectory::{Mode, ModeTable};
 
 /// What a suite scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,7 +23,7 @@ pub struct SuiteReport {
     /// Every group by name, and all together under the empty name if there is more than one.
     pub groups: BTreeMap<String, GroupReport>,
     /// How often the controller failed, over all cases.
-    pub failures: FailureTable,
+    pub failures: ModeTable,
     /// How far the runs of each case agree; nothing when there is one run only.
     pub over_runs: Option<OverRuns>,
     /// How much each word is worth; nothing when there is no case.
@@ -148,7 +148,7 @@ impl SuiteReport {
         if groups.len() > 1 && !groups.contains_key("") {
             groups.insert(String::new(), GroupReport::of(&cases.iter().collect::<Vec<_>>()));
         }
-        let failures = FailureTable::of(cases.iter().map(|case| &case.failures));
+        let failures = ModeTable::of(cases.iter().map(|case| &case.failures));
         let (over_runs, left_out) = (OverRuns::of(&cases), Vec::new());
         let whole: Vec<Outcome> = cases.iter().map(|case| case.outcome).collect();
         let knocked_out: Vec<Outcome> = cases.iter().filter_map(|case| case.knocked_out).collect();
@@ -217,7 +217,7 @@ impl SuiteReport {
         header.extend(Outcome::COLUMNS);
         header.extend(["knocked_out", "knocked_out_right", "knocked_out_innocent_change"]);
         header.push("knocked_out_confirmed_a_group");
-        header.extend(FailureMode::ALL.map(FailureMode::column));
+        header.extend(Mode::ALL.map(Mode::column));
         let rows = self.cases.iter().map(|case| {
             let of = |pick: fn(&RankScore) -> f64| {
                 case.ranked.as_ref().map_or_else(String::new, |ranked| score(pick(ranked)))

@@ -13,7 +13,6 @@ use super::case::SuiteCase;
 use crate::baro;
 use crate::baselines::baselines_with;
 use crate::calibration::Outcome;
-use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::fit::excess_ranking;
 use crate::funnel::{Funnel, funnel};
@@ -21,6 +20,7 @@ use crate::investigation::{Investigation, investigate_source};
 use crate::near::nearest;
 use crate::ranking::Ranking;
 use crate::scan::Scan;
+use crate::trajectory::{Counts, Trajectory};
 
 /// What one case scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,7 +49,7 @@ pub struct CaseScore {
     /// How far the investigation came with each cause.
     pub funnel: BTreeMap<EntityId, Funnel>,
     /// How often the controller failed, after MAST.
-    pub failures: ControllerFailures,
+    pub failures: Counts,
     /// What every run named, the first included; all other scores are of the first run.
     pub runs: Vec<BTreeSet<EntityId>>,
     /// What every run asked of models.
@@ -150,12 +150,14 @@ pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalE
             ranked: RankScore::of(&ranking, &truth.causes),
         })
         .collect();
+    let trajectory = Trajectory::of_investigation(&ended, &name)?;
+    let causes = truth.causes.iter().map(ToString::to_string).collect();
     Ok(CaseScore {
         name,
         group: truth.group,
         ranked: known.then(|| RankScore::of(&suspects, &truth.causes)),
         set: SetScore::of(&ended.named(), &truth.causes),
-        failures: ControllerFailures::of(&ended, |entity| truth.causes.contains(entity)),
+        failures: Counts::of(&trajectory, Some(&causes)),
         runs: all_named,
         usage,
         notes,

@@ -174,6 +174,12 @@ impl Counts {
         Self(Mode::ALL.map(|mode| (mode, counted(mode))).into())
     }
 
+    /// The counts as cells of a table, in the order of [`Mode::ALL`]; empty where a mode cannot be decided.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = String> {
+        let cell = |mode| self.get(mode).map_or_else(String::new, |count| count.to_string());
+        Mode::ALL.map(cell).into_iter()
+    }
+
     /// How often a mode happened; nothing where that cannot be decided.
     pub fn get(&self, mode: Mode) -> Option<u32> {
         self.0.get(&mode).copied().flatten()

@@ -2,49 +2,49 @@
 
 use std::collections::BTreeSet;
 
-use eog::ledger::{Body, Ledger, Look, RecordedAnswer, Replay};
+use eog::ledger::{Body, Ledger, Look, RecordedAnswer, Refusal, Replay};
 use eog::machine::OfMachine;
 use eog::{Confidence, Digest, Machine};
 use eog_session::controllers::AnyLedger;
 
 use super::{Outcome, Step, Trajectory, search};
-use crate::controller_failures::disobeyed;
+use crate::error::EvalError;
+use crate::investigation::Investigation;
 
 impl Trajectory {
+    /// What an investigation did; `case` names it in errors.
+    ///
+    /// # Errors
+    /// [`EvalError::Case`] if its ledger does not follow by the rules of this program.
+    pub(crate) fn of_investigation(ended: &Investigation, case: &str) -> Result<Self, EvalError> {
+        let error = |reason| EvalError::Case { case: case.to_owned(), reason };
+        Self::of_ledger(&ended.finished.ledger()).map_err(error)
+    }
+
     /// What a ledger of any controller records.
     ///
     /// # Errors
     /// Why the ledger does not follow by the rules of this program.
     pub fn of_ledger(ledger: &AnyLedger) -> Result<Self, String> {
         match ledger {
-            AnyLedger::Eog(ledger) => told(ledger, |body| body.look().map(looked)),
-            AnyLedger::Linear(ledger) => told(ledger, |body| body.look().map(looked)),
+            AnyLedger::Eog(ledger) => recorded(ledger, |body| body.look().map(looked)),
+            AnyLedger::Linear(ledger) => recorded(ledger, |body| body.look().map(looked)),
             AnyLedger::Search(ledger) => {
-                let mut told = told_by(ledger, search::steps)?;
-                told.open_plan = search::open_plan(ledger)?;
-                if told.open_plan.is_some() {
-                    told.steps.iter_mut().for_each(search::by_agent);
+                let mut trajectory = recorded(ledger, search::steps)?;
+                trajectory.open_plan = search::open_plan(ledger)?;
+                if trajectory.open_plan.is_some() {
+                    trajectory.steps.iter_mut().for_each(search::by_agent);
                 }
-                Ok(told)
+                Ok(trajectory)
             }
         }
     }
 }
 
-fn told<B: Body + OfMachine>(
-    ledger: &Ledger<B>,
-    step: impl Fn(&B) -> Option<Step>,
-) -> Result<Trajectory, String>
-where
-    B::Machine: Machine<Body = B>,
-{
-    told_by(ledger, |body| step(body).into_iter().collect())
-}
-
 /// Steps, and what follows from them: when all alerts were explained first, and the answer.
-fn told_by<B: Body + OfMachine>(
+fn recorded<B: Body + OfMachine, S: IntoIterator<Item = Step>>(
     ledger: &Ledger<B>,
-    steps: impl Fn(&B) -> Vec<Step>,
+    steps: impl Fn(&B) -> S,
 ) -> Result<Trajectory, String>
 where
     B::Machine: Machine<Body = B>,
@@ -85,4 +85,26 @@ pub(super) fn looked(look: Look<'_>) -> Step {
     let arguments = Digest::of(&(look.entity, evidence, verdict)).to_string();
     let refused = u32::try_from(disobeyed(look)).unwrap_or(u32::MAX);
     Step { entity: Some(entity), came, refused, ..Step::call("policy", "look", arguments) }
+}
+
+/// Answers of no use count once, and so does every part that was refused for breaking a rule. What
+/// only a bound refused is no disobedience: no policy can know the bounds.
+fn disobeyed(look: Look<'_>) -> usize {
+    let is_useless = |answer: &RecordedAnswer| matches!(answer, RecordedAnswer::Failed(f) if !f.kind.is_context());
+    let breaks_a_rule = |refusal: &&Refusal| {
+        matches!(
+            refusal,
+            Refusal::OriginWithoutLocalEvidence
+                | Refusal::TextCut
+                | Refusal::UnknownEvidence(_)
+                | Refusal::ClaimWithoutEvidence(_)
+                | Refusal::ClaimBetweenOthers(_)
+                | Refusal::ClaimOnItself(_)
+                | Refusal::ClaimOnUnknownEntity(_)
+                | Refusal::ProposalUnknown(_)
+                | Refusal::ProposalRepeated(_)
+        )
+    };
+    let parts = look.refusals.iter().filter(breaks_a_rule).count();
+    parts + usize::from(is_useless(look.answer))
 }

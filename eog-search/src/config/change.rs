@@ -42,6 +42,10 @@ settings! {
     Depth "depth",
     /// [`SearchConfig::with_branch`].
     Branch "branch",
+    /// [`SearchConfig::with_nodes`].
+    Nodes "nodes",
+    /// [`SearchConfig::with_scores_of_planner`].
+    Evaluator "evaluator",
     /// [`SearchConfig::with_exploration`].
     Exploration "exploration",
     /// [`SearchConfig::with_rescore`].
@@ -118,6 +122,11 @@ impl SearchConfig {
                     | Expansion::Hypotheses { .. }
             ),
             Setting::Branch => self.branch().is_some(),
+            Setting::Nodes => matches!(self.expansion, Expansion::Planned { .. }),
+            // A beam needs an evaluator.
+            Setting::Evaluator => {
+                matches!(self.expansion, Expansion::Planned { .. }) && self.survivors().is_none()
+            }
             Setting::Exploration => {
                 matches!(self.selection, Selection::Ucb(_) | Selection::PendingMaxUcb { .. })
             }
@@ -173,6 +182,28 @@ impl SearchConfig {
             _ => return Err(self.idle(Setting::Branch)),
         }
         Ok(self)
+    }
+
+    /// With another number of nodes, the root included.
+    ///
+    /// # Errors
+    /// [`Incoherent::Idle`] where no planner adds nodes.
+    pub fn with_nodes(mut self, most: u32) -> Result<Self, Incoherent> {
+        match &mut self.expansion {
+            Expansion::Planned { nodes, .. } => *nodes = count(most),
+            _ => return Err(self.idle(Setting::Nodes)),
+        }
+        Ok(self)
+    }
+
+    /// Without an evaluator: the planner scores each task that it gives, and the score counts once the node has run.
+    ///
+    /// # Errors
+    /// [`Incoherent::Idle`] where there is no planner, and with a beam, which needs an evaluator.
+    pub fn with_scores_of_planner(mut self) -> Result<Self, Incoherent> {
+        self.is_used(Setting::Evaluator)?;
+        self.evaluation = Evaluation::Planner;
+        self.checked()
     }
 
     /// With another factor of exploration.
@@ -306,6 +337,8 @@ mod tests {
             },
             Setting::Siblings => config.with_siblings(false),
             Setting::Random => config.with_random(Some(17)),
+            Setting::Nodes => config.with_nodes(17),
+            Setting::Evaluator => config.with_scores_of_planner(),
             Setting::Patience => config.with_patience(3, 17),
             Setting::Lanes => config.with_lanes(Lanes { retries: 17, ..Lanes::default() }),
             Setting::Shown => config.with_shown(17),

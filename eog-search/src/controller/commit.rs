@@ -1,6 +1,5 @@
 //! Commits: what a task came to is recorded, and changes the tree.
 
-use eog_core::belief::Label;
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::Judged;
 
@@ -14,7 +13,6 @@ use crate::tree::Ix;
 struct Look {
     entry: u64,
     failed: bool,
-    is_origin: bool,
 }
 
 impl SearchController {
@@ -30,14 +28,14 @@ impl SearchController {
                 let look = self.look_of(node, packet.as_deref(), answer);
                 self.tree.node_mut(node).set_entry(look.entry);
                 match round {
-                    Some(round) => self.commit_child(node, round, look.failed, look.is_origin),
+                    Some(round) => self.commit_child(node, round, look.failed),
                     None => self.commit_task(node, look.failed),
                 }
             }
             (Task::Step { round, action }, Outcome::Looked { packet, answer }) => {
                 let at = self.next_step(round);
                 let look = self.look(at, &action.entity().clone(), packet.as_deref(), answer);
-                self.commit_step(round, action, look.entry, look.is_origin);
+                self.commit_step(round, action, look.entry);
             }
             (Task::Score { node, round: Some(round) }, Outcome::Score { failures, verdict }) => {
                 self.commit_value(node, round, failures, verdict);
@@ -150,13 +148,12 @@ impl SearchController {
         let context = packet.map(|packet| self.ledger.record_context(&packet.context));
         let packet = packet.map(eog_core::Digest::of);
         let failed = matches!(answer, RecordedAnswer::Failed(_));
-        let is_origin = !failed && belief.label == Label::Origin;
         if let (Some(packet), RecordedAnswer::Decided(_)) = (packet, &answer) {
             self.decided.entry(packet).or_insert(entry);
         }
         let entity = entity.clone();
         let looked = Looked { at, entity, context, packet, answer, refusals, warnings, belief };
         self.ledger.append(SearchBody::Looked(Box::new(looked)));
-        Look { entry, failed, is_origin }
+        Look { entry, failed }
     }
 }

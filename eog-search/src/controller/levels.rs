@@ -188,7 +188,7 @@ impl SearchController {
         let has_failed =
             |ix: &Ix| matches!(self.tree.node(*ix).phase, Phase::Failed | Phase::EvalFailed);
         let id = self.tree.id(parent);
-        if self.tree.path(parent).into_iter().any(does) {
+        if self.is_repeated(&self.way_to(parent), action) {
             return Some(format!("on the way to node {id} it was done already: {}", action.call));
         }
         if self.tree.children(parent).filter(|child| !has_failed(child)).any(does) {

@@ -8,6 +8,7 @@ use eog_core::contract::Failure;
 use super::SearchController;
 use super::result::{Best, Done};
 use super::slot::Task;
+use crate::ask::explained;
 use crate::body::{
     Acted, Action, End, Proposed, Purpose, Reflected, RefusedAction, Scored, SearchBody, Verdict,
 };
@@ -16,6 +17,9 @@ use crate::id::Place;
 #[cfg(feature = "planted-faults")]
 use crate::planted::{PlantedFault, is_planted};
 use crate::tree::{Ix, Phase};
+
+/// What a value or a reward counts as that cannot be had: 0 on the scale from -1 to 1 of the source.
+const NEUTRAL: u16 = 500;
 
 /// How many reflections are remembered.
 const MAX_REFLECTIONS: usize = 3;
@@ -88,9 +92,23 @@ impl SearchController {
         Place::step(self.tree.id(round.from), step)
     }
 
+    /// Whether an action was done on a way, and nothing was found since that is a reason to do it again.
+    pub(super) fn is_repeated(&self, way: &[Done], action: &Action) -> bool {
+        let is_done = way.iter().any(|done| done.action.call == action.call);
+        is_done && !self.scene.is_concerned(&self.seen(way), action.entity())
+    }
+
+    /// Whether a way ends with an answer: an origin that explains an alert, or any where nothing alerts.
+    pub(super) fn is_answer(&self, way: &[Done]) -> bool {
+        let way = self.seen(way);
+        let Some(last) = way.last().filter(|last| last.is_origin()) else { return false };
+        let conclusion = self.scene.conclusion(&way);
+        self.scene.anomalies.is_empty() || explained(&conclusion).contains_key(last.action.entity())
+    }
+
     /// Why an action is not taken after these.
     pub(super) fn refused(&self, way: &[Done], action: &Action) -> Option<RefusedAction> {
-        if way.iter().any(|done| done.action.call == action.call) {
+        if self.is_repeated(way, action) {
             Some(RefusedAction::EqualAncestor)
         } else if !self.known.is_known(action.entity()) {
             Some(RefusedAction::UnknownEntity)
@@ -165,13 +183,14 @@ impl SearchController {
     }
 
     /// A child of a round's leaf was looked at.
-    pub(super) fn commit_child(&mut self, node: Ix, round: u32, failed: bool, is_origin: bool) {
+    pub(super) fn commit_child(&mut self, node: Ix, round: u32, failed: bool) {
         if failed {
             self.tree.node_mut(node).phase = Phase::Failed;
             self.tree.close(node);
             return self.settle(round);
         }
-        if is_origin || self.tree.node(node).depth() >= self.config.depth() {
+        if self.tree.node(node).depth() >= self.config.depth() || self.is_answer(&self.way_to(node))
+        {
             self.tree.node_mut(node).end_here();
         }
         self.follow_ups.push_back(Task::Score { node, round: Some(round) });
@@ -184,24 +203,15 @@ impl SearchController {
         failures: Vec<Failure>,
         verdict: Option<Verdict>,
     ) {
-        let score = verdict.as_ref().map(|verdict| verdict.score);
+        let score = verdict.as_ref().map_or(NEUTRAL, |verdict| verdict.score);
         let at = Place::node(self.tree.id(node));
         let scored = Scored { at, purpose: Purpose::Value, round: Some(round), failures, verdict };
         self.ledger.append(SearchBody::Scored(Box::new(scored)));
-        match score {
-            Some(score) => {
-                self.tree.node_mut(node).phase = Phase::Scored;
-                self.tree.node_mut(node).set_score(score);
-                #[cfg(feature = "planted-faults")]
-                if is_planted(PlantedFault::ClosesUnrewarded) && self.tree.node(node).is_terminal()
-                {
-                    self.tree.close(node);
-                }
-            }
-            None => {
-                self.tree.node_mut(node).phase = Phase::EvalFailed;
-                self.tree.close(node);
-            }
+        self.tree.node_mut(node).phase = Phase::Scored;
+        self.tree.node_mut(node).set_score(score);
+        #[cfg(feature = "planted-faults")]
+        if is_planted(PlantedFault::ClosesUnrewarded) && self.tree.node(node).is_terminal() {
+            self.tree.close(node);
         }
         self.settle(round);
     }
@@ -244,18 +254,12 @@ impl SearchController {
     }
 
     /// A step of a simulation was looked at. A failed look is an observation like any other.
-    pub(super) fn commit_step(
-        &mut self,
-        number: u32,
-        action: Arc<Action>,
-        entry: u64,
-        is_origin: bool,
-    ) {
+    pub(super) fn commit_step(&mut self, number: u32, action: Arc<Action>, entry: u64) {
         let most = self.config.depth() as usize;
         let Some(round) = self.rounds.get_mut(&number) else { return };
         round.steps.push(Done { action, entry: Some(entry) });
         let depth = self.tree.node(round.from).depth() as usize + round.steps.len();
-        let ends = is_origin || depth >= most;
+        let ends = depth >= most || self.is_answer(&self.trajectory(number));
         let reward = Task::Reward { round: number };
         self.follow_ups.push_back(if ends { reward } else { Task::Act { round: number } });
     }
@@ -268,7 +272,7 @@ impl SearchController {
     ) {
         let (at, way) = (self.last_step(number), self.trajectory(number));
         let Some(from) = self.rounds.get(&number).map(|round| round.from) else { return };
-        let score = verdict.as_ref().map(|verdict| verdict.score);
+        let score = verdict.as_ref().map_or(NEUTRAL, |verdict| verdict.score);
         let scored = Scored {
             at: at.clone(),
             purpose: Purpose::Reward,
@@ -277,26 +281,18 @@ impl SearchController {
             verdict,
         };
         self.ledger.append(SearchBody::Scored(Box::new(scored)));
-        match score {
-            Some(score) => {
-                self.tree.back_up(from, score);
-                if self.tree.node(from).is_terminal() {
-                    self.tree.close(from);
-                }
-                if self.best.as_ref().is_none_or(|best| Some(score) > best.score) {
-                    let looks = way.iter().filter_map(|done| done.entry).collect();
-                    self.best = Some(Best { at: at.clone(), score: Some(score), looks });
-                }
-                if score >= self.config.stop().accept {
-                    self.end = Some(End::Accepted);
-                } else {
-                    self.follow_ups.push_back(Task::Reflect { at, way });
-                }
-            }
-            None => {
-                self.tree.node_mut(from).phase = Phase::EvalFailed;
-                self.tree.close(from);
-            }
+        self.tree.back_up(from, score);
+        if self.tree.node(from).is_terminal() {
+            self.tree.close(from);
+        }
+        if self.best.as_ref().is_none_or(|best| Some(score) > best.score) {
+            let looks = way.iter().filter_map(|done| done.entry).collect();
+            self.best = Some(Best { at: at.clone(), score: Some(score), looks });
+        }
+        if score >= self.config.stop().accept {
+            self.end = Some(End::Accepted);
+        } else {
+            self.follow_ups.push_back(Task::Reflect { at, way });
         }
         self.end_round(number);
     }

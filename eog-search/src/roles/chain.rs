@@ -1,12 +1,12 @@
-//! A chain by rules: it follows the newest lead, and ends with the first origin.
+//! A chain by rules: it follows the newest lead, and ends with the first origins that explain an alert.
 
 use std::collections::BTreeSet;
 
 use eog_core::EntityId;
 use eog_evidence::shorten;
 
-use super::policy::leads;
-use crate::ask::{CompactAsk, ReactAsk, Seen};
+use super::policy::onward;
+use crate::ask::{CompactAsk, ReactAsk, Seen, explained};
 use crate::body::Action;
 use crate::chain::{
     ChainAction, ChainCame, ChainPhase, ChainStep, Deed, PlanEdit, PlanStatus, PlanStep,
@@ -15,8 +15,9 @@ use crate::chain::{
 /// Most steps of the plan.
 const MAX_STEPS: usize = 5;
 
-/// What the agent does next: the newest lead that it did not look at, else the next place to start from; it
-/// concludes with the first origin, or when nothing is left. Its plan has a step for each place to start
+/// What the agent does next: the newest lead that it did not look at or that what was found since concerns, else the
+/// next place to start from; it concludes with the first origins that explain an alert, or when nothing is left with
+/// those that explain none. Its plan has a step for each place to start
 /// from, at most five; a step is done when the next one begins.
 pub(super) fn react(ask: &ReactAsk) -> ChainAction {
     let mut plan: Vec<PlanEdit> = Vec::new();
@@ -28,24 +29,29 @@ pub(super) fn react(ask: &ReactAsk) -> ChainAction {
     let tried: BTreeSet<&EntityId> = ask.steps.iter().filter_map(aimed).collect();
     let open = ask.plan.iter().find(|step| step.status == PlanStatus::Open);
     let step = open.map_or(1, |open| open.number);
-    if let Some(origin) = looks.iter().rev().find(|seen| seen.is_origin()) {
-        let entity = origin.action.entity().clone();
+    let seen: Vec<Seen> = looks.iter().map(|seen| (*seen).clone()).collect();
+    let conclusion = ask.scene.conclusion(&seen);
+    let causes: Vec<EntityId> = explained(&conclusion).into_keys().cloned().collect();
+    if !causes.is_empty() {
         plan.extend(open.map(|open| PlanEdit::Done(open.number)));
-        let summary = format!("{entity} is the first origin on the way");
-        return conclude(plan, vec![entity], summary);
+        let named: Vec<&str> = causes.iter().map(EntityId::as_str).collect();
+        let summary = format!("the first that explains an alert: {}", named.join(", "));
+        return conclude(plan, causes, summary);
     }
     if ask.left == 0 {
-        return conclude(plan, Vec::new(), "no origin was found in time".to_owned());
+        return conclude(plan, unjoined(&looks), "nothing explains an alert so far".to_owned());
     }
-    let mut newest = looks.iter().rev().flat_map(|seen| leads(&ask.scene, &[(*seen).clone()]));
-    if let Some(lead) = newest.find(|lead| !tried.contains(lead.entity())) {
+    let is_worth =
+        |entity: &EntityId| !tried.contains(entity) || ask.scene.is_concerned(&seen, entity);
+    let mut newest = (0..seen.len()).rev().flat_map(|at| onward(&ask.scene, &seen[..=at]));
+    if let Some(lead) = newest.find(|lead| is_worth(lead.entity())) {
         let planned = open.map(|open| open.number).or(ask.plan.is_empty().then_some(1));
         let phase = ChainPhase::Evidence;
         return act(plan, phase, planned.filter(|_| !ask.scene.seeds.is_empty()), lead);
     }
     let seeds = ask.scene.seeds.iter();
     match seeds.clone().position(|seed| !tried.contains(&seed.entity)) {
-        None => conclude(plan, Vec::new(), "no origin was found".to_owned()),
+        None => conclude(plan, unjoined(&looks), "nothing explains an alert".to_owned()),
         Some(at) => {
             let seed = &ask.scene.seeds[at];
             // With the first place to start from nothing is done yet.
@@ -56,6 +62,17 @@ pub(super) fn react(ask: &ReactAsk) -> ChainAction {
             act(plan, ChainPhase::Symptoms, next, look)
         }
     }
+}
+
+/// The origins among what was looked at.
+fn unjoined(looks: &[&Seen]) -> Vec<EntityId> {
+    let mut origins: Vec<EntityId> = Vec::new();
+    for seen in looks.iter().rev().filter(|seen| seen.is_origin()) {
+        if !origins.contains(seen.action.entity()) {
+            origins.push(seen.action.entity().clone());
+        }
+    }
+    origins
 }
 
 fn next_open(plan: &[PlanStep], after: u32) -> Option<u32> {

@@ -1,7 +1,5 @@
 //! The roles by rules over what a policy decided on single entities.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use eog_core::EntityId;
 use eog_core::belief::Label;
 use eog_core::incident::Direction;
@@ -9,7 +7,7 @@ use eog_core::incident::Direction;
 use super::{Reply, Roles, chain, seeker, specialists};
 use crate::ask::{
     CompactAsk, DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, PlannedNode,
-    ProgressAsk, ProposeAsk, ReactAsk, Scene, Seen, SteerAsk, StepAsk, WeighAsk,
+    ProgressAsk, ProposeAsk, ReactAsk, Scene, Seen, SteerAsk, StepAsk, WeighAsk, explained,
 };
 use crate::body::{Action, PlanAction, Verdict};
 use crate::chain::ChainAction;
@@ -23,8 +21,9 @@ use crate::tree::Phase;
 /// reflect.
 ///
 /// - **Propose:** at the root the seeds of the case; elsewhere the causes that the entity's claims name,
-///   then its proposals, then its upstream neighbours; nothing that lies on the path.
-/// - **Act:** the first of these; nothing after an origin.
+///   then its proposals, then what lies on the path and is concerned by what was found since
+///   ([`Scene::is_concerned`]), then its upstream neighbours; nothing else that lies on the path.
+/// - **Act:** the first of these; from an origin nothing that is merely upstream.
 /// - **Evaluate:** [`PolicyScores`].
 /// - **Plan:** expand what has a score above 300, hold what has nothing to propose, prune what is healthy;
 ///   converge on the best where nothing can be expanded.
@@ -37,11 +36,12 @@ use crate::tree::Phase;
 /// - **Steer:** go back with a path that may; exploit a path with a score of 700 or more, else explore all;
 ///   finished once candidates of 700 or more explain all alerts.
 /// - **Step:** the first of *propose* that no path of the goal looked at.
-/// - **Progress:** facts are what decisions of the round cite; candidates are origins joined to an alert; a
+/// - **Progress:** facts are what decisions of the round cite; candidates are origins that explain an alert; a
 ///   path where nothing is left to do is rewritten to what was named and nobody looked at.
-/// - **React:** look at the newest lead, else at the next place to start from; conclude with the first origin.
+/// - **React:** look at the newest lead, else at the next place to start from; conclude with the first origins that
+///   explain an alert, or when nothing is left with those that explain none.
 /// - **Compact:** the label of each entity that was looked at.
-/// - **Weigh:** [`PolicyScores`], where the claims of all hypotheses may join an origin to an alert; an origin
+/// - **Weigh:** [`PolicyScores`], where what all hypotheses found may make an origin explain an alert; an origin
 ///   that another one explains counts as a symptom whose cause is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PolicyRoles {
@@ -59,7 +59,7 @@ pub struct PolicyScores {
     pub origin_with_change: u16,
     /// An origin that cites none.
     pub origin: u16,
-    /// At most so much for an origin that no claim along the path joins to an alert.
+    /// At most so much for an origin that, by what was seen along the path, explains no alert.
     pub unjoined: u16,
     /// A symptom whose cause is named.
     pub symptom_of: u16,
@@ -100,13 +100,16 @@ impl PolicyScores {
     pub(super) fn of(&self, ask: &EvaluateAsk) -> Verdict {
         let Some(seen) = ask.path.last() else { return Verdict::new(0, "nothing was looked at") };
         let entity = seen.action.entity();
-        let (score, reasoning) = self.of_look(seen, joins(&ask.scene, &ask.path, entity));
+        let conclusion = seen.is_origin().then(|| ask.scene.conclusion(&ask.path));
+        let explains = conclusion.is_some_and(|it| explained(&it).contains_key(entity));
+        let (score, reasoning) = self.of_look(seen, explains);
         let healthy = seen.belief().is_some_and(|belief| belief.label == Label::Healthy);
         Verdict { prune: healthy, ..Verdict::new(score, reasoning) }
     }
 
-    /// The score of what a look found, and why; `joined` is whether claims join the entity to an alert.
-    pub(super) fn of_look(&self, seen: &Seen, joined: bool) -> (u16, String) {
+    /// The score of what a look found, and why; `explains` is whether the conclusion would be that the entity explains
+    /// an alert.
+    pub(super) fn of_look(&self, seen: &Seen, explains: bool) -> (u16, String) {
         let entity = seen.action.entity();
         let Some(belief) = seen.belief() else {
             return (0, format!("{entity} could not be judged"));
@@ -119,11 +122,11 @@ impl PolicyScores {
                 let by_kind = if changed { self.origin_with_change } else { self.origin };
                 let score = own.map_or(by_kind, |own| own.score.min(1000));
                 let with = if changed { "with a change" } else { "without a change" };
-                match joined {
-                    true => (score, format!("{entity} is an origin {with}, joined to an alert")),
+                match explains {
+                    true => (score, format!("{entity} is an origin {with}, and explains an alert")),
                     false => (
                         score.min(self.unjoined),
-                        format!("{entity} is an origin {with}, which no claim joins to an alert"),
+                        format!("{entity} is an origin {with}, and explains no alert so far"),
                     ),
                 }
             }
@@ -141,33 +144,28 @@ impl PolicyScores {
     }
 }
 
-/// Whether claims that were made along a path lead from an entity to one with an alert.
-fn joins(scene: &Scene, path: &[Seen], from: &EntityId) -> bool {
-    let claims = path.iter().filter_map(Seen::belief).flat_map(|belief| &belief.claims);
-    let mut effects: BTreeMap<&EntityId, BTreeSet<&EntityId>> = BTreeMap::new();
-    for claim in claims {
-        effects.entry(&claim.cause).or_default().insert(&claim.effect);
-    }
-    let (mut reached, mut left) = (BTreeSet::from([from]), vec![from]);
-    while let Some(entity) = left.pop() {
-        for effect in effects.get(entity).into_iter().flatten() {
-            if reached.insert(effect) {
-                left.push(effect);
-            }
-        }
-    }
-    scene.anomalies.iter().any(|anomaly| reached.contains(&anomaly.entity))
-}
-
 /// Where to look after a path, best first.
 pub(super) fn leads(scene: &Scene, path: &[Seen]) -> Vec<Action> {
-    let mut leads: Vec<Action> = Vec::new();
-    let mut add = |entity: &EntityId, thought: &str| {
-        let known = |action: &Action| action.entity() == entity;
-        if !path.iter().any(|seen| known(&seen.action)) && !leads.iter().any(known) {
-            leads.push(Action::look(entity.clone(), thought));
+    let mut leads = named(scene, path);
+    let Some(seen) = path.last() else { return leads };
+    for neighbour in scene.topology.neighbours(seen.action.entity()) {
+        if neighbour.direction != Direction::Downstream {
+            lead(&mut leads, (scene, path), &neighbour.entity, "upstream");
         }
-    };
+    }
+    leads
+}
+
+/// The same for whoever goes one way: from an origin nothing that is merely upstream.
+pub(super) fn onward(scene: &Scene, path: &[Seen]) -> Vec<Action> {
+    let is_origin = path.last().is_some_and(Seen::is_origin);
+    if is_origin { named(scene, path) } else { leads(scene, path) }
+}
+
+/// Without what is merely upstream: what somebody named, or what was found concerns.
+fn named(scene: &Scene, path: &[Seen]) -> Vec<Action> {
+    let mut leads: Vec<Action> = Vec::new();
+    let mut add = |entity: &EntityId, why: &str| lead(&mut leads, (scene, path), entity, why);
     let Some(seen) = path.last() else {
         scene.seeds.iter().for_each(|seed| add(&seed.entity, &seed.reason));
         return leads;
@@ -180,12 +178,21 @@ pub(super) fn leads(scene: &Scene, path: &[Seen]) -> Vec<Action> {
     if let Some(decision) = seen.decision() {
         decision.proposals.iter().for_each(|proposal| add(&proposal.entity, &proposal.reason));
     }
-    for neighbour in scene.topology.neighbours(entity) {
-        if neighbour.direction != Direction::Downstream {
-            add(&neighbour.entity, "upstream");
+    for before in path.iter().rev().map(|seen| seen.action.entity()) {
+        if scene.is_concerned(path, before) {
+            add(before, "what was found since concerns it");
         }
     }
     leads
+}
+
+/// One more lead, unless it is there already, or lies on the path and nothing found since concerns it.
+fn lead(leads: &mut Vec<Action>, (scene, path): (&Scene, &[Seen]), entity: &EntityId, why: &str) {
+    let leads_there = |action: &Action| action.entity() == entity;
+    let is_done = path.iter().any(|seen| leads_there(&seen.action));
+    if (!is_done || scene.is_concerned(path, entity)) && !leads.iter().any(leads_there) {
+        leads.push(Action::look(entity.clone(), why));
+    }
 }
 
 impl PolicyScores {
@@ -249,9 +256,7 @@ impl Roles for PolicyRoles {
     }
 
     fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
-        let answers = ask.path.last().is_some_and(Seen::is_origin);
-        let next = (!answers).then(|| leads(&ask.scene, &ask.path).into_iter().next());
-        ready(next.flatten())
+        ready(onward(&ask.scene, &ask.path).into_iter().next())
     }
 
     fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {

@@ -10,6 +10,7 @@ use eog_core::incident::Direction;
 use super::policy::{PolicyScores, leads};
 use crate::ask::{
     DecomposeAsk, GoalView, PathView, ProgressAsk, Scene, Seen, Status, SteerAsk, StepAsk,
+    explained,
 };
 use crate::body::Action;
 use crate::id::NodeId;
@@ -119,66 +120,40 @@ pub(super) fn decompose(ask: &DecomposeAsk) -> Vec<Goal> {
 struct Known<'a> {
     scores: &'a PolicyScores,
     seen: BTreeMap<&'a EntityId, &'a Seen>,
-    effects: BTreeMap<&'a EntityId, BTreeSet<&'a EntityId>>,
-    alerts: BTreeSet<&'a EntityId>,
+    /// Which alerts each origin explains, by position.
+    explained: BTreeMap<EntityId, BTreeSet<usize>>,
 }
 
 impl<'a> Known<'a> {
     fn new(scores: &'a PolicyScores, scene: &'a Scene, seen: &'a [Seen]) -> Self {
-        let mut effects: BTreeMap<&EntityId, BTreeSet<&EntityId>> = BTreeMap::new();
-        for claim in seen.iter().filter_map(Seen::belief).flat_map(|belief| &belief.claims) {
-            effects.entry(&claim.cause).or_default().insert(&claim.effect);
-        }
-        let alerts = alerting(scene).into_iter().collect();
+        let conclusion = scene.conclusion(seen);
+        let explained = explained(&conclusion).into_iter();
+        let explained = explained.map(|(origin, alerts)| (origin.clone(), alerts)).collect();
         let seen = seen.iter().map(|seen| (seen.action.entity(), seen)).collect();
-        Self { scores, seen, effects, alerts }
-    }
-
-    /// Whom claims lead to from an entity, itself included.
-    fn reached<'b>(&'b self, from: &'b EntityId) -> BTreeSet<&'b EntityId> {
-        let (mut reached, mut left) = (BTreeSet::from([from]), vec![from]);
-        while let Some(entity) = left.pop() {
-            for effect in self.effects.get(entity).into_iter().flatten() {
-                if reached.insert(effect) {
-                    left.push(effect);
-                }
-            }
-        }
-        reached
+        Self { scores, seen, explained }
     }
 
     fn score(&self, entity: &EntityId) -> (u16, String) {
         let Some(seen) = self.seen.get(entity) else { return (0, "not looked at".to_owned()) };
-        let joined = self.reached(entity).iter().any(|it| self.alerts.contains(*it));
-        self.scores.of_look(seen, joined)
+        self.scores.of_look(seen, self.explained.contains_key(entity))
     }
 
-    /// Origins joined to an alert that no other one explains, best first; of equal ones the first by name.
-    fn origins(&self) -> Vec<&'a EntityId> {
-        let origins: Vec<&EntityId> =
-            self.seen.values().filter(|it| it.is_origin()).map(|it| it.action.entity()).collect();
-        let explained = |entity: &EntityId| {
-            let others = origins.iter().filter(|other| **other != entity);
-            others
-                .filter(|other| self.reached(other).contains(entity))
-                .any(|other| !self.reached(entity).contains(*other))
-        };
-        let joined =
-            |entity: &EntityId| self.reached(entity).iter().any(|it| self.alerts.contains(*it));
-        let mut best: Vec<&EntityId> =
-            origins.iter().copied().filter(|it| joined(it) && !explained(it)).collect();
+    /// Origins that explain an alert, best first; of equal ones the first by name.
+    fn origins(&self) -> Vec<&EntityId> {
+        let mut best: Vec<&EntityId> = self.explained.keys().collect();
         best.sort_by_key(|entity| (Reverse(self.score(entity).0), *entity));
         best
     }
 
-    /// How far a group of alerts is explained: by the alert that is explained worst.
-    fn ratio(&self, group: &[&EntityId], paths: &[PathView]) -> u16 {
-        let origins = self.origins();
-        let of = |alert: &EntityId| {
-            let joined = origins.iter().filter(|origin| self.reached(origin).contains(alert));
-            joined.map(|origin| self.score(origin).0).max()
+    /// How far the alerts of some entities are explained: by the alert that is explained worst.
+    fn ratio(&self, scene: &Scene, group: &[&EntityId], paths: &[PathView]) -> u16 {
+        let alerts = (0..scene.anomalies.len())
+            .filter(|alert| group.contains(&&scene.anomalies[*alert].entity));
+        let best = |alert: usize| {
+            let origins = self.explained.iter().filter(|(_, alerts)| alerts.contains(&alert));
+            origins.map(|(origin, _)| self.score(origin).0).max()
         };
-        let explained: Option<Vec<u16>> = group.iter().map(|alert| of(alert)).collect();
+        let explained: Option<Vec<u16>> = alerts.map(best).collect();
         let by_paths = || {
             let last = paths.iter().filter_map(|path| path.recent.last());
             let best = last.map(|seen| self.score(seen.action.entity()).0).max().unwrap_or(0);
@@ -230,13 +205,10 @@ fn open(goal: &GoalView) -> impl Iterator<Item = &PathView> {
 /// candidates explain all alerts from 700 on.
 pub(super) fn steer(scores: &PolicyScores, ask: &SteerAsk) -> Steering {
     let known = Known::new(scores, &ask.scene, &ask.seen);
-    let reached: BTreeSet<&EntityId> = ask
-        .candidates
-        .iter()
-        .filter(|it| known.score(&it.entity).0 >= scores.exploit)
-        .flat_map(|candidate| known.reached(&candidate.entity))
-        .collect();
-    if !ask.candidates.is_empty() && known.alerts.iter().all(|alert| reached.contains(alert)) {
+    let good = ask.candidates.iter().filter(|it| known.score(&it.entity).0 >= scores.exploit);
+    let explained: BTreeSet<&usize> =
+        good.filter_map(|candidate| known.explained.get(&candidate.entity)).flatten().collect();
+    if !ask.candidates.is_empty() && explained.len() == ask.scene.anomalies.len() {
         return Steering { finished: true, moves: Vec::new() };
     }
     let value = |path: &PathView| {
@@ -281,7 +253,8 @@ pub(super) fn steer(scores: &PolicyScores, ask: &SteerAsk) -> Steering {
     Steering { finished: false, moves: moves.collect() }
 }
 
-/// The start of the path, then the first lead that neither this path nor another of the goal looked at.
+/// The start of the path, then the first lead that neither this path nor another of the goal looked at, unless what
+/// was found since concerns it.
 pub(super) fn step(ask: &StepAsk) -> Option<Action> {
     let is_new = |entity: &EntityId| {
         !ask.been.contains(entity)
@@ -293,11 +266,13 @@ pub(super) fn step(ask: &StepAsk) -> Option<Action> {
         return is_new(start)
             .then(|| Action::look(start.clone(), ask.path.approach.approach.clone()));
     }
-    leads(&ask.scene, &ask.path.recent).into_iter().find(|lead| is_new(lead.entity()))
+    let recent = &ask.path.recent;
+    let is_worth = |entity: &EntityId| is_new(entity) || ask.scene.is_concerned(recent, entity);
+    leads(&ask.scene, recent).into_iter().find(|lead| is_worth(lead.entity()))
 }
 
-/// Facts are the measured values and changes that decisions of the round cite; candidates are origins joined
-/// to an alert; a path where nothing is left to do is rewritten to what was named and not looked at.
+/// Facts are the measured values and changes that decisions of the round cite; candidates are origins that
+/// explain an alert; a path where nothing is left to do is rewritten to what was named and not looked at.
 pub(super) fn progress(scores: &PolicyScores, ask: &ProgressAsk) -> Progress {
     let known = Known::new(scores, &ask.scene, &ask.seen);
     let origins = known.origins();
@@ -319,7 +294,7 @@ pub(super) fn progress(scores: &PolicyScores, ask: &ProgressAsk) -> Progress {
         if goal.status == Status::Complete {
             continue;
         }
-        let ratio = known.ratio(group, &goal.paths);
+        let ratio = known.ratio(&ask.scene, group, &goal.paths);
         let ratio = if origins.is_empty() { ratio.min(scores.unjoined) } else { ratio };
         let summary = match origins.first() {
             Some(origin) => format!("{origin} is the best candidate"),

@@ -1,11 +1,13 @@
 //! What users see of a node.
 
+use serde::Serialize;
+
 use super::{Ix, Phase, PrunedBy, Tree};
 use crate::body::Action;
 use crate::id::NodeId;
 
 /// A node as it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct NodeView<'t> {
     /// Its name.

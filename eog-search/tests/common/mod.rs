@@ -27,6 +27,9 @@ use eog_testkit::{case, entity, finding, healthy, origin, symptom_of, topology};
 /// How many entities a world has.
 pub(crate) const ENTITIES: u64 = 24;
 
+/// So many of them, from the first on, have an alert, which only they explain.
+pub(crate) const ALERTS: u64 = ENTITIES / 2;
+
 /// Everything that is asked has one answer, drawn from the seed and from what the question is about.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct World {
@@ -69,7 +72,9 @@ impl World {
 
     pub(crate) fn case(&self) -> Case {
         let all: Vec<String> = (0..ENTITIES).map(|number| format!("e{number} calls far")).collect();
-        let mut case = case(topology(&all.join("; ")), [eog_testkit::alert("e0", "Slow", "10:05")]);
+        let alerts = (0..ALERTS).map(|number| Self::name(number).to_string());
+        let alerts = alerts.map(|name| eog_testkit::alert(&name, "Slow", "10:05"));
+        let mut case = case(topology(&all.join("; ")), alerts.collect::<Vec<_>>());
         case.seeds.clear();
         case.seeds.push(eog_core::Seed { entity: Self::name(0), reason: "alert".to_owned() });
         case
@@ -79,6 +84,11 @@ impl World {
     pub(crate) fn look(&self, entity: &EntityId) -> Option<bool> {
         let about = std::slice::from_ref(entity);
         (!self.fails("look", about)).then(|| self.draw("label", about, 10) < self.origins)
+    }
+
+    /// Whether an origin is an answer: it explains an alert, its own.
+    pub(crate) fn explains(entity: &EntityId) -> bool {
+        (0..ALERTS).any(|number| Self::name(number) == *entity)
     }
 
     /// What is proposed after a path: perhaps what is there already.
