@@ -49,7 +49,7 @@ use crate::shift::MIN_RUN;
 use crate::spans::{SpanRecord, span_series};
 use crate::states::{StateHistory, StateRecord};
 use crate::text::{counted, shorten};
-use intake::{Intake, Telemetry};
+use intake::{ByEntity, Intake};
 use table::Complaints;
 
 /// An incident bundle in memory. `docs/bundle.md` describes the directory it is read from.
@@ -71,7 +71,7 @@ pub struct Bundle {
     ignored: Vec<String>,
     changes: Vec<Finding>,
     changes_recorded: Option<Window>,
-    telemetry: BTreeMap<EntityId, Telemetry>,
+    telemetry: ByEntity,
     states: BTreeMap<EntityId, Vec<StateRecord>>,
     observed: Option<Window>,
     warnings: Vec<String>,
