@@ -50,3 +50,5 @@ mod secrets;
 mod source;
 mod stress;
 mod tool;
+#[cfg(unix)]
+mod versions;

@@ -189,3 +189,15 @@ fn data_under_a_wrong_name_is_named() {
     let said = incident.investigate(&[]).says(&[note]).err;
     assert!(said.starts_with("eog: note: "), "{said}");
 }
+
+#[test]
+fn an_imported_log_that_is_changed_later_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let (log, out) = (place.path().join("db.log"), place.path().join("out"));
+    std::fs::write(&log, "2026-01-01T10:00:00Z ERROR disk full\n").unwrap();
+    run!("import", out, log).exits(0);
+    run!("check", out).exits(0);
+    let lines = out.join("logs.csv");
+    std::fs::write(&lines, read(&lines).replace("disk full", "disk fine")).unwrap();
+    run!("check", out).exits(4).says(&["logs.csv: its content was changed"]);
+}

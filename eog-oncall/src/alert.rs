@@ -226,7 +226,8 @@ mod tests {
     #[test]
     fn keys_and_labels_that_tell_alerts_apart_hold_no_secret() {
         let folder = tempfile::tempdir().unwrap();
-        let (here, elsewhere) = (Own::of(folder.path()).unwrap(), Own::fixed());
+        let (here, elsewhere) =
+            (Own::of(&eog::durable::RealDisk, folder.path()).unwrap(), Own::fixed());
         let by = |own: &Own, secret: &str| {
             let text = REAL.replace("{job=\\\"web\\\"}", &format!("password={secret}"));
             let text = text.replace("\"fingerprint\":\"a1\"", "\"fingerprint\":\"\"");

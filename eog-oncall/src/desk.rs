@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
-use eog::durable::{self, RealDisk};
+use eog::durable::{self, Disk};
 use eog_page::Row;
 use eog_sources::SentAlert;
 use jiff::Timestamp;
@@ -24,6 +24,7 @@ const MAX_FILE: u64 = 256 << 20;
 pub(crate) struct Desk(Arc<Shared>);
 
 struct Shared {
+    disk: Arc<dyn Disk>,
     folder: PathBuf,
     group_by: Option<Vec<String>>,
     pace: Pace,
@@ -86,11 +87,11 @@ impl Desk {
         folder: &Path,
         config: &Config,
         metrics: Arc<Metrics>,
+        disk: Arc<dyn Disk>,
     ) -> Result<Self, String> {
         let folder = folder.join("incidents");
         let unusable = |place: &Path, reason: String| format!("{}: {reason}", place.display());
-        durable::create_folders(&RealDisk, &folder)
-            .map_err(|it| unusable(&folder, it.to_string()))?;
+        durable::create_folders(&*disk, &folder).map_err(|it| unusable(&folder, it.to_string()))?;
         let mut state = State::default();
         let entries = folder.read_dir().map_err(|it| unusable(&folder, it.to_string()))?;
         for entry in entries.flatten() {
@@ -108,13 +109,14 @@ impl Desk {
                 Err(reason) => {
                     tracing::error!(file = %path.display(), ?reason, "an incident is damaged; it \
                                                                       is set aside");
-                    put_aside(&path, &reason);
+                    put_aside(&*disk, &path, &reason);
                     state.damaged += 1;
                 }
             }
         }
         let (writer, wanted) = mpsc::channel();
         let shared = Shared {
+            disk,
             folder,
             group_by: config.group_by.clone(),
             pace: config.pace,
@@ -239,7 +241,8 @@ impl Desk {
     /// The incidents that are over by now.
     pub(crate) fn over(&self, now: Timestamp) -> Vec<Incident> {
         let pace = self.0.pace;
-        let state = self.0.state();
+        let mut state = self.0.state();
+        state.open.values_mut().for_each(|incident| incident.clock_says(now));
         state.open.values().filter(|it| it.is_over(now, &pace)).cloned().collect()
     }
 
@@ -384,14 +387,15 @@ impl State {
         }
     }
 
-    /// What is to be written of an incident. One that is closed has no group any more: the next alert
+    /// What is to be written of an incident, and whether it is closed there. One that is closed has no group any more: the next alert
     /// begins another.
-    fn text(&mut self, number: u64) -> Option<Vec<u8>> {
+    fn text(&mut self, number: u64) -> Option<(Vec<u8>, bool)> {
         let incident = self.open.get(&number)?;
-        if incident.closed_at.is_some() && self.by_key.get(&incident.key) == Some(&number) {
+        let is_closed = incident.closed_at.is_some();
+        if is_closed && self.by_key.get(&incident.key) == Some(&number) {
             self.by_key.remove(&incident.key);
         }
-        serde_json::to_vec(incident).ok().map(durable::sealed)
+        serde_json::to_vec(incident).ok().map(|text| (durable::sealed(text), is_closed))
     }
 }
 
@@ -436,11 +440,11 @@ fn number_of(path: &Path) -> Option<u64> {
 
 /// Moves a file that cannot be used into the folder `damaged` beside it, with a note that says why, for people.
 /// What cannot be moved stays where it is.
-fn put_aside(path: &Path, reason: &str) {
+fn put_aside(disk: &dyn Disk, path: &Path, reason: &str) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
     let damaged = folder.join("damaged");
-    let moved = durable::create_folders(&RealDisk, &damaged).and_then(|()| {
-        std::fs::rename(path, damaged.join(name))?;
+    let moved = durable::create_folders(disk, &damaged).and_then(|()| {
+        disk.rename(path, &damaged.join(name))?;
         std::fs::write(damaged.join(name).with_extension("txt"), format!("{reason}\n"))
     });
     if let Err(error) = moved {
@@ -476,11 +480,13 @@ fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
         for (number, tell) in asked {
             let Some(shared) = shared.upgrade() else { return };
             let text = shared.state().text(number);
+            // It may be closed while it is written as it was before.
+            let is_closed = text.as_ref().is_some_and(|(_, is_closed)| *is_closed);
             let written = match text {
-                Some(text) => {
+                Some((text, _)) => {
                     let file = shared.file(number);
                     let temporary = file.with_extension("tmp");
-                    durable::replace(&RealDisk, &file, &temporary, &[&text])
+                    durable::replace(&*shared.disk, &file, &temporary, &[&text])
                         .map_err(|error| format!("{}: {error}", file.display()))
                 }
                 // It was closed and written before.
@@ -495,7 +501,7 @@ fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
                 _ => {}
             }
             state.unwritten = written.clone().err();
-            if written.is_ok() {
+            if written.is_ok() && is_closed {
                 state.let_go(number);
             }
             drop(state);
@@ -509,6 +515,10 @@ fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
 
 #[cfg(test)]
 mod tests {
+    use eog::durable::RealDisk;
+    use eog_sre::AlertForm;
+    use eog_testkit::SimFolders;
+
     use super::*;
 
     fn incident() -> Incident {
@@ -520,7 +530,7 @@ mod tests {
         incident
     }
 
-    fn open(folder: &Path) -> Desk {
+    fn open(folder: &Path, disk: Arc<dyn Disk>) -> Desk {
         std::fs::write(folder.join("source.toml"), "[prometheus]\nurl = 'http://localhost:1'\n")
             .unwrap();
         std::fs::write(
@@ -529,7 +539,122 @@ mod tests {
         )
         .unwrap();
         let config = Config::read(&folder.join("oncall.toml")).unwrap();
-        Desk::open(folder, &config, Arc::new(Metrics::new())).unwrap()
+        Desk::open(folder, &config, Arc::new(Metrics::new()), disk).unwrap()
+    }
+
+    /// One alert of a group.
+    fn request(group: u32, fingerprint: u32) -> Notification {
+        let labels = BTreeMap::from([("alertname".to_owned(), "A".repeat(300))]);
+        let starts_at = Timestamp::UNIX_EPOCH;
+        let alert = Alert { labels, annotations: BTreeMap::new(), starts_at, ends_at: None };
+        Notification {
+            key: format!("g{group}"),
+            labels: BTreeMap::new(),
+            alerts: vec![(fingerprint.to_string(), alert)],
+            truncated: 0,
+            form: AlertForm::AlertmanagerWebhook,
+            notes: Vec::new(),
+            subscription: None,
+        }
+    }
+
+    /// The alerts by group.
+    fn alerts(desk: &Desk) -> BTreeSet<(String, String)> {
+        let state = desk.0.state();
+        let all = state.open.values();
+        all.flat_map(|it| it.alerts.keys().map(|name| (it.key.clone(), name.clone()))).collect()
+    }
+
+    #[test]
+    fn what_was_taken_in_outlives_a_crash_and_what_is_damaged_later_is_put_aside() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for seed in 0..200_u64 {
+            let (place, disk) = (tempfile::tempdir().unwrap(), SimFolders::default());
+            let desk = open(place.path(), Arc::new(disk.clone()));
+            disk.cut_power_after(seed % 31);
+            let mut taken = BTreeSet::new();
+            for number in 0..8 {
+                let group = number % 3;
+                let received = desk.receive(request(group, number), Timestamp::UNIX_EPOCH);
+                if runtime.block_on(received).is_ok() {
+                    taken.insert((format!("g{group}"), number.to_string()));
+                }
+            }
+            drop(desk);
+            disk.crash(seed);
+            let desk = open(place.path(), Arc::new(disk.clone()));
+            let found = alerts(&desk);
+            assert!(found.is_superset(&taken), "seed {seed}: {taken:?} of {found:?}");
+            assert_eq!(desk.0.state().damaged, 0, "seed {seed}: nothing is half written");
+            let names: BTreeMap<u64, String> =
+                desk.0.state().open.values().map(|it| (it.number, it.key.clone())).collect();
+            drop(desk);
+            if found.is_empty() {
+                continue;
+            }
+            let damage = if seed % 2 == 0 { SimFolders::rot } else { SimFolders::lose_sector };
+            let file = damage(&place.path().join("incidents"), seed);
+            if file.extension().is_none_or(|ending| ending != "json") {
+                // What a crash left of a file that was being written; nobody reads it.
+                continue;
+            }
+            let desk = open(place.path(), Arc::new(disk.clone()));
+            let lost = number_of(&file).and_then(|number| names.get(&number));
+            let left = found.into_iter().filter(|(key, _)| Some(key) != lost).collect();
+            assert_eq!(alerts(&desk), left, "seed {seed}: {file:?}");
+            assert_eq!(desk.0.state().damaged, 1, "seed {seed}: {file:?}");
+        }
+    }
+
+    /// A disk on which an incident is closed while it is written.
+    #[derive(Default)]
+    struct Closing(Mutex<Option<Desk>>);
+
+    impl std::fmt::Debug for Closing {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("Closing")
+        }
+    }
+
+    impl Disk for Closing {
+        fn sync(&self, _: &std::fs::File, _: &Path) -> std::io::Result<()> {
+            if let Some(desk) = self.0.lock().unwrap().take() {
+                desk.change(1, |incident| incident.closed_at = Some(Timestamp::UNIX_EPOCH));
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_incident_that_is_closed_while_it_is_written_is_closed_after_a_restart() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (place, disk) = (tempfile::tempdir().unwrap(), Arc::new(Closing::default()));
+        let desk = open(place.path(), disk.clone());
+        *disk.0.lock().unwrap() = Some(desk.clone());
+        runtime.block_on(desk.receive(request(1, 1), Timestamp::UNIX_EPOCH)).unwrap();
+        // What was wanted before this is written before it.
+        runtime.block_on(desk.write(1)).unwrap().unwrap();
+        assert_eq!(desk.closed().len(), 1);
+        drop(desk);
+        assert_eq!(open(place.path(), Arc::new(RealDisk)).closed().len(), 1);
+    }
+
+    #[test]
+    fn an_incident_in_the_place_of_another_is_put_aside() {
+        let (place, disk) = (tempfile::tempdir().unwrap(), SimFolders::default());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let desk = open(place.path(), Arc::new(disk.clone()));
+        for group in 0..3 {
+            if group == 2 {
+                disk.misdirect(&place.path().join("incidents/in-000001.json"));
+            }
+            let received = desk.receive(request(group, group), Timestamp::UNIX_EPOCH);
+            runtime.block_on(received).unwrap();
+        }
+        drop(desk);
+        let desk = open(place.path(), Arc::new(disk));
+        assert_eq!(alerts(&desk), BTreeSet::from([("g1".to_owned(), "1".to_owned())]));
+        assert_eq!(desk.0.state().damaged, 2);
     }
 
     /// Every bit of a file, and every length of it: it is never taken for something else, and never stops the
@@ -562,7 +687,7 @@ mod tests {
         // Written to the place of another, and torn.
         std::fs::write(folder.join("in-000007.json"), &whole).unwrap();
         std::fs::write(folder.join("in-000009.json"), &whole[..40]).unwrap();
-        let desk = open(place.path());
+        let desk = open(place.path(), Arc::new(RealDisk));
         let list = desk.list();
         assert_eq!(list["incidents"].as_array().unwrap().len(), 1, "{list}");
         assert_eq!(list["damaged_files"], 2);

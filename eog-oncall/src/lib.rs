@@ -20,6 +20,7 @@
 //! Alerts are untrusted: they are bounded and masked when they are read, and data in every template.
 
 mod alert;
+mod clock;
 mod config;
 mod desk;
 #[cfg(any(test, feature = "fuzzing"))]

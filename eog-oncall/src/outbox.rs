@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use eog::durable::{self, RealDisk};
+use eog::durable::{self, Disk};
 use jiff::{SignedDuration, Timestamp};
 use reqwest::StatusCode;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::Clock;
 use crate::config::Webhook;
 use crate::incident::is_due_at;
 use crate::message::Message;
@@ -54,6 +55,8 @@ type Waiting = BTreeMap<String, BTreeMap<String, Timestamp>>;
 pub(crate) struct Outbox(Arc<Shared>);
 
 struct Shared {
+    disk: Arc<dyn Disk>,
+    clock: Clock,
     waiting: PathBuf,
     dead: PathBuf,
     webhooks: Vec<Webhook>,
@@ -71,10 +74,12 @@ impl Outbox {
         folder: &Path,
         webhooks: Vec<Webhook>,
         metrics: Arc<Metrics>,
+        disk: Arc<dyn Disk>,
+        clock: Clock,
     ) -> Result<Self, String> {
         let (waiting, dead) = (folder.join("outbox"), folder.join("dead"));
         for folder in [&waiting, &dead] {
-            durable::create_folders(&RealDisk, folder)
+            durable::create_folders(&*disk, folder)
                 .map_err(|error| format!("{}: {error}", folder.display()))?;
         }
         let mut index = Waiting::new();
@@ -90,9 +95,7 @@ impl Outbox {
                 }
                 // It cannot be delivered; people may look at it.
                 Err(reason) => {
-                    tracing::error!(file = ?name, ?reason, "a message cannot be read; moved to \
-                                                            the dead messages");
-                    let _ = std::fs::rename(entry.path(), dead.join(&name));
+                    put_aside(&*disk, &entry.path(), &dead, &reason);
                 }
             }
         }
@@ -107,6 +110,8 @@ impl Outbox {
             }
         }
         let shared = Shared {
+            disk,
+            clock,
             waiting,
             dead,
             webhooks,
@@ -167,7 +172,7 @@ impl Outbox {
         loop {
             let news = self.0.news.notified();
             let next = self.0.next(&webhook.name);
-            let now = Timestamp::now();
+            let now = self.0.clock.now();
             match next {
                 Some((name, when)) if is_due_at(when, now, LONGEST_PAUSE) => {
                     tokio::select! {
@@ -227,15 +232,18 @@ impl Shared {
         let path = self.waiting.join(file_name(letter));
         let text = serde_json::to_vec(letter).map(durable::sealed);
         let text = text.map_err(|error| error.to_string())?;
-        durable::replace(&RealDisk, &path, &path.with_extension("tmp"), &[&text])
+        durable::replace(&*self.disk, &path, &path.with_extension("tmp"), &[&text])
             .map_err(|error| format!("{}: {error}", path.display()))
     }
 
     async fn deliver(&self, webhook: &Webhook, name: &str) {
         let path = self.waiting.join(name);
-        let Ok(mut letter) = read(&path) else {
-            self.drop_from_index(&webhook.name, name);
-            return;
+        let mut letter = match read(&path) {
+            Ok(letter) => letter,
+            Err(reason) => {
+                put_aside(&*self.disk, &path, &self.dead, &reason);
+                return self.drop_from_index(&webhook.name, name);
+            }
         };
         let tried = send(webhook, &letter).await;
         letter.tried += 1;
@@ -254,12 +262,12 @@ impl Shared {
                 }
                 letter.last = Some(reason);
                 let pause = pause(webhook.first_delay, letter.tried).max(after.unwrap_or_default());
-                let next = Timestamp::now().checked_add(pause).unwrap_or(Timestamp::MAX);
+                let next = self.clock.now().checked_add(pause).unwrap_or(Timestamp::MAX);
                 letter.next_at = next;
                 // Tried anew from its last state where this cannot be written.
                 let _ = self.write(&letter);
                 if is_dead {
-                    let _ = std::fs::rename(&path, self.dead.join(name));
+                    let _ = self.disk.rename(&path, &self.dead.join(name));
                     self.drop_from_index(&webhook.name, name);
                 } else {
                     let mut index = self.index();
@@ -349,12 +357,102 @@ fn read(path: &Path) -> Result<Letter, String> {
         return Err(format!("longer than {MAX_FILE} bytes"));
     }
     let text = std::fs::read(path).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&durable::unsealed(&text)?).map_err(|error| error.to_string())
+    let letter: Letter =
+        serde_json::from_slice(&durable::unsealed(&text)?).map_err(|error| error.to_string())?;
+    match path.file_name().is_some_and(|name| *name == *file_name(&letter)) {
+        true => Ok(letter),
+        false => Err(format!("it holds message {}, unlike its file name", letter.id)),
+    }
+}
+
+/// Moves a message that cannot be delivered to the dead ones, where people may look at it.
+fn put_aside(disk: &dyn Disk, path: &Path, dead: &Path, reason: &str) {
+    let Some(name) = path.file_name() else { return };
+    tracing::error!(file = ?name, ?reason, "a message cannot be read; moved to the dead messages");
+    // What stays is moved when the service begins the next time.
+    let _ = disk.rename(path, &dead.join(name));
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use eog_testkit::SimFolders;
+
     use super::*;
+
+    fn letter(number: u32) -> Letter {
+        Letter {
+            version: VERSION,
+            to: "a".to_owned(),
+            id: format!("in-{number:06}.1"),
+            media_type: "application/json".to_owned(),
+            body: "{}".repeat(300 * number as usize),
+            tried: 0,
+            next_at: Timestamp::UNIX_EPOCH,
+            last: None,
+            about: None,
+        }
+    }
+
+    fn open(folder: &Path, disk: &SimFolders) -> Outbox {
+        let disk = Arc::new(disk.clone());
+        Outbox::open(folder, Vec::new(), Arc::new(Metrics::new()), disk, Clock::system()).unwrap()
+    }
+
+    fn waiting(outbox: &Outbox) -> BTreeSet<String> {
+        outbox.0.index().values().flat_map(|all| all.keys().cloned()).collect()
+    }
+
+    fn dead(folder: &Path) -> usize {
+        folder.join("dead").read_dir().unwrap().count()
+    }
+
+    #[test]
+    fn a_message_that_was_stored_outlives_a_crash_and_one_that_is_damaged_is_dead() {
+        for seed in 0..200 {
+            let (place, disk) = (tempfile::tempdir().unwrap(), SimFolders::default());
+            let outbox = open(place.path(), &disk);
+            disk.cut_power_after(seed % 23);
+            let stored = (1..=5).map(letter).filter(|letter| outbox.0.write(letter).is_ok());
+            let stored: BTreeSet<String> = stored.map(|letter| file_name(&letter)).collect();
+            disk.crash(seed);
+            let found = waiting(&open(place.path(), &disk));
+            assert!(found.is_superset(&stored), "seed {seed}: {stored:?} of {found:?}");
+            assert_eq!(dead(place.path()), 0, "seed {seed}: nothing is half written");
+            if found.is_empty() {
+                continue;
+            }
+            let damage = if seed % 2 == 0 { SimFolders::rot } else { SimFolders::lose_sector };
+            let file = damage(&place.path().join("outbox"), seed);
+            let mut left = found;
+            left.remove(file.file_name().unwrap().to_str().unwrap());
+            assert_eq!(waiting(&open(place.path(), &disk)), left, "seed {seed}: {file:?}");
+        }
+    }
+
+    #[test]
+    fn a_message_in_the_place_of_another_is_not_sent() {
+        for (victim, other) in [(1, 3), (3, 1)] {
+            let (place, disk) = (tempfile::tempdir().unwrap(), SimFolders::default());
+            let outbox = open(place.path(), &disk);
+            outbox.0.write(&letter(victim)).unwrap();
+            disk.misdirect(&outbox.0.waiting.join(file_name(&letter(victim))));
+            outbox.0.write(&letter(other)).unwrap();
+            assert!(waiting(&open(place.path(), &disk)).is_empty());
+            assert_eq!(dead(place.path()), 2, "both are there for people");
+        }
+    }
+
+    /// Whatever the clock says by then, the next try comes at the latest after the longest pause.
+    #[test]
+    fn a_clock_that_jumps_delays_no_message_for_long() {
+        let next = Timestamp::UNIX_EPOCH + LONGEST_PAUSE;
+        for hours in [-24 * 365, -2, 0, 2, 24 * 365] {
+            let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hours);
+            assert_eq!(is_due_at(next, now, LONGEST_PAUSE), hours != 0, "{hours} h");
+        }
+    }
 
     #[test]
     fn pauses_double_up_to_a_bound() {

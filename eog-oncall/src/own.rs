@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use eog::durable::{self, RealDisk};
+use eog::Digest;
+use eog::durable::{self, Disk};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
@@ -28,7 +29,7 @@ impl Own {
     ///
     /// # Errors
     /// Why it cannot be read or made, with the file.
-    pub(crate) fn of(folder: &Path) -> Result<Self, String> {
+    pub(crate) fn of(disk: &dyn Disk, folder: &Path) -> Result<Self, String> {
         let path = folder.join("key");
         let unusable = |reason: String| format!("{}: {reason}", path.display());
         match std::fs::read_to_string(&path) {
@@ -40,7 +41,8 @@ impl Own {
                 getrandom::fill(&mut key).map_err(|error| unusable(error.to_string()))?;
                 let own = Self { key };
                 let text = own.key.map(|byte| format!("{byte:02x}")).concat();
-                durable::replace(&RealDisk, &path, &path.with_extension("tmp"), &[text.as_bytes()])
+                let text = format!("{text} {}\n", checksum(&text));
+                durable::replace(disk, &path, &path.with_extension("tmp"), &[text.as_bytes()])
                     .map_err(|error| unusable(error.to_string()))?;
                 Ok(own)
             }
@@ -49,7 +51,11 @@ impl Own {
     }
 
     fn read(text: &str) -> Option<Self> {
-        let text = text.trim_end();
+        // With a checksum behind it, which earlier versions did not write.
+        let text = match text.trim_end().split_once(' ') {
+            Some((key, check)) => Some(key).filter(|key| checksum(key) == check)?,
+            None => text.trim_end(),
+        };
         if text.len() != 2 * KEY || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
@@ -88,15 +94,21 @@ impl Own {
     }
 }
 
+fn checksum(key: &str) -> String {
+    Digest::of_bytes(key.as_bytes()).to_string()
+}
+
 #[cfg(test)]
 mod tests {
+    use eog::durable::RealDisk;
+
     use super::*;
 
     #[test]
     fn a_key_stays_with_its_folder_and_differs_from_others() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let of = |folder: &tempfile::TempDir| {
-            let own = Own::of(folder.path()).unwrap();
+            let own = Own::of(&RealDisk, folder.path()).unwrap();
             (own.name(), own.digest("text"))
         };
         assert_eq!(of(&one), of(&one));
@@ -109,8 +121,17 @@ mod tests {
             let mode = one.path().join("key").metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o77, 0, "others may not read it");
         }
-        std::fs::write(one.path().join("key"), "no key").unwrap();
-        let error = Own::of(one.path()).unwrap_err();
-        assert!(error.contains("key: not a key of eog; remove it"), "{error}");
+        let file = one.path().join("key");
+        let whole = std::fs::read(&file).unwrap();
+        let key = Own::of(&RealDisk, one.path()).unwrap().key;
+        std::fs::write(&file, &whole[..2 * KEY]).unwrap();
+        assert_eq!(Own::of(&RealDisk, one.path()).unwrap().key, key, "as versions before wrote it");
+        for at in 0..whole.len() - 1 {
+            let mut rotten = whole.clone();
+            rotten[at] ^= 1;
+            std::fs::write(&file, &rotten).unwrap();
+            let error = Own::of(&RealDisk, one.path()).unwrap_err();
+            assert!(error.contains("key: not a key of eog; remove it"), "{at}: {error}");
+        }
     }
 }

@@ -11,7 +11,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use eog_live::{as_page, wants_page};
 use eog_sre::AlertForm;
-use jiff::Timestamp;
 use serde_json::json;
 
 use crate::alert::Notification;
@@ -63,7 +62,7 @@ async fn take_in(served: &Shared, headers: &HeaderMap, body: &[u8]) -> Result<St
     }
     let whole = as_event(headers, body);
     let body = whole.as_deref().unwrap_or(body);
-    let now = Timestamp::now();
+    let now = served.clock.now();
     let request = Notification::read(body, &served.own, now)
         .map_err(|reason| refused(StatusCode::BAD_REQUEST, reason))?;
     if request.form == AlertForm::SnsSubscription {

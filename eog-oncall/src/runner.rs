@@ -30,7 +30,7 @@ pub(crate) async fn run(shared: Arc<Shared>, stop: CancellationToken) {
     let mut runs = JoinSet::new();
     let mut clearing = tokio::time::interval(CLEAR);
     loop {
-        let now = Timestamp::now();
+        let now = shared.clock.now();
         close(&shared, now);
         while runs.len() < shared.at_once
             && let Some(job) = shared.desk.next(now)
@@ -42,7 +42,7 @@ pub(crate) async fn run(shared: Arc<Shared>, stop: CancellationToken) {
             biased;
             () = stop.cancelled() => break,
             Some(_) = runs.join_next() => {}
-            _ = clearing.tick() => clear(&shared, now).await,
+            _ = clearing.tick() => clear(&shared).await,
             () = shared.desk.changed() => {}
             () = tokio::time::sleep(BEAT) => {}
         }
@@ -50,11 +50,11 @@ pub(crate) async fn run(shared: Arc<Shared>, stop: CancellationToken) {
     while runs.join_next().await.is_some() {}
 }
 
-async fn clear(shared: &Arc<Shared>, now: Timestamp) {
+async fn clear(shared: &Arc<Shared>) {
     let shared = shared.clone();
     let cleared = tokio::task::spawn_blocking(move || {
-        let Shared { desk, outbox, server, captures, keep, .. } = &*shared;
-        retention::clear(desk, outbox, &**server, captures, keep, now);
+        let Shared { desk, outbox, server, captures, keep, clock, .. } = &*shared;
+        retention::clear(desk, outbox, &**server, captures, keep, clock.surely());
     });
     // Whoever panics there has said so.
     let _ = cleared.await;
@@ -100,7 +100,7 @@ async fn work(shared: &Arc<Shared>, job: Job, stop: &CancellationToken) {
             return;
         }
     };
-    let now = Timestamp::now();
+    let now = shared.clock.now();
     match made {
         Ok(outcome) => {
             let confidence = outcome.report.diagnosis.conclusion.confidence.to_string();
@@ -169,7 +169,11 @@ async fn capture(
     let without_place =
         |report: &CaptureReport| report.without_place().map(str::to_owned).collect();
     if let Ok(Some(report)) = CaptureReport::of(into) {
-        return Ok(without_place(&report));
+        if eog_evidence::Bundle::read(into).is_ok() {
+            return Ok(without_place(&report));
+        }
+        // A crash or the disk has damaged it. What cannot be removed is refused below.
+        let _ = std::fs::remove_dir_all(into);
     }
     let begin = || eog_sources::capture_for(source, alerts, None, Timestamp::now(), into, &|_| {});
     let captured = match begin().await {

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
-use eog::durable::{self, RealDisk};
+use eog::durable::{self, Disk, RealDisk};
 use eog_page::Row;
 use eog_sources::{Received, Receiver, SourceConfig};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::Clock;
 use crate::config::{Config, Keep};
 use crate::desk::Desk;
 use crate::health::health;
@@ -43,6 +44,7 @@ pub(crate) struct Shared {
     pub(crate) page_url: Option<String>,
     pub(crate) refusals: Refusals,
     pub(crate) own: Own,
+    pub(crate) clock: Clock,
     /// Held as long as the service works: another one would deliver the same.
     _lock: File,
 }
@@ -90,11 +92,15 @@ impl OnCall {
         durable::create_folders(&RealDisk, &folder).map_err(unusable)?;
         let lock = File::create(folder.join("lock")).map_err(unusable)?;
         lock.try_lock().map_err(|_| OpenError::Taken(folder.clone()))?;
-        let own = Own::of(&folder).map_err(OpenError::State)?;
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let clock = Clock::system();
+        let own = Own::of(&*disk, &folder).map_err(OpenError::State)?;
         let metrics = Arc::new(Metrics::new());
-        let desk = Desk::open(&folder, &config, metrics.clone()).map_err(OpenError::State)?;
+        let desk = Desk::open(&folder, &config, metrics.clone(), disk.clone());
+        let desk = desk.map_err(OpenError::State)?;
         let Config { source, settings, at_once, keep, page_url, webhooks, .. } = config;
-        let outbox = Outbox::open(&folder, webhooks, metrics.clone()).map_err(OpenError::State)?;
+        let outbox = Outbox::open(&folder, webhooks, metrics.clone(), disk, clock.clone());
+        let outbox = outbox.map_err(OpenError::State)?;
         let receiver = Receiver::bind(&source).map_err(OpenError::Receiver)?;
         let received = receiver.as_ref().map(Receiver::received);
         let source = match &received {
@@ -116,6 +122,7 @@ impl OnCall {
             page_url,
             refusals: Refusals::default(),
             own,
+            clock,
             _lock: lock,
         };
         Ok(Self(Arc::new(shared)))

@@ -477,6 +477,7 @@ impl Store {
             return Err(unusable(format!("it is longer than {MAX_RECORD} bytes")));
         }
         let text = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
+        let text = durable::unsealed(&text).map_err(unusable)?;
         serde_json::from_slice(&text).map_err(|error| unusable(error.to_string()))
     }
 
@@ -503,6 +504,7 @@ fn json(
     value: &impl Serialize,
 ) -> Result<Vec<u8>, StoreError> {
     serde_json::to_vec_pretty(value)
+        .map(durable::sealed)
         .map_err(|error| StoreError::File(format!("{what}: cannot write {file}: {error}")))
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use eog::journal::Medium;
 
 /// How much of a write reaches the disk at once.
-const SECTOR: u64 = 512;
+pub(crate) const SECTOR: u64 = 512;
 
 /// A disk in memory for [`eog::Journal::on`] and [`eog::side::SideFile::on`], which tells what was merely
 /// written from what outlives the machine.
@@ -286,7 +286,7 @@ impl Medium for SimDisk {
 }
 
 /// SplitMix64: enough to choose what a crash loses.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -298,7 +298,7 @@ impl Random {
     }
 
     /// From 0 to this number, both included.
-    fn up_to(&mut self, most: u64) -> u64 {
+    pub(crate) fn up_to(&mut self, most: u64) -> u64 {
         self.next() % most.saturating_add(1).max(1)
     }
 }

@@ -6,7 +6,7 @@
 //!   with [`MemoryContext`]; disturb either with [`Faulty`]; watch either with [`Recorder`].
 //! - **Run** without a runtime: [`ask`] for one policy call, [`run`] for an investigation,
 //!   [`drive`] to go on with one. Where waiting matters, use [`eog::Engine`].
-//! - **Store** on a disk that fails and crashes as it is told: [`SimDisk`].
+//! - **Store** on a disk that fails and crashes as it is told: [`SimDisk`], [`SimFolders`].
 //! - **Generate** incidents whose origins are known: [`truth`]. Judge and disturb them from one seed: [`sim`].
 //!   Run the whole fault simulator: [`sim::simulate`].
 //! - **Draw** topologies, cases, evidence and policies that do their worst, in property tests: `prop`.
@@ -56,6 +56,7 @@ mod disk;
 mod fault;
 mod faulty;
 mod findings;
+mod folders;
 mod memory;
 mod names;
 mod packets;
@@ -80,6 +81,7 @@ pub use eog::machine::PlainError;
 pub use eog::{policy_fn, try_policy_fn};
 pub use faulty::Faulty;
 pub use findings::{FindingBuilder, finding};
+pub use folders::SimFolders;
 pub use memory::MemoryContext;
 pub use names::{at, entity, hour, window};
 pub use packets::{PacketBuilder, belief, packet};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use eog_core::EntityId;
 use eog_core::evidence::{PeerRole, Signal};
 
-use super::intake::{SeriesKey, Telemetry};
+use super::intake::{ByEntity, SeriesKey, Telemetry};
 use crate::series::{Periods, Series};
 
 /// What was measured at work, of entities that work in runs.
@@ -15,7 +15,7 @@ use crate::series::{Periods, Series};
 pub(super) struct AtWork(BTreeMap<EntityId, BTreeMap<SeriesKey, Series>>);
 
 impl AtWork {
-    pub(super) fn of(telemetry: &BTreeMap<EntityId, Telemetry>, periods: &Periods) -> Self {
+    pub(super) fn of(telemetry: &ByEntity, periods: &Periods) -> Self {
         let in_runs = telemetry.iter().filter_map(|(entity, own)| {
             let of_all =
                 |series: &&Series| series.signal == Signal::Traffic && series.peer.is_none();

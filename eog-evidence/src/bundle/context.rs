@@ -255,7 +255,8 @@ impl BundleContext {
     /// What was recorded of an entity, and of others alone. Events and changes come as they like: once
     /// any are recorded, there is nothing where there are none.
     fn coverage(&self, entity: &EntityId) -> Coverage {
-        let own = self.bundle.telemetry.get(entity).map(measured_kinds).unwrap_or_default();
+        let own =
+            self.bundle.telemetry.get(entity).map(|own| measured_kinds(own)).unwrap_or_default();
         let (own, others) = self.recorded.iter().partition(|kind| {
             own.contains(kind) || matches!(kind, EvidenceKind::Event | EvidenceKind::Change)
         });
@@ -456,7 +457,7 @@ impl ContextContract for BundleContext {
 /// The kinds of evidence that were recorded of anybody.
 fn recorded_kinds(bundle: &Bundle) -> Vec<EvidenceKind> {
     let mut kinds: BTreeSet<EvidenceKind> =
-        bundle.telemetry.values().flat_map(measured_kinds).collect();
+        bundle.telemetry.values().flat_map(|own| measured_kinds(own)).collect();
     if bundle.telemetry.values().any(|one| !one.events.is_empty()) {
         kinds.insert(EvidenceKind::Event);
     }

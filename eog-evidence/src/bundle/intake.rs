@@ -7,6 +7,7 @@ use std::rc::Rc;
 use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::{EntityId, EvidenceKind, Timestamp, Window};
 use jiff::SignedDuration;
+use thin_vec::ThinVec;
 
 use crate::events::EventRecord;
 use crate::held::HEAP;
@@ -31,7 +32,7 @@ pub(super) type SeriesKey = (String, Signal, String, Option<(EntityId, PeerRole)
 /// once, and there may be a million entities of one series each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SeriesList {
-    list: Vec<(SeriesKey, Series)>,
+    list: ThinVec<(SeriesKey, Series)>,
     /// Where they are, as long as more come and they are many.
     #[expect(clippy::box_collection, reason = "most entities have none: a pointer takes a third")]
     places: Option<Box<BTreeMap<SeriesKey, usize>>>,
@@ -90,15 +91,18 @@ impl SeriesList {
     }
 }
 
-/// Everything recorded about one entity.
+/// What was recorded, by entity. In boxes: a tree that grows in order is half empty.
+pub(super) type ByEntity = BTreeMap<EntityId, Box<Telemetry>>;
+
+/// Everything recorded about one entity. There may be a million of one record each: a list without any takes a pointer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Telemetry {
     pub(super) series: SeriesList,
-    pub(super) events: Vec<EventRecord>,
+    pub(super) events: ThinVec<EventRecord>,
     pub(super) logs: LogPatterns,
     /// The errors in logs that name a request.
-    pub(super) failed_requests: Vec<FailedRequest>,
-    pub(super) spans: Vec<SpanRecord>,
+    pub(super) failed_requests: ThinVec<FailedRequest>,
+    pub(super) spans: ThinVec<SpanRecord>,
 }
 
 /// A log line of level error that names a request.
@@ -114,7 +118,7 @@ pub(super) struct FailedRequest {
 /// Collects telemetry; the order of arrival does not matter to the result.
 #[derive(Default)]
 pub(super) struct Intake {
-    by_entity: BTreeMap<EntityId, Telemetry>,
+    by_entity: ByEntity,
     extent: Option<(Timestamp, Timestamp)>,
     /// What counts of the bundle that is read at present; everything where it is empty.
     only: Intervals,
@@ -262,7 +266,7 @@ impl Intake {
     }
 
     /// The telemetry by entity, points and events by time, and its extent.
-    pub(super) fn finish(mut self) -> (BTreeMap<EntityId, Telemetry>, Option<Window>) {
+    pub(super) fn finish(mut self) -> (ByEntity, Option<Window>) {
         for telemetry in self.by_entity.values_mut() {
             telemetry.logs.settle();
             telemetry.failed_requests.sort_unstable();
@@ -279,15 +283,16 @@ impl Intake {
         let held = &self.held;
         self.by_entity.entry(entity.clone()).or_insert_with(|| {
             let name = text(entity.as_str()) + 2 * size_of::<EntityId>();
-            let more = listed::<(EntityId, Telemetry)>() + name;
+            let own = size_of::<Telemetry>() + HEAP;
+            let more = listed::<(EntityId, Box<Telemetry>)>() + own + name;
             held.set(held.get().saturating_add(more as u64));
-            Telemetry {
+            Box::new(Telemetry {
                 series: SeriesList::default(),
-                events: Vec::new(),
+                events: ThinVec::new(),
                 logs: LogPatterns::new(entity.clone()),
-                failed_requests: Vec::new(),
-                spans: Vec::new(),
-            }
+                failed_requests: ThinVec::new(),
+                spans: ThinVec::new(),
+            })
         })
     }
 
@@ -298,7 +303,7 @@ impl Intake {
 }
 
 /// Adds to a list, of which most hold one record: the first gets no room beside it.
-fn push<T>(list: &mut Vec<T>, record: T) {
+fn push<T>(list: &mut ThinVec<T>, record: T) {
     if list.is_empty() {
         list.reserve_exact(1);
     }

@@ -51,7 +51,7 @@ use crate::shift::MIN_RUN;
 use crate::spans::{SpanRecord, span_series};
 use crate::states::{StateHistory, StateRecord};
 use crate::text::{counted, shorten};
-use intake::{Intake, Telemetry};
+use intake::{ByEntity, Intake};
 use table::Complaints;
 
 /// How long after a recorded change its rollout may begin.
@@ -76,7 +76,7 @@ pub struct Bundle {
     ignored: Vec<String>,
     changes: Vec<Finding>,
     changes_recorded: Option<Window>,
-    telemetry: BTreeMap<EntityId, Telemetry>,
+    telemetry: ByEntity,
     states: BTreeMap<EntityId, Vec<StateRecord>>,
     observed: Option<Window>,
     warnings: Vec<String>,

@@ -45,7 +45,7 @@ impl fmt::Display for BundleSource {
 impl Bundle {
     /// Whether it has any record of a source.
     pub fn has(&self, source: BundleSource) -> bool {
-        let any = |of: fn(&Telemetry) -> bool| self.telemetry.values().any(of);
+        let any = |of: fn(&Telemetry) -> bool| self.telemetry.values().any(|own| of(own));
         match source {
             BundleSource::Traces => any(|it| !it.spans.is_empty()),
             BundleSource::Logs => any(|it| it.logs.times().next().is_some()),

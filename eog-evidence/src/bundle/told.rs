@@ -6,7 +6,7 @@ use eog_core::evidence::{Peer, PeerRole};
 use eog_core::{EntityId, Finding};
 
 use super::at_work::AtWork;
-use super::intake::Telemetry;
+use super::intake::ByEntity;
 use crate::series::Series;
 use crate::spans::span_series;
 
@@ -18,7 +18,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    pub(super) fn of(telemetry: &BTreeMap<EntityId, Telemetry>) -> Self {
+    pub(super) fn of(telemetry: &ByEntity) -> Self {
         let mut tellers: BTreeMap<EntityId, Vec<EntityId>> = BTreeMap::new();
         for (teller, own) in telemetry {
             let series = own.series.values().filter_map(|series| series.peer.as_ref());
@@ -50,7 +50,7 @@ impl Told {
     pub(super) fn series(
         &self,
         entity: &EntityId,
-        telemetry: &BTreeMap<EntityId, Telemetry>,
+        telemetry: &ByEntity,
         at_work: &AtWork,
     ) -> Vec<Series> {
         let tellers = self.tellers.get(entity).into_iter().flatten();
@@ -72,11 +72,7 @@ impl Told {
 pub(super) struct Heard(BTreeMap<EntityId, Vec<Series>>);
 
 impl Heard {
-    pub(super) fn of(
-        told: &Told,
-        telemetry: &BTreeMap<EntityId, Telemetry>,
-        at_work: &AtWork,
-    ) -> Self {
+    pub(super) fn of(told: &Told, telemetry: &ByEntity, at_work: &AtWork) -> Self {
         let heard = told.tellers.keys().map(|silent| {
             let calls = told.series(silent, telemetry, at_work).into_iter().filter(|series| {
                 series.peer.as_ref().is_some_and(|peer| peer.role == PeerRole::Callee)

@@ -93,7 +93,18 @@ impl BundleWriter {
     /// As for [`BundleWriter::write`].
     pub fn write_checked(&self, dir: &Path) -> Result<(), BundleWriteError> {
         self.write(dir)?;
-        let mut manifest = self.manifest.clone();
+        Self::add_checksums(dir)
+    }
+
+    /// Writes the manifest in a directory again, with checksums of all files of a bundle that are there.
+    ///
+    /// # Errors
+    /// [`BundleWriteError`] names the file that could not be read or written.
+    pub fn add_checksums(dir: &Path) -> Result<(), BundleWriteError> {
+        let path = dir.join("bundle.json");
+        let text = fs::read(&path).map_err(|error| failed(&path, error))?;
+        let mut manifest: Manifest =
+            serde_json::from_slice(&text).map_err(|error| failed(&path, error))?;
         for name in Bundle::FILES.into_iter().filter(|name| *name != "bundle.json") {
             let path = dir.join(name);
             match fs::read(&path) {
@@ -102,7 +113,7 @@ impl BundleWriter {
                 Err(error) => return Err(failed(&path, error)),
             }
         }
-        put_json(&dir.join("bundle.json"), &manifest)
+        put_json(&path, &manifest)
     }
 
     /// The bundle that reading the written files would give, of content that a reader finds nothing wrong with: where

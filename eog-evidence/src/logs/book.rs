@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::{EntityId, Timestamp};
+use thin_vec::ThinVec;
 
 use super::level::Level;
 use super::{LogLine, LogPattern, MAX_LOG_PATTERNS, MAX_MESSAGE};
@@ -19,14 +20,14 @@ pub(super) struct Key {
     pub(super) level: Level,
     pub(super) signal: Signal,
     pub(super) peer: Option<(EntityId, PeerRole)>,
-    pub(super) pattern: String,
+    pub(super) pattern: Box<str>,
 }
 
 /// What was collected of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     /// The earliest line's message stands for all.
-    pub(super) sample: (Timestamp, String),
+    pub(super) sample: (Timestamp, Box<str>),
     /// When its lines came; in a mined pattern in order.
     pub(super) times: Vec<Timestamp>,
 }
@@ -39,16 +40,16 @@ const FEW: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Book {
     /// Once settled the patterns, by their keys.
-    kept: Vec<(Key, Pattern)>,
+    kept: ThinVec<(Key, Pattern)>,
     /// The places in `kept` of a masked message: one for each level, signal and peer. Look-ups alone, and
     /// only beyond [`FEW`].
     #[expect(clippy::box_collection, reason = "most entities have none: a pointer takes a sixth")]
-    places: Option<Box<HashMap<String, Vec<usize>>>>,
+    places: Option<Box<HashMap<Box<str>, Vec<usize>>>>,
     /// Whether all lines were added.
     settled: bool,
     /// Whether the patterns found so far fill the places.
     full: bool,
-    beyond: usize,
+    beyond: u32,
 }
 
 impl Book {
@@ -59,14 +60,15 @@ impl Book {
             let LogPattern { pattern, level, signal, peer, example, times } = one;
             let Some(first) = times.first().copied() else { continue };
             let peer = peer.map(|peer| (peer.entity, peer.role));
-            let key = Key { level: Level::of(level), signal, peer, pattern };
-            let found = Pattern { sample: (first, line_excerpt(&example, MAX_MESSAGE)), times };
+            let key = Key { level: Level::of(level), signal, peer, pattern: pattern.into() };
+            let sample = (first, line_excerpt(&example, MAX_MESSAGE).into());
+            let found = Pattern { sample, times };
             match mined.get_mut(&key) {
                 Some(known) => known.join(&found),
                 None => drop(mined.insert(key, found)),
             }
         }
-        Self { kept: in_order(mined), settled: true, ..Self::default() }
+        Self { kept: in_order(mined).into(), settled: true, ..Self::default() }
     }
 
     /// Adds a line. Says how many bytes more are held then, about.
@@ -91,7 +93,7 @@ impl Book {
                 let mut places = places.get(masked).into_iter().flatten().copied();
                 places.find(|place| kept.get(*place).is_some_and(|(key, _)| is_same(key)))
             }
-            None => kept.iter().position(|(key, _)| key.pattern == masked && is_same(key)),
+            None => kept.iter().position(|(key, _)| &*key.pattern == masked && is_same(key)),
         };
         if let Some((_, pattern)) = known.and_then(|place| kept.get_mut(place)) {
             return pattern.add(line);
@@ -102,15 +104,21 @@ impl Book {
             return self.add_masked(line, level, masked);
         }
         if self.kept.len() >= MAX_LOG_PATTERNS {
-            self.beyond += 1;
+            self.beyond = self.beyond.saturating_add(1);
             return 0;
         }
         let peer = line.peer.clone().map(|peer| (peer.entity, peer.role));
-        let key = Key { level, signal, peer, pattern: masked.to_owned() };
-        let sample = (line.time, line_excerpt(&line.message, MAX_MESSAGE));
-        let texts = 2 * masked.len() + sample.1.len() + 6 * HEAP;
+        let key = Key { level, signal, peer, pattern: masked.into() };
+        let sample = (line.time, line_excerpt(&line.message, MAX_MESSAGE).into_boxed_str());
+        let texts = masked.len() + sample.1.len() + size_of::<Timestamp>() + 4 * HEAP;
         self.keep(key, Pattern { sample, times: vec![line.time] });
-        2 * size_of::<(Key, Pattern)>() + texts
+        // The first takes no room beside it, and the places of a few are not kept.
+        let (times, place) = match self.kept.len() {
+            1 => (1, 0),
+            2..=FEW => (2, 0),
+            _ => (2, masked.len() + 4 * HEAP),
+        };
+        times * size_of::<(Key, Pattern)>() + texts + place
     }
 
     fn keep(&mut self, key: Key, pattern: Pattern) {
@@ -143,7 +151,7 @@ impl Book {
     /// Finds the patterns once, after the last line.
     pub(super) fn settle(&mut self) {
         if !self.settled {
-            self.kept = self.mined().into_owned();
+            self.kept = self.mined().into_owned().into();
             (self.places, self.settled) = (None, true);
         }
     }
@@ -157,13 +165,12 @@ impl Book {
     }
 
     fn mine(&self) -> Vec<(Key, Pattern)> {
-        let messages: BTreeSet<&str> =
-            self.kept.iter().map(|(key, _)| key.pattern.as_str()).collect();
+        let messages: BTreeSet<&str> = self.kept.iter().map(|(key, _)| &*key.pattern).collect();
         let patterns = patterns_of(&messages);
         let mut mined: BTreeMap<Key, Pattern> = BTreeMap::new();
         for (key, part) in &self.kept {
-            let text = patterns.get(key.pattern.as_str()).unwrap_or(&key.pattern);
-            let key = Key { pattern: text.clone(), ..key.clone() };
+            let text = patterns.get(&*key.pattern).map_or(&*key.pattern, |pattern| pattern);
+            let key = Key { pattern: text.into(), ..key.clone() };
             match mined.get_mut(&key) {
                 Some(pattern) => pattern.join(part),
                 None => drop(mined.insert(key, part.clone())),
@@ -175,11 +182,11 @@ impl Book {
     /// The same, as they are handed out.
     pub(super) fn patterns(&self) -> Vec<LogPattern> {
         let pattern = |(key, pattern): &(Key, Pattern)| LogPattern {
-            pattern: key.pattern.clone(),
+            pattern: key.pattern.to_string(),
             level: key.level.name(),
             signal: key.signal,
             peer: key.peer.clone().map(|(entity, role)| Peer { entity, role }),
-            example: pattern.sample.1.clone(),
+            example: pattern.sample.1.to_string(),
             times: pattern.times.clone(),
         };
         self.mined().iter().map(pattern).collect()
@@ -198,7 +205,7 @@ impl Book {
 
     /// How many lines were not kept.
     pub(super) fn beyond(&self) -> usize {
-        self.beyond
+        self.beyond as usize
     }
 }
 
@@ -221,7 +228,7 @@ impl Pattern {
     fn add(&mut self, line: &LogLine) -> usize {
         self.times.push(line.time);
         if line.time <= self.sample.0 {
-            let sample = (line.time, line_excerpt(&line.message, MAX_MESSAGE));
+            let sample = (line.time, line_excerpt(&line.message, MAX_MESSAGE).into_boxed_str());
             if sample < self.sample {
                 self.sample = sample;
             }

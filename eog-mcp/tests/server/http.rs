@@ -187,24 +187,6 @@ async fn slow_clients_are_not_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_connections_than_there_is_room_for_wait() {
-    let (place, held) = (Place::new(), Held::free());
-    let mut settings = HttpSettings::default();
-    settings.max_connections = 1;
-    let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
-    let request = format!("GET /elsewhere HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    let mut first = TcpStream::connect(address).await.unwrap();
-    first.write_all(request.as_bytes()).await.unwrap();
-    read_until(&mut first, "404").await;
-    let mut second = TcpStream::connect(address).await.unwrap();
-    second.write_all(request.as_bytes()).await.unwrap();
-    let early = tokio::time::timeout(3 * MOMENT, second.readable()).await;
-    assert!(early.is_err(), "there is no room");
-    drop(first);
-    read_until(&mut second, "404").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_session_too_many_closes_the_one_that_is_missed_least() {
     let (place, held) = (Place::new(), Held::free());
     let mut settings = HttpSettings::default();

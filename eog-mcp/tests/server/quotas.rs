@@ -7,11 +7,12 @@ use std::time::Duration;
 use eog_mcp::server::HttpSettings;
 use eog_mcp::server::axum::Router;
 use eog_mcp::server::axum::body::Body;
-use eog_mcp::server::axum::routing::get;
+use eog_mcp::server::axum::routing::{any, get};
 use futures_util::StreamExt;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
+use tokio::time::sleep;
 
 use crate::http::{begin, begin_whole, hello, list, listen, post, read_until, send, serve_with};
 use crate::support::{Held, Place, open, until};
@@ -114,32 +115,81 @@ async fn an_answer_that_nobody_reads_gives_its_connection_up() {
     let (address, _stop, _serving) = serve_with(&server, settings).await;
     let ask = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
     let _unread = send(address, &ask("/large")).await;
-    // There is room for one alone.
-    let mut next = send(address, &ask("/small")).await;
-    read_until(&mut next, "small").await;
+    // There is room for one alone, and others are refused until it is seen that this one does not read.
+    loop {
+        let answer = read_until(&mut send(address, &ask("/small")).await, "\r\n").await;
+        match answer.lines().next() {
+            Some("HTTP/1.1 200 OK") => break,
+            Some("HTTP/1.1 503 Service Unavailable") => sleep(Duration::from_millis(50)).await,
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
+/// Whatever is left out, nothing but the next connection ends one that is waited for.
 #[tokio::test(flavor = "multi_thread")]
-async fn those_who_say_nothing_are_in_nobodys_way() {
+async fn clients_that_are_waited_for_make_room_for_others() {
     const CONNECTIONS: usize = 4;
     let (place, held) = (Place::new(), Held::free());
     let server = place.server(&held);
     let mut settings = HttpSettings::default();
     settings.max_connections = CONNECTIONS;
-    // Nothing but the next connection ends one that says nothing.
-    settings.head_time = Duration::from_secs(36_000);
-    settings.routes = Router::new().route("/small", get(async || "small"));
+    let hours = Duration::from_secs(36_000);
+    (settings.head_time, settings.body_time, settings.write_time) = (hours, hours, hours);
+    settings.routes = Router::new()
+        .route("/large", get(async || "x".repeat(64 << 20)))
+        .route("/small", any(async || "small"));
     let (address, _stop, _serving) = serve_with(&server, settings).await;
-    let mut silent = Vec::new();
-    for _ in 0..3 * CONNECTIONS {
-        silent.push(send(address, "GET /small HTTP/1.1\r\nHo").await);
+    let ask = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let body = format!("POST /small HTTP/1.1\r\nHost: {address}\r\nContent-Length: 9\r\n\r\n1");
+    for slow in ["", "GET /small HTTP/1.1\r\nHo", &body, &ask("/small"), &ask("/large")] {
+        let mut all = Vec::new();
+        for _ in 0..3 * CONNECTIONS {
+            all.push(send(address, slow).await);
+        }
+        // One that leaves its answer unread is known by that after a while.
+        let mut answered = 0;
+        while answered < CONNECTIONS {
+            let answer = read_until(&mut send(address, &ask("/small")).await, "\r\n").await;
+            match answer.lines().next() {
+                Some("HTTP/1.1 200 OK") => answered += 1,
+                Some("HTTP/1.1 503 Service Unavailable") if slow.contains("large") => {
+                    sleep(Duration::from_millis(50)).await;
+                }
+                other => panic!("{slow}: {other:?}"),
+            }
+        }
+        drop(all);
     }
-    let ask = format!("GET /small HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    for _ in 0..CONNECTIONS {
-        let mut next = send(address, &ask).await;
-        read_until(&mut next, "small").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signs_of_life_are_given_while_all_connections_are_in_use() {
+    let (place, held) = (Place::new(), Held::allowing(0));
+    let mut settings = HttpSettings::default();
+    settings.max_connections = 1;
+    settings.open_routes = Router::new().route("/healthz", get(async || "alive"));
+    let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
+    let session = begin_whole(address).await;
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params":
+        {"name": "investigate", "arguments": {"path": "incident"}}});
+    let mut call = post(address, &session, &call).await;
+    read_until(&mut call, "200 OK").await;
+    let ask = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: probe\r\n\r\n");
+    for slow in
+        ["", &ask("/healthz"), "POST /healthz HTTP/1.1\r\nHost: probe\r\nContent-Length: 9\r\n\r\n"]
+    {
+        let mut all = Vec::new();
+        for _ in 0..40 {
+            all.push(send(address, slow).await);
+        }
+        read_until(&mut send(address, &ask("/healthz")).await, "alive").await;
     }
-    drop(silent);
+    let refused = read_until(&mut post(address, &session, &list()).await, "try again later").await;
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("retry-after: 1"), "{refused}");
+    // The call was not cut by any of that.
+    held.allow(10_000);
+    read_until(&mut call, "\"result\"").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,6 +19,7 @@ mod yaml;
 use std::path::{Path, PathBuf};
 
 use eog_core::{Timestamp, Window};
+use eog_evidence::BundleWriter;
 
 use crate::capture;
 use crate::config::SourceConfig;
@@ -346,6 +347,10 @@ impl Importing<'_> {
         let thinned = kept.map_err(|error| CaptureError::File {
             path: out.join("logs.csv"),
             reason: error.to_string(),
+        })?;
+        BundleWriter::add_checksums(out).map_err(|error| CaptureError::File {
+            path: error.file.clone(),
+            reason: error.reason.clone(),
         })?;
         report.count("log lines", thinned.kept);
         report.missing.extend(thinned.in_words());

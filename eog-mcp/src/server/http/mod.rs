@@ -21,6 +21,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
 use axum::middleware::from_fn_with_state;
 use axum::routing::any;
 use rmcp::ServerHandler;
@@ -61,7 +62,7 @@ impl Server {
         settings.protect(listener.local_addr()?)?;
         let endpoint = Arc::new(Endpoint::new(self.clone(), self.0.stop.child_token(), &settings));
         let routes = routes(&endpoint, &settings);
-        let open = Connections::accept(listener, &routes, &settings, stop).await;
+        let open = Connections::accept(listener, routes, reserve(&settings), &settings, stop).await;
         let by = Instant::now() + LAST;
         self.0.stop.cancel();
         endpoint.stop();
@@ -84,7 +85,7 @@ pub async fn serve_routes(
     settings.protect(listener.local_addr()?)?;
     let routes =
         behind_gate(settings.routes.clone(), "there is no such page; begin at /", &settings);
-    let open = Connections::accept(listener, &routes, &settings, stop).await;
+    let open = Connections::accept(listener, routes, reserve(&settings), &settings, stop).await;
     open.end(Instant::now() + LAST).await;
     Ok(())
 }
@@ -106,7 +107,7 @@ pub async fn serve_handler<H: ServerHandler + Clone>(
     let ends = CancellationToken::new();
     let endpoint = Arc::new(Endpoint::new(handler, ends.clone(), &settings));
     let routes = routes(&endpoint, &settings);
-    let open = Connections::accept(listener, &routes, &settings, stop).await;
+    let open = Connections::accept(listener, routes, reserve(&settings), &settings, stop).await;
     ends.cancel();
     endpoint.stop();
     open.end(Instant::now() + LAST).await;
@@ -122,6 +123,14 @@ fn routes<H: ServerHandler + Clone>(
         .route(PATH, any(endpoint::answer::<H>).with_state(endpoint.clone()))
         .merge(settings.routes.clone());
     behind_gate(routes, "the MCP endpoint of this server is /mcp", settings)
+}
+
+/// What is served where there are too many connections: signs of life.
+fn reserve(settings: &HttpSettings) -> Router {
+    settings.open_routes.clone().fallback(async || {
+        let full = "the server has reached its limit of connections; try again later";
+        ([(RETRY_AFTER, "1")], gate::refusal(StatusCode::SERVICE_UNAVAILABLE, full))
+    })
 }
 
 /// Routes behind all checks, with what is said of any other.

@@ -51,7 +51,9 @@ pub struct HttpSettings {
     pub origins: Vec<String>,
     /// Longest body of a request, in bytes.
     pub max_body_bytes: usize,
-    /// Most connections at once; further ones wait.
+    /// Most connections at once. A further one takes the place of the one on which a request, its rest or another one
+    /// has been waited for longest, or else of one that leaves its answer unread. While all are answered, further
+    /// ones are served the [`open_routes`](HttpSettings::open_routes) alone, and are else refused with 503.
     pub max_connections: usize,
     /// Most sessions of clients of older protocols. When one more begins, one in which nothing is open
     /// is closed: one that was never used, otherwise the one that has been silent for longest.

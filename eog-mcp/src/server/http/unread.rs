@@ -70,6 +70,18 @@ impl Unread {
         Arc::new(Reader { unread: self.clone(), connection: waiting.connections, cut })
     }
 
+    /// Cuts the connection that has taken nothing of what waits for it for longest, if that is long.
+    pub(super) fn cut_silent(&self) -> bool {
+        self.cut_silent_at(Instant::now())
+    }
+
+    fn cut_silent_at(&self, now: Instant) -> bool {
+        let waiting = &mut *self.waiting();
+        let silent = waiting.owed.iter().filter(|(_, owed)| owed.is_silent(now));
+        let first = silent.min_by_key(|(_, owed)| owed.turn).map(|(connection, _)| *connection);
+        first.is_some_and(|connection| waiting.cut(connection))
+    }
+
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,11 +97,27 @@ impl Waiting {
     fn first_but(&self, connection: u64, now: Instant) -> Option<u64> {
         let others = self.owed.iter().filter(|(other, _)| **other != connection);
         let first = others.min_by_key(|(_, owed)| {
-            let is_silent = now.saturating_duration_since(owed.since) >= SILENT;
+            let is_silent = owed.is_silent(now);
             let bytes = if is_silent { 0 } else { owed.bytes };
             (!is_silent, Reverse(bytes), owed.turn)
         });
         first.map(|(other, _)| *other)
+    }
+
+    /// Cuts a connection, for which nothing waits any more.
+    fn cut(&mut self, connection: u64) -> bool {
+        let owed = self.owed.remove(&connection);
+        owed.is_some_and(|owed| {
+            self.bytes -= owed.bytes;
+            owed.cut.cancel();
+            true
+        })
+    }
+}
+
+impl Owed {
+    fn is_silent(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.since) >= SILENT
     }
 }
 
@@ -122,11 +150,8 @@ impl Reader {
         }
         while waiting.bytes + more > self.unread.most
             && let Some(first) = waiting.first_but(self.connection, now)
-            && let Some(owed) = waiting.owed.remove(&first)
-        {
-            waiting.bytes -= owed.bytes;
-            owed.cut.cancel();
-        }
+            && waiting.cut(first)
+        {}
         let turn = waiting.turn();
         let begins = || Owed { bytes: 0, since: now, turn, cut: self.cut.clone() };
         waiting.owed.entry(self.connection).or_insert_with(begins).bytes += more;
@@ -205,6 +230,19 @@ mod tests {
         // Nothing is counted that goes to a connection that is being cut.
         let _late = all[0].hold_at(later, part(10));
         assert_eq!(unread.waiting().bytes, 1_000);
+    }
+
+    #[test]
+    fn one_who_takes_nothing_makes_room_for_another_connection() {
+        let (unread, all) = connections();
+        let began = Instant::now();
+        let _silent = [all[0].hold_at(began, part(10)), all[1].hold_at(began, part(10))];
+        drop(all[2].hold_at(began, part(10)));
+        assert!(!unread.cut_silent_at(began), "all are quick");
+        all[0].takes_at(began + SILENT);
+        assert!(unread.cut_silent_at(began + SILENT));
+        assert_eq!(cut(&all), [false, true, false]);
+        assert!(!unread.cut_silent_at(began + SILENT), "the others take, or have all");
     }
 
     #[test]
