@@ -115,7 +115,7 @@ impl LocalContext {
             }
         }
         let coverage = self.coverage.clone();
-        Self { omitted, pages_left, coverage, ..self.followed_by(found) }
+        Self { omitted, coverage, pages_left, ..self.followed_by(found) }
     }
 }
 
@@ -461,7 +461,7 @@ pub struct Decision {
     pub next_page: bool,
     /// What to search for before judging. The rest of the decision then counts only if no more queries may be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub query: Option<EvidenceQuery>,
+    pub query: Option<Box<EvidenceQuery>>,
 }
 
 /// One weight of evidence for or against an entity as an origin.

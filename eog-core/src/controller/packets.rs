@@ -54,7 +54,7 @@ impl Page {
             (Some(Reason::Page | Reason::Query), None) => return Self::default(),
             (Some(Reason::Page), _) => None,
             (Some(Reason::Query), Some(asked)) => {
-                ledger.decided(asked).and_then(|decision| decision.query.clone())
+                ledger.decided(asked).and_then(|decision| decision.query.as_deref().cloned())
             }
             _ => return Self { before: 0, others: paged.filter(|_| pages > 0), query: None },
         };

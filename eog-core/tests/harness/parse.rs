@@ -385,7 +385,7 @@ impl Reader {
                 let of = entity(words.expect("search whose records?")?)?;
                 let text =
                     if words.take("for") { words.until(&[]).join(" ") } else { String::new() };
-                self.decision()?.query = Some(EvidenceQuery { entity: of, kind, text });
+                self.decision()?.query = Some(Box::new(EvidenceQuery { entity: of, kind, text }));
             }
             "next" if words.take("page") => self.decision()?.next_page = true,
             "say" => self.decision()?.summary = words.until(&[]).join(" "),

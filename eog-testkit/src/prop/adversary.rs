@@ -177,7 +177,7 @@ impl Memory {
         decision.next_page = self.plays(Trick::TurnPages);
         if self.plays(Trick::TurnPages) {
             let (entity, kind) = (packet.entity.clone(), EvidenceKind::Log);
-            decision.query = Some(EvidenceQuery { entity, kind, text: String::new() });
+            decision.query = Some(Box::new(EvidenceQuery { entity, kind, text: String::new() }));
         }
         let mut edges: Vec<(EntityId, EntityId)> = Vec::new();
         let own = packet.entity.clone();

@@ -127,10 +127,8 @@ impl World {
         let mut decision = Decision::new(row.label, format!("words {}", row.words));
         decision.evidence = cited(row.cites, packet);
         decision.next_page = row.next_page;
-        decision.query = row.query.map(|(of, kind)| EvidenceQuery {
-            entity: self.name(of),
-            kind,
-            text: String::new(),
+        decision.query = row.query.map(|(of, kind)| {
+            Box::new(EvidenceQuery { entity: self.name(of), kind, text: String::new() })
         });
         for (kind, other, cites) in &row.claims {
             let own = packet.entity.clone();

@@ -244,7 +244,7 @@ impl Model<'_> {
         let may_turn = decision.next_page && *asked < turns && packet.context.pages_left > 0;
         if may_query || may_turn {
             self.pages.insert(entity.clone(), (packet.context.clone(), given));
-            let query = decision.query.filter(|_| may_query);
+            let query = decision.query.filter(|_| may_query).map(|query| *query);
             *asked += 1;
             let reason = if query.is_some() { Reason::Query } else { Reason::Page };
             self.turning.insert(entity.clone(), query);

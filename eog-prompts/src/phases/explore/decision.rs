@@ -35,7 +35,7 @@ impl ExploreInput {
             let (entity, kind) =
                 (subject.resolve(&search.entity).ok()?.clone(), search.kind.into());
             let text = search.text.trim().chars().take(MAX_SEARCHED_CHARS).collect();
-            Some(EvidenceQuery { entity, kind, text })
+            Some(Box::new(EvidenceQuery { entity, kind, text }))
         });
         let counted = |numbers: &[u32]| -> Vec<EvidenceId> {
             let counted = numbers.iter().copied().filter(|number| !discounted.contains(number));
