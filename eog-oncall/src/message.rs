@@ -325,7 +325,10 @@ impl ResultView {
             candidates: candidates.collect(),
             unexplained: unexplained.take(MAX_ALERTS).collect(),
             notes: notes.iter().take(MAX_LISTED).map(|note| line(note)).collect(),
-            is_unfinished: !matches!(report.stop, StopReason::Converged { .. }),
+            is_unfinished: !matches!(
+                report.stop,
+                StopReason::Converged { .. } | StopReason::SearchExhausted { .. }
+            ),
         }
     }
 }

@@ -489,7 +489,13 @@ impl SnapshotContext {
         }
         found.sort_by(strongest_first);
         found.dedup_by(|a, b| a.id() == b.id());
-        LocalContext { coverage: Some(self.coverage(entity)), ..query.select(found) }
+        let coverage = self.coverage(entity);
+        let answer =
+            match coverage.lacks(query.kind) && found.iter().all(|it| it.kind != query.kind) {
+                true => query.unrecorded(),
+                false => query.select(found),
+            };
+        LocalContext { coverage: Some(coverage), ..answer }
     }
 
     /// The parts whose evidence is a workload's, of what it owns.

@@ -69,6 +69,13 @@ pub struct Coverage {
     pub others: Vec<EvidenceKind>,
 }
 
+impl Coverage {
+    /// Whether no measurements of a kind were recorded of the entity. Alerts and notes are not recorded as such.
+    pub fn lacks(&self, kind: EvidenceKind) -> bool {
+        !matches!(kind, EvidenceKind::Alert | EvidenceKind::Note) && !self.own.contains(&kind)
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
@@ -149,6 +156,13 @@ impl EvidenceQuery {
     /// Whether a text holds what is searched for.
     pub fn matches(&self, text: &str) -> bool {
         text.to_lowercase().contains(&self.text.to_lowercase())
+    }
+
+    /// The answer where nothing of the kind was recorded of the entity: that nothing is found then says nothing.
+    pub fn unrecorded(&self) -> LocalContext {
+        let kind = self.kind.name();
+        let omitted = vec![format!("{self}: no {kind}s of it were recorded")];
+        LocalContext { omitted, ..LocalContext::default() }
     }
 
     /// The answer, given all findings on the entity, strongest first: the first [`MAX_FOUND`](Self::MAX_FOUND) findings that match, by

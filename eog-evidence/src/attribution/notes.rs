@@ -211,9 +211,8 @@ pub(super) fn of_traced(
     }));
     if remainder {
         let left = book.share(book.own);
-        let rest = if left >= 0.5 { "do not account for it" } else { "account for the rest" };
         let excerpt = format!(
-            "{} of the excess is its own ({} of {} per request over {} requests): calls to others {rest}",
+            "{} of the excess is not in its calls to others ({} of {} per request over {} requests)",
             percent(left),
             amount(book.own),
             amount(book.each),

@@ -249,7 +249,12 @@ impl BundleContext {
             (_, None) => self.told_by_others(&request, &mut Vec::new()),
         };
         found.sort_by(strongest_first);
-        LocalContext { coverage: Some(self.coverage(&query.entity)), ..query.select(found) }
+        let coverage = self.coverage(&query.entity);
+        let answer = match found.is_empty() && coverage.lacks(query.kind) {
+            true => query.unrecorded(),
+            false => query.select(found),
+        };
+        LocalContext { coverage: Some(coverage), ..answer }
     }
 
     /// What was recorded of an entity, and of others alone. Events and changes come as they like: once

@@ -1,9 +1,10 @@
 //! The incident as a whole, as prompts begin.
 
 use eog_core::{Anomaly, Case, EntityId, Timestamp, Window};
+use eog_evidence::mask_text;
 use serde::Serialize;
 
-use super::lines::Clock;
+use super::lines::{Clock, cut};
 
 /// Most alerts that the frame of an incident lists.
 pub(crate) const MAX_ALERTS: usize = 12;
@@ -87,7 +88,12 @@ pub(crate) struct AlertLine {
     again: Vec<String>,
     entity: String,
     name: String,
+    /// What it says beyond its name; empty where that is nothing.
+    text: String,
 }
+
+/// Longest description of an alert, in characters. It stands in every question.
+const MAX_DESCRIPTION: usize = 160;
 
 /// Most times at which an alert became active again that its line shows: the first ones.
 const MAX_RENEWALS: usize = 3;
@@ -102,6 +108,7 @@ impl AlertLine {
             again: again.map(|at| clock.show(*at)).collect(),
             entity: alert.entity.to_string(),
             name: alert.name.clone(),
+            text: cut(&mask_text(&alert.description), Some(MAX_DESCRIPTION)),
         }
     }
 }
