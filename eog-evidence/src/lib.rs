@@ -38,7 +38,6 @@ mod patterns;
 mod policy;
 mod record;
 mod recorded;
-mod rollouts;
 mod seeds;
 mod self_time;
 mod series;

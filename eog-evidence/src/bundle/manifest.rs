@@ -191,8 +191,8 @@ impl ChangeRecord {
         }
     }
 
-    /// The change as a finding from a file, without its secrets.
-    pub(super) fn to_finding(&self, source: &str) -> Finding {
+    /// The change as a finding, without its secrets.
+    pub fn to_finding(&self) -> Finding {
         let Self { time, entity, signal, path, old, new, description } = self.masked();
         let value = |value: Option<String>| value.map(|text| shorten_change(&text, MAX_VALUE));
         let path = shorten(&path, MAX_PATH);
@@ -205,7 +205,7 @@ impl ChangeRecord {
         Finding::new(FindingContent {
             query: format!("entity={entity} path={} time={time}", detail.path),
             change: Some(detail),
-            source: source.to_owned(),
+            source: "changes.json".into(),
             excerpt,
             onset: Some(Onset::at(time)),
             ..FindingContent::new(entity, EvidenceKind::Change, signal, EvidenceTime::At(time))
@@ -229,7 +229,7 @@ mod tests {
             description: String::new(),
         };
         for (path, shown) in [("env.DB_PASSWORD", false), ("env.DB_HOST", true)] {
-            let finding = change(path).to_finding("changes.json");
+            let finding = change(path).to_finding();
             let text = format!("{:?}", finding.content());
             assert_eq!(text.contains("hunter2"), shown, "{path}");
         }

@@ -24,7 +24,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::incident::Unusable;
 use eog_core::{Anomaly, EntityId, Finding, Topology, Window};
-use jiff::SignedDuration;
 
 pub use context::{BundleContext, FINDINGS_PER_PAGE};
 pub use error::{BundleError, BundleWriteError};
@@ -45,7 +44,6 @@ use crate::events::{EventRecord, event_findings, is_failure};
 use crate::incident::Incident;
 use crate::intervals::Intervals;
 use crate::logs::LogPatterns;
-use crate::rollouts::rollouts;
 use crate::series::{MIN_BASELINE, Series};
 use crate::shift::MIN_RUN;
 use crate::spans::{SpanRecord, span_series};
@@ -53,9 +51,6 @@ use crate::states::{StateHistory, StateRecord};
 use crate::text::{counted, shorten};
 use intake::{ByEntity, Intake};
 use table::Complaints;
-
-/// How long after a recorded change its rollout may begin.
-const ROLLOUT_SLACK: SignedDuration = SignedDuration::from_mins(5);
 
 /// An incident bundle in memory. `docs/bundle.md` describes the directory it is read from.
 ///
@@ -214,18 +209,7 @@ impl Bundle {
             .collect();
         let states = intake.take_states();
         let (telemetry, observed) = intake.finish();
-        let events = telemetry.values().flat_map(|telemetry| &telemetry.events);
-        // A change that is on record says more than the event of its rollout.
-        let is_recorded = |rollout: &ChangeRecord| {
-            changes.iter().any(|change| {
-                let apart = rollout.time.duration_since(change.time);
-                change.entity == rollout.entity && apart.abs() <= ROLLOUT_SLACK
-            })
-        };
-        let rollouts = rollouts(events).into_iter().filter(|rollout| !is_recorded(rollout));
-        let mut changes: Vec<Finding> =
-            changes.iter().map(|change| change.to_finding("changes.json")).collect();
-        changes.extend(rollouts.map(|rollout| rollout.to_finding("events.csv")));
+        let mut changes: Vec<Finding> = changes.iter().map(ChangeRecord::to_finding).collect();
         changes.sort_by(|a, b| (a.time.start(), a.id()).cmp(&(b.time.start(), b.id())));
         changes.dedup_by(|a, b| a.id() == b.id());
         for (entity, telemetry) in &telemetry {
