@@ -8,15 +8,15 @@ use eog_eval::controllers::{
 use eog_eval::generated::Kind;
 use eog_eval::trajectory::Mode;
 
-fn compared(tables: Tables, wrong: f64) -> Comparison {
-    let incidents = Incidents::Generated { world: Kind::Pipeline.into(), seeds: 1..=2 };
+fn compared(tables: Tables, wrong: f64, incidents: u64) -> Comparison {
+    let incidents = Incidents::Generated { world: Kind::Pipeline.into(), seeds: 1..=incidents };
     let settings = Settings { wrong, runs: 2, seed: 1, tables };
     compare(&[incidents], &settings, &mut |_, _, _| ()).expect("they can be generated")
 }
 
 #[test]
 fn without_more_there_are_two_judges_and_no_other_table() {
-    let report = compared(Tables::default(), 0.2);
+    let report = compared(Tables::default(), 0.2, 2);
     // Once by the rules, twice by rules that err.
     assert_eq!(report.results.len(), 2 * CONTROLLERS.len() * 3);
     let text = report.to_string();
@@ -27,7 +27,7 @@ fn without_more_there_are_two_judges_and_no_other_table() {
     assert!(!report.to_csv().contains("mast_1_1"));
     assert!(report.charts().expect("there is nothing to draw").is_empty());
     // A judge without errors is the only one where none errs.
-    let report = compared(Tables::default(), 0.0);
+    let report = compared(Tables::default(), 0.0, 2);
     assert_eq!(report.results.len(), 2 * CONTROLLERS.len());
     assert_eq!(report.to_string().matches("\nJudged by").count(), 1);
 }
@@ -35,9 +35,12 @@ fn without_more_there_are_two_judges_and_no_other_table() {
 #[test]
 fn every_table_has_its_rows_and_equal_settings_give_equal_bytes() {
     let all = Tables { by_errors: true, by_calls: true, ablations: true, failures: true };
-    let (report, again) = (compared(all, 0.2), compared(all, 0.2));
-    assert_eq!(report.to_csv(), again.to_csv());
-    assert_eq!(report.to_string(), again.to_string());
+    let report = compared(all, 0.2, 1);
+    let small = || {
+        let report = compared(Tables { failures: true, ..Tables::default() }, 0.2, 1);
+        (report.to_csv(), report.to_string())
+    };
+    assert_eq!(small(), small());
     assert_eq!(report.charts().expect("they can be drawn").len(), 2);
 
     let text = report.to_string();
@@ -68,7 +71,7 @@ fn every_table_has_its_rows_and_equal_settings_give_equal_bytes() {
     // Each run is in one of the two columns of the table of failures.
     for controller in CONTROLLERS {
         let [right, wrong] = report.failures(controller, 0.2);
-        assert_eq!(right.len() + wrong.len(), 4, "{controller}");
+        assert_eq!(right.len() + wrong.len(), 2, "{controller}");
     }
 }
 

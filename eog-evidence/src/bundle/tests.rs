@@ -584,7 +584,7 @@ fn a_context_is_ordered_and_brings_relations_from_the_second_visit_on() {
         first.omitted,
         [
             "1 change after the last alert began: nothing follows from it",
-            "1 series about relations, given when a neighbour's message asks for another look"
+            "1 series about relations, given on a second visit or to a query"
         ]
     );
     let second = context(&writer, "cart", 2, 1);
