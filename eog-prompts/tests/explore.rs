@@ -426,8 +426,8 @@ fn a_long_text_is_cut_and_not_sent_back() {
     let told = ExploreAnswer { because: long, ..answer(Label::Origin, &[1]) };
     assert_eq!(Explore::problems(&input, &told), [] as [String; 0]);
     let summary = input.decision(&told).summary;
-    assert_eq!(summary.chars().count(), 599);
-    assert!(summary.ends_with("It sends more load."), "{summary}");
+    assert_eq!(summary.chars().count(), 581);
+    assert!(summary.ends_with("It sends more load. …"), "{summary}");
 }
 
 /// Whom to look at next is a suggestion: one that names nobody is not worth another request, unless

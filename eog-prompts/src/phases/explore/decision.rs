@@ -175,7 +175,11 @@ fn claims(
 /// to a word.
 fn whole_sentences(text: &str, limit: usize) -> String {
     let text = text.trim();
-    let Some((end, _)) = text.char_indices().nth(limit) else { return text.to_owned() };
+    if text.chars().count() <= limit {
+        return text.to_owned();
+    }
+    // With room for the mark of a cut.
+    let end = text.char_indices().nth(limit.saturating_sub(2)).map_or(text.len(), |(at, _)| at);
     let (start, _) = text.split_at(end);
     let sentence = start.rfind(". ").map(|at| at + 1);
     // A short first sentence would leave out too much.
