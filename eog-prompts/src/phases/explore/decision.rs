@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(whole_sentences("One is told. Two is not told.", 20), "One is told. …");
         assert_eq!(
             whole_sentences("No. The second one is far too long.", 20),
-            "No. The second one…"
+            "No. The second…"
         );
         assert_eq!(whole_sentences("äöüßäöüß", 4), "äöüß…");
     }
