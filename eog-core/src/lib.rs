@@ -97,9 +97,10 @@
 //! Each broadcast for new evidence uses up at least one id, so there are at most as many as `v` has
 //! evidence, and at most [`Config::max_evidence`]. A failed evaluation broadcasts nothing. ∎
 //!
-//! A decision that asks for the next page of its context is no judgement: it is no visit, changes no
-//! belief and sends nothing, and the same look goes on. Each of them adds one evaluation, at most
-//! [`Briefing::pages`](controller::Briefing::pages) for an entity, to this bound and to the next.
+//! A decision that asks for the next page of its context or for a search is no judgement: it is no visit,
+//! changes no belief and sends nothing, and the same evaluation goes on. Each of them adds one evaluation, at most
+//! the larger of [`Briefing::pages`](controller::Briefing::pages) and
+//! [`Briefing::queries`](controller::Briefing::queries) for an entity, to this bound and to the next.
 //!
 //! Without [`Config::widening`] the last term is gone. Whom a broadcast wakes
 //! ([`Wake::AtOdds`](controller::Wake::AtOdds) or [`Wake::Visited`](controller::Wake::Visited)) makes

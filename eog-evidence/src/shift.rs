@@ -352,8 +352,8 @@ pub fn full_finding(
     Some(Finding::new(content))
 }
 
-/// The level of a series in the window, the median, where too little came before to compare it with. For whoever asks for it:
-/// it tells neither harm nor health.
+/// The level of a series in the window, the median, where too little came before to compare it with. Shown in
+/// answers to queries alone: it is no sign of harm or health.
 pub(crate) fn window_level(
     series: &Series,
     periods: &Periods,

@@ -81,7 +81,7 @@ impl McpContext {
         // Servers are not asked otherwise than for a context: it is searched here.
         let whole = ContextRequest::whole(query.entity.clone(), request.window, []);
         let (findings, context) = self.all(&ContextRequest { page: 0, ..whole }).await?;
-        Ok(LocalContext { coverage: context.coverage, ..query.select(findings) })
+        Ok(query.answer(findings, context.coverage))
     }
 
     /// All findings on an entity, and what else its context tells.

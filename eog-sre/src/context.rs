@@ -487,15 +487,10 @@ impl SnapshotContext {
                 found.extend(self.spans.steady(spans, entity, &compare));
             }
         }
+        found.retain(|finding| finding.time.start() < window.end());
         found.sort_by(strongest_first);
         found.dedup_by(|a, b| a.id() == b.id());
-        let coverage = self.coverage(entity);
-        let answer =
-            match coverage.lacks(query.kind) && found.iter().all(|it| it.kind != query.kind) {
-                true => query.unrecorded(),
-                false => query.select(found),
-            };
-        LocalContext { coverage: Some(coverage), ..answer }
+        query.answer(found, Some(self.coverage(entity)))
     }
 
     /// The parts whose evidence is a workload's, of what it owns.

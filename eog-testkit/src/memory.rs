@@ -169,7 +169,7 @@ impl MemoryContext {
         }
         if let Some(query) = &request.query {
             let all = self.findings.get(&query.entity).into_iter().flatten();
-            return Ok(query.select(all.map(|(_, finding)| finding.clone())));
+            return Ok(query.answer(all.map(|(_, finding)| finding.clone()), None));
         }
         let all = || self.findings.get(&request.entity).into_iter().flatten();
         let first = request.page <= 1;

@@ -60,7 +60,7 @@ impl ContextContract for InMemoryContext {
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
         Box::pin(async move {
             Ok(match &request.query {
-                Some(query) => query.select(self.context(&query.entity).findings),
+                Some(query) => query.answer(self.context(&query.entity).findings, None),
                 None => self.context(&request.entity),
             })
         })

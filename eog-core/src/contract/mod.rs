@@ -46,7 +46,9 @@ pub struct ContextRequest {
     /// Whose messages are new since the last visit. A contract may return more about exactly
     /// these relations (paper §4.4, t=4).
     pub changed_neighbours: BTreeSet<EntityId>,
-    /// What to search for in place of a page, if a decision asked for that.
+    /// What to search for in place of a page, if a decision asked for that and
+    /// [`Briefing::queries`](crate::controller::Briefing::queries) allows it. [`EvidenceQuery::answer`] makes the answer
+    /// from findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<EvidenceQuery>,
 }

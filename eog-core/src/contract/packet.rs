@@ -158,28 +158,31 @@ impl EvidenceQuery {
         text.to_lowercase().contains(&self.text.to_lowercase())
     }
 
-    /// The answer where nothing of the kind was recorded of the entity: that nothing is found then says nothing.
-    pub fn unrecorded(&self) -> LocalContext {
-        let kind = self.kind.name();
-        let omitted = vec![format!("{self}: no {kind}s of it were recorded")];
-        LocalContext { omitted, ..LocalContext::default() }
-    }
-
-    /// The answer, given all findings on the entity, strongest first: the first [`MAX_FOUND`](Self::MAX_FOUND) findings that match, by
-    /// what they quote or by their query. `omitted` says how many there are: of what is shown already, nothing else would tell.
-    pub fn select(&self, findings: impl IntoIterator<Item = Finding>) -> LocalContext {
-        let matching = |it: &Finding| {
-            it.kind == self.kind && (self.matches(&it.excerpt) || self.matches(&it.query))
-        };
-        let mut found: Vec<Finding> = findings.into_iter().filter(matching).collect();
-        let (all, asked) = (found.len(), self.to_string());
+    /// The answer, given all findings on the entity, strongest first, and what was recorded of it, where that is known: the
+    /// first [`MAX_FOUND`](Self::MAX_FOUND) findings of the kind that hold the text in their excerpt or query. `omitted` says
+    /// how many there are, because findings that were shown before do not show up again.
+    pub fn answer(
+        &self,
+        findings: impl IntoIterator<Item = Finding>,
+        coverage: Option<Coverage>,
+    ) -> LocalContext {
+        let of_kind: Vec<Finding> =
+            findings.into_iter().filter(|it| it.kind == self.kind).collect();
+        // Without records, finding nothing is no evidence.
+        let unrecorded =
+            of_kind.is_empty() && coverage.as_ref().is_some_and(|it| it.lacks(self.kind));
+        let holds_text = |it: &Finding| self.matches(&it.excerpt) || self.matches(&it.query);
+        let mut found: Vec<Finding> = of_kind.into_iter().filter(holds_text).collect();
+        let left_out = found.len().saturating_sub(Self::MAX_FOUND);
         found.truncate(Self::MAX_FOUND);
-        let omitted = match (found.len(), all - found.len()) {
-            (0, _) => format!("{asked}: nothing found"),
-            (shown, 0) => format!("{asked}: {shown} found"),
-            (shown, more) => format!("{asked}: {shown} found, {more} more left out"),
+        let result = match (found.len(), left_out) {
+            (0, _) if unrecorded => format!("no {}s of it were recorded", self.kind.name()),
+            (0, _) => "nothing found".into(),
+            (shown, 0) => format!("{shown} found"),
+            (shown, more) => format!("{shown} found, {more} more left out"),
         };
-        LocalContext { findings: found, omitted: vec![omitted], ..LocalContext::default() }
+        let omitted = vec![format!("{self}: {result}")];
+        LocalContext { findings: found, omitted, coverage, ..LocalContext::default() }
     }
 }
 

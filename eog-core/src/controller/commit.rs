@@ -12,7 +12,7 @@ use crate::checks::{Checked, check};
 use crate::contract::Failure;
 use crate::contract::packet::{Decision, Proposal};
 use crate::controller::active::{Activation, Reason};
-use crate::controller::config::{AskAgain, Briefing, ChangeRule, ClaimRule, Damping, Wake};
+use crate::controller::config::{AskAgain, ChangeRule, ClaimRule, Damping, Wake};
 use crate::controller::entry_body::{
     ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, Outcome,
 };
@@ -180,11 +180,7 @@ impl Controller {
 
     /// Whether there is a next page, and room for it.
     fn may_turn_the_page(&self, entity: &EntityId, seen: &Seen) -> bool {
-        let most = |briefing: &Briefing| match briefing.pages {
-            0 => 0,
-            pages => pages.max(briefing.queries),
-        };
-        let most = self.config.briefing.as_ref().map_or(0, most);
+        let most = self.config.briefing.as_ref().map_or(0, |briefing| briefing.pages);
         seen.packet.context.pages_left > 0 && self.turns(entity) < most
     }
 

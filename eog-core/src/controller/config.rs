@@ -251,7 +251,8 @@ pub struct Briefing {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reach: bool,
     /// At most this many [queries](crate::contract::Decision::query) of decisions on one entity are answered, in each epoch.
-    /// A further page that is given counts as one. None by default: each costs a decision.
+    /// Pages and queries are counted together, and either is given while the count is below its own limit. None by default:
+    /// each costs a decision.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub queries: u32,
 }

@@ -135,7 +135,7 @@ impl Driver<'_> {
         if let Some(query) = &request.query {
             let all = self.script.evidence.iter();
             let of = all.filter(|evidence| evidence.finding.entity == query.entity);
-            return query.select(of.map(|evidence| evidence.finding.clone()));
+            return query.answer(of.map(|evidence| evidence.finding.clone()), None);
         }
         let visible = self.script.evidence.iter().filter(|evidence| {
             evidence.finding.entity == request.entity

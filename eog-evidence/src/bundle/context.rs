@@ -20,7 +20,7 @@ use crate::attribution::{Asked, Attribution, Books, Measured, Sources};
 use crate::change_words::TroubleWords;
 use crate::chart::Chart;
 use crate::effect_map::{EffectMap, Notes};
-use crate::events::event_findings;
+use crate::events::{EventRecord, event_findings};
 use crate::harm::first_harm;
 use crate::log_joins::{Depths, RequestError, joined_errors};
 use crate::logs::LinesRecorded;
@@ -220,10 +220,12 @@ impl BundleContext {
                 let lines = LinesRecorded { ordinary: self.lines, holes: &self.holes };
                 telemetry.logs.search(query, lines, &periods, "logs.csv")
             }
-            (EvidenceKind::Event, Some(telemetry)) => {
+            (EvidenceKind::Event, telemetry) => {
+                let events = telemetry.map_or(&[][..], |telemetry| &telemetry.events);
+                let known = events.iter().filter(|event| event.time < window.end());
+                let known: Vec<EventRecord> = known.cloned().collect();
                 let state = self.bundle.states(&query.entity).finding(window, "states.csv");
-                let events = event_findings(&telemetry.events, None, "events.csv");
-                events.into_iter().chain(state).collect()
+                event_findings(&known, None, "events.csv").into_iter().chain(state).collect()
             }
             (EvidenceKind::Metric | EvidenceKind::Span, Some(telemetry)) => {
                 let series = self.at_work(window).series(&query.entity, telemetry);
@@ -248,13 +250,9 @@ impl BundleContext {
             }
             (_, None) => self.told_by_others(&request, &mut Vec::new()),
         };
+        found.retain(|finding| finding.time.start() < window.end());
         found.sort_by(strongest_first);
-        let coverage = self.coverage(&query.entity);
-        let answer = match found.is_empty() && coverage.lacks(query.kind) {
-            true => query.unrecorded(),
-            false => query.select(found),
-        };
-        LocalContext { coverage: Some(coverage), ..answer }
+        query.answer(found, Some(self.coverage(&query.entity)))
     }
 
     /// What was recorded of an entity, and of others alone. Events and changes come as they like: once

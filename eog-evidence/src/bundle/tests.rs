@@ -545,7 +545,18 @@ fn a_query_finds_what_contexts_leave_out() {
     }
     logs += &format!("{},db,INFO,lock held by migration 7\n", at(12));
     let dir = tempfile::tempdir().unwrap();
-    let files = [("bundle.json", MANIFEST), ("metrics.csv", &*metrics), ("logs.csv", &*logs)];
+    let event = |minute, reason: &str| format!("{},db,{reason},availability,\n", at(minute));
+    let events = format!(
+        "time,entity,reason,signal,message\n{}{}",
+        event(5, "Restarted"),
+        event(25, "Evicted")
+    );
+    let files = [
+        ("bundle.json", MANIFEST),
+        ("metrics.csv", &*metrics),
+        ("logs.csv", &*logs),
+        ("events.csv", &*events),
+    ];
     for (name, text) in files {
         fs::write(dir.path().join(name), text).unwrap();
     }
@@ -569,6 +580,11 @@ fn a_query_finds_what_contexts_leave_out() {
     let none = search(EvidenceKind::Log, "deadlock");
     assert_eq!(none.omitted, ["search in logs of db for \"deadlock\": nothing found"]);
     assert!(none.findings.is_empty());
+    let events = search(EvidenceKind::Event, "");
+    assert_eq!(events.findings.len(), 1, "nothing from after the window: {events:?}");
+    assert!(events.findings[0].excerpt.contains("Restarted"), "{events:?}");
+    let spans = search(EvidenceKind::Span, "");
+    assert_eq!(spans.omitted, ["search in spans of db: no spans of it were recorded"]);
 }
 
 #[test]

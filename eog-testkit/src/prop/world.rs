@@ -79,7 +79,7 @@ impl World {
         }
         if let Some(query) = &request.query {
             let of = self.shown.iter().filter(|shown| shown.finding.entity == query.entity);
-            return Ok(query.select(of.map(|shown| shown.finding.clone())));
+            return Ok(query.answer(of.map(|shown| shown.finding.clone()), None));
         }
         let shown = self.shown.iter().filter(|shown| {
             shown.finding.entity == request.entity

@@ -173,7 +173,7 @@ impl Model<'_> {
             Some((shown, given)) if given > 0 => as_one(&page, &shown),
             _ => page,
         };
-        if self.config.briefing.as_ref().map_or(0, |told| told.pages) == 0 {
+        if self.config.briefing.as_ref().map_or(0, |briefing| briefing.pages) == 0 {
             context.pages_left = 0;
         }
         given += u32::from(turning.is_some());
@@ -182,17 +182,17 @@ impl Model<'_> {
             self.pages.insert(entity.clone(), (context.clone(), given));
         }
         let window = case.window;
-        let told = self.config.briefing.clone();
+        let briefing = self.config.briefing.clone();
         let is_news = !heard.is_empty() || notice.is_some();
-        let is_former_told = is_news && told.as_ref().is_some_and(|told| told.former);
+        let is_former_told = is_news && briefing.as_ref().is_some_and(|it| it.former);
         let node = self.nodes.get(&entity).filter(|node| is_former_told && node.settled);
         let former = node.and_then(|node| node.belief.clone());
         let with_anomalies = self.config.anomalies_in_packets;
-        let hints = match &told {
-            Some(told) if told.hints => self.history.hints(&entity, with_anomalies),
+        let hints = match &briefing {
+            Some(it) if it.hints => self.history.hints(&entity, with_anomalies),
             _ => Vec::new(),
         };
-        let most = told.as_ref().map_or(0, |told| told.quotes as usize);
+        let most = briefing.as_ref().map_or(0, |it| it.quotes as usize);
         let quoted = self.history.quoted(&entity, &context, most);
         let packet = ContextPacket {
             entity: entity.clone(),
@@ -210,11 +210,11 @@ impl Model<'_> {
             former: former.map(|belief| FormerBelief { belief, heard }),
             hints,
             quoted,
-            reach: told.as_ref().filter(|told| told.reach).map(|_| self.reach(case, &entity)),
+            reach: briefing.as_ref().filter(|it| it.reach).map(|_| self.reach(case, &entity)),
             case_file: case.case_file.clone(),
-            queries_left: told
+            queries_left: briefing
                 .as_ref()
-                .map_or(0, |told| told.queries)
+                .map_or(0, |it| it.queries)
                 .saturating_sub(self.asked.get(&entity).copied().unwrap_or(0)),
         };
         let unchanged = if turning.is_some() { None } else { self.unchanged(&packet) };
@@ -236,12 +236,9 @@ impl Model<'_> {
             self.memory.push((packet.clone(), decision.clone()));
         }
         let asked = self.asked.entry(entity.clone()).or_default();
-        let turns = told.as_ref().map_or(0, |told| match told.pages {
-            0 => 0,
-            pages => pages.max(told.queries),
-        });
-        let may_query = decision.query.is_some() && *asked < told.map_or(0, |told| told.queries);
-        let may_turn = decision.next_page && *asked < turns && packet.context.pages_left > 0;
+        let limits = briefing.map_or((0, 0), |briefing| (briefing.pages, briefing.queries));
+        let may_query = decision.query.is_some() && *asked < limits.1;
+        let may_turn = decision.next_page && *asked < limits.0 && packet.context.pages_left > 0;
         if may_query || may_turn {
             self.pages.insert(entity.clone(), (packet.context.clone(), given));
             let query = decision.query.filter(|_| may_query).map(|query| *query);

@@ -31,7 +31,8 @@ use super::unread::Unread;
 /// How many connections there may be beyond the bound, on which only signs of life are answered.
 const RESERVE: usize = 16;
 
-/// How long a client may be waited for, whoever else wants the place: a request follows its connection at once.
+/// How long a connection is kept for a client at least, also when others need its place: the request of an honest client
+/// follows its connection at once.
 const LEAST: Duration = Duration::from_millis(100);
 
 /// Connections that were accepted.
@@ -52,7 +53,7 @@ struct Pool {
 
 impl Connections {
     /// Accepts connections until `stop` resolves, and lets these routes answer, or where there are too many
-    /// connections those of the reserve. Then nobody listens any more; what is open goes on.
+    /// connections those of the reserve. Then it stops listening; open connections go on.
     pub(super) async fn accept(
         listener: TcpListener,
         routes: Router,
@@ -147,10 +148,11 @@ impl Pool {
 #[derive(Clone, Default)]
 struct Waiting(Arc<Mutex<Turns>>);
 
+/// Connections in the order in which waiting on them began.
 #[derive(Default)]
 struct Turns {
     last: u64,
-    /// With the time until which each may be waited for, whoever else wants its place.
+    /// By turn: until when the connection is kept in any case, and what cuts it.
     all: BTreeMap<u64, (Instant, CancellationToken)>,
 }
 
