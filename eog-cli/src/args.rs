@@ -1,5 +1,6 @@
 //! The command line.
 
+mod cases;
 mod codes;
 mod eval;
 mod judging;
@@ -23,6 +24,7 @@ use std::path::Path;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+pub(crate) use cases::{Cases, CasesFormat, CheckCases, Close, OfCases, OnCases};
 use codes::PRINTING_CODES;
 pub(crate) use eval::{
     By as EvalBy, Controllers, Eval, EvalFormat, Evaluated, GeneratedSystem, OfJudge, OfSimulated,
@@ -174,6 +176,13 @@ pub(crate) enum Command {
     /// Show the prompts for language models and their answer schemas.
     #[command(subcommand)]
     Prompt(Prompt),
+    /// Close an incident: keep its investigation with what was true.
+    ///
+    /// The case is graded and, from then on, investigated again by `eog cases check`. It holds the ledger, a copy of the
+    /// incident with secrets masked, what was true, who said so and when, and checksums. Closing the same investigation again
+    /// needs --replace.
+    Close(Box<Close>),
+    Cases(Cases),
     /// Score investigations of incidents with known causes.
     Eval(Eval),
     /// Write a simulated snapshot for a ground truth.

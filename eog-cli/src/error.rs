@@ -7,6 +7,9 @@ use eog::journal::JournalError;
 use eog::ledger::ForkError;
 use eog::memory::MemoryError;
 use eog::side::{RecordError, SideError};
+use eog_cases::CaseError;
+use eog_cases::close::CloseError;
+use eog_cases::pack::PackError;
 use eog_eval::EvalError;
 use eog_evidence::StartError;
 use eog_report::clean::clean;
@@ -239,6 +242,46 @@ impl From<JudgeError> for CliError {
             JudgeError::Unusable(reason) => Self::NotRecorded(reason),
             JudgeError::Identity(error) => Self::Memory(error),
             error => Self::Usage(about_judges(&error)),
+        }
+    }
+}
+
+impl From<CaseError> for CliError {
+    fn from(error: CaseError) -> Self {
+        match error {
+            CaseError::Write { path, source } => Self::Write { path, source },
+            CaseError::File { path, source } => Self::Input { path, reason: source.to_string() },
+            CaseError::Damaged { path, reason } | CaseError::Archive { path, reason } => {
+                Self::Input { path, reason }
+            }
+            CaseError::Ledger(reason) => Self::NotRecorded(reason),
+            error => Self::Usage(error.to_string()),
+        }
+    }
+}
+
+impl From<CloseError> for CliError {
+    fn from(error: CloseError) -> Self {
+        match error {
+            CloseError::Case(error) => error.into(),
+            CloseError::Pack(error) => error.into(),
+            error => Self::Usage(error.to_string()),
+        }
+    }
+}
+
+impl From<PackError> for CliError {
+    fn from(error: PackError) -> Self {
+        match error {
+            PackError::File { path, source } => Self::Input { path, reason: source.to_string() },
+            PackError::TooLarge { path, most } => {
+                let reason = format!(
+                    "the packed incident has more than {most} bytes; remove unrelated data, or give a \
+                     larger --max-incident"
+                );
+                Self::Input { path, reason }
+            }
+            error => Self::Usage(error.to_string()),
         }
     }
 }

@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use crate::shown::clean_line;
 use eog_eval::controllers::{self, Incidents};
+use eog_eval::fit::Prior;
 use eog_eval::itbench::ReasoningJudge;
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::trajectory::Failures;
 use eog_eval::{
     Calibration, EvalError, Method, all, fit, generated, itbench, logs, petshop, suite,
 };
+use eog_evidence::Weights;
 use eog_report::clean::{clean, escape_json};
 use eog_report::words;
 use eog_session::controllers::ControllerName;
-use eog_session::judge::{Options, Policies};
+use eog_session::judge::{Options, Policies, read_weights};
 use eog_simulate::Scenario;
 use eog_sre::Stop;
 use serde::Serialize;
@@ -30,6 +32,14 @@ use crate::investigate::choose;
 use crate::progress::Progress;
 use crate::reasoning::ModelJudge;
 use crate::rules;
+
+/// The table that `--prior` names.
+fn table_of(prior: &Path) -> Result<Weights, CliError> {
+    match prior == Path::new("shipped") {
+        true => Ok(Arc::unwrap_or_clone(Weights::shipped())),
+        false => Ok(read_weights(prior)?),
+    }
+}
 
 /// `eog eval`.
 pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
@@ -104,8 +114,14 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             }
             Ok(if is_whole { exit } else { Exit::BadInput })
         }
-        Evaluated::Fit { dirs, shrinkage, out } => {
-            let fitted = fit::evaluate(dirs, *shrinkage)?;
+        Evaluated::Fit { dirs, shrinkage, prior, prior_incidents, out } => {
+            let prior = match prior {
+                None => Prior::Units { strength: *shrinkage },
+                Some(table) => {
+                    Prior::Table { weights: table_of(table)?, incidents: *prior_incidents }
+                }
+            };
+            let fitted = fit::evaluate(dirs, &prior)?;
             drop(progress);
             if let Some(path) = out {
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -5,6 +5,7 @@
 mod args;
 mod bundle_files;
 mod capture;
+mod cases;
 mod check;
 mod doctor;
 mod dry_run;
@@ -87,6 +88,8 @@ pub fn main() -> ExitCode {
         Command::Prompt(what) => prompt::run(&what),
         #[cfg(not(feature = "models"))]
         Command::Prompt(_) => Err(error::CliError::not_built("language models", "models")),
+        Command::Close(arguments) => cases::close(&arguments),
+        Command::Cases(arguments) => cases::run(&arguments),
         Command::Eval(arguments) => eval::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Capture(arguments) => capture::run(&arguments),

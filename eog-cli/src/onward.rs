@@ -99,6 +99,7 @@ impl Onward<'_> {
         }
         add("out", of(&running.out).as_deref());
         add("config", of(&judging.config).as_deref());
+        add("weights", of(&judging.weights).as_deref());
         add("model", judging.model.as_deref());
         add("base-url", judging.base_url.as_deref());
         add("finalize-model", judging.finalize_model.as_deref());

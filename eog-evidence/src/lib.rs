@@ -86,7 +86,7 @@ pub use onsets::{counted_share_onset, level_onset, rate_onset, share_onset};
 pub use order::strongest_first;
 pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};
 pub use patterns::{MAX_TEMPLATES, Miner, Patterns};
-pub use policy::{BoundByVerdicts, EvidencePolicy, OrEvidence, stands_out};
+pub use policy::{BoundByVerdicts, EvidencePolicy, OrEvidence, Weights, WeightsError, stands_out};
 pub use recorded::{holes, recorded_seconds};
 pub use self_time::{SpanPlace, TracedSpan};
 pub use series::{MIN_BASELINE, Periods, Series};

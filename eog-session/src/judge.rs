@@ -21,14 +21,14 @@ mod watch;
 use std::sync::Arc;
 
 use eog::{AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, Limits, Usage, Window};
-use eog_evidence::{EvidencePolicy, Incident};
+use eog_evidence::{EvidencePolicy, Incident, Weights};
 use eog_report::Narrative;
 use eog_search::{Roles, Toolset};
 
 use crate::controllers::AnyFinished;
 use crate::listener::Listener;
 
-pub use chosen::{Chosen, no_program, variables};
+pub use chosen::{Chosen, no_program, read_weights, variables};
 pub use error::{IdleOptions, JudgeError, OpeningError};
 #[cfg(feature = "models")]
 pub use models::{Unarmed, one_model, pack};
@@ -194,21 +194,21 @@ impl Evidence {
     /// Its name as an option.
     pub const NAME: &'static str = "evidence";
 
-    /// Its name in ledgers: with the digest of its weights, since other weights judge otherwise.
-    pub fn recorded_name() -> String {
-        let digest = EvidencePolicy::weights_digest().to_string();
+    /// Its name in ledgers with these weights: with their digest, since other weights judge otherwise.
+    pub fn recorded_name(weights: &Weights) -> String {
+        let digest = weights.digest().to_string();
         format!("{} (weights {})", Self::NAME, digest.get(..12).unwrap_or(&digest))
     }
 }
 
 impl Policies for Evidence {
     fn name(&self) -> String {
-        Self::recorded_name()
+        Self::recorded_name(&Weights::shipped())
     }
 
     fn identity(&self, _case: &Case) -> Result<String, JudgeError> {
         // The version of all crates of this project, and the weights.
-        Ok(format!("{} {}", Self::recorded_name(), env!("CARGO_PKG_VERSION")))
+        Ok(format!("{} {}", self.name(), env!("CARGO_PKG_VERSION")))
     }
 
     fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {

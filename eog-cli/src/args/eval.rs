@@ -47,17 +47,27 @@ pub(crate) struct Eval {
 pub(crate) enum Evaluated {
     /// Fit the weights of the evidence policy, and score them on systems that were left out.
     ///
-    /// Each DIR is one system: a folder of incident bundles with ground truths, as for `suite`. All systems have the
-    /// same weight. Prints for each the score of the shipped weights, of weights fitted on the other systems, and of
-    /// own harm minus the worst upstream alone, with a bootstrap interval over incidents.
+    /// Each DIR is one system: a folder of incident bundles with ground truths, as for `suite`, or of closed cases
+    /// (`eog cases`). All systems have the same weight. Prints for each the score of the shipped weights, of weights fitted on
+    /// the other systems, and of own harm minus the worst upstream alone, with a bootstrap interval over incidents.
+    ///
+    /// To adapt the weights to your own incidents, give `--prior`: they then move from those of the table only as far as the
+    /// incidents carry. `eog investigate --weights FILE` and `eog cases check --weights FILE` use the result; nothing does
+    /// so by itself.
     #[command(after_help = EVAL_CODES)]
     Fit {
         /// Folders with bundles and ground truths, one for each system.
         #[arg(required = true)]
         dirs: Vec<PathBuf>,
         /// Strength of the penalty that pulls each weight towards 1: the larger, the less they move.
-        #[arg(long, default_value_t = 1.0, value_name = "NUMBER")]
+        #[arg(long, default_value_t = 1.0, value_name = "NUMBER", value_parser = parse_strength)]
         shrinkage: f64,
+        /// Table of weights to start from, in place of 1 for each: `shipped`, or a file in the form of `weights.toml`.
+        #[arg(long, value_name = "FILE", conflicts_with = "shrinkage")]
+        prior: Option<PathBuf>,
+        /// How many incidents the table of `--prior` counts as: the larger, the less the weights move.
+        #[arg(long, default_value_t = 100.0, value_name = "N", requires = "prior", value_parser = parse_strength)]
+        prior_incidents: f64,
         /// File for the weights fitted on all systems, in the form of `weights.toml`.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -353,6 +363,12 @@ pub(crate) struct OnData {
 }
 
 const ON_DATA: &str = "Incidents";
+
+/// A positive number.
+fn parse_strength(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "expected a number above 0, such as 100".to_owned())
+}
 
 fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));

@@ -19,6 +19,11 @@ pub(crate) struct Judging {
     #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
     pub(crate) policy: Option<PolicyChoice>,
 
+    /// Table of weights for the evidence policy, in place of the shipped one: a file as `eog eval fit --out` writes it.
+    /// Ledgers name the table that judged by its digest. [in eog.toml: weights]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
+    pub(crate) weights: Option<PathBuf>,
+
     /// Argument for the program of `--policy command:PROGRAM`. Can be repeated.
     #[arg(
         long,
@@ -175,6 +180,7 @@ impl Judging {
             max_tokens: self.max_tokens,
             max_usd: self.max_usd,
             searches: self.searches,
+            weights: self.weights.clone(),
             cassette: self.cassette.clone(),
         }
     }

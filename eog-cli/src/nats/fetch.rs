@@ -11,12 +11,12 @@ use eog_session::controllers::AnyLedger;
 use eog_session::run::last_stop;
 
 use super::order::Order;
-use super::pack::{ARCHITECTURE, FOLDER, unpack};
 use super::reach::Reached;
 use super::state::State;
 use crate::args::Fetch;
 use crate::error::{CliError, Exit, NOTHING_YET};
 use crate::files;
+use eog_cases::pack::{ARCHITECTURE, FOLDER, unpack};
 
 const JOURNAL: &str = "journal";
 

@@ -9,12 +9,12 @@ use eog_nats::{InvestigationId, NatsError};
 use eog_session::source::{OpenError, Opened, ReadOptions, open_folder};
 
 use super::order::Order;
-use super::pack::unpack;
 use super::reach::Reached;
 use super::work::{OTHERS, Trouble};
 use crate::args::Reading;
 use crate::error::CliError;
 use crate::source::read_options;
+use eog_cases::pack::unpack;
 
 /// Reads incidents, and keeps the last one: many investigations may be of one.
 pub(super) struct Incidents {

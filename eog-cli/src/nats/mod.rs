@@ -7,7 +7,6 @@ mod host;
 mod incidents;
 mod list;
 mod order;
-mod pack;
 mod prune;
 mod reach;
 mod say;

@@ -16,7 +16,6 @@ use serde_json::{Map, Value};
 use super::agents::Agents;
 use super::host::ClusterHost;
 use super::order::Order;
-use super::pack::pack;
 use super::reach::Reached;
 use super::state::{State, Status};
 use super::submit::{Ready, named};
@@ -24,6 +23,7 @@ use crate::args::Serve;
 use crate::error::{CliError, Exit};
 use crate::front::Front;
 use crate::mcp::{LAST, http};
+use eog_cases::pack::pack;
 
 /// Most bytes of a packed capture.
 const MAX_INCIDENT: u64 = 256_000_000;

@@ -13,7 +13,6 @@ use eog_session::source::{
 };
 
 use super::order::{Order, Saying};
-use super::pack::{Packed, pack};
 use super::reach::Reached;
 use super::state::{State, Status};
 use super::worker;
@@ -23,6 +22,7 @@ use crate::interrupt::interrupted;
 use crate::progress::Progress;
 use crate::runtime::runtime;
 use crate::{files, rules, source};
+use eog_cases::pack::{Packed, pack};
 
 /// How often one who waits asks.
 const ASKED: Duration = Duration::from_millis(500);
@@ -110,7 +110,7 @@ fn open(arguments: &Submit, progress: &Progress) -> Result<Submitted, CliError> 
         progress.say(&format!("packing {}", folder.display()));
         let unreadable = |source| OpenError::Unreadable { path: folder.to_owned(), source };
         let handle = FolderHandle::open(folder).map_err(unreadable)?;
-        pack(&handle, architecture, arguments.max_incident)
+        Ok::<_, CliError>(pack(&handle, architecture, arguments.max_incident)?)
     };
     match Kind::of(path)? {
         Kind::Bundle | Kind::Snapshot => {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
-use eog_evidence::{Bundle, EvidencePolicy};
+use eog_evidence::{Bundle, Weights};
 use serde::Serialize;
 
 use crate::error::EvalError;
@@ -65,27 +65,63 @@ pub struct Hits {
     pub top3: f64,
 }
 
-/// Fits on these folders. `strength` is that of the L2 penalty towards weights of one unit, each with the sign that its
-/// term has by its meaning: the shipped weights were fitted on data that may be among these folders, so that drawing to them
-/// would let a system that is left out in by the back door.
+/// What weights are drawn to by the L2 penalty of a fit, each keeping its sign.
+#[derive(Clone, Debug)]
+pub enum Prior {
+    /// One unit, with the sign that a term has by its meaning. The shipped weights were fitted on data that may be among the
+    /// folders, so that drawing to them would let a system that is left out in by the back door.
+    Units {
+        /// The strength of the penalty.
+        strength: f64,
+    },
+    /// The weights of a table, that count as much as so many incidents: fewer incidents move them little, more move them
+    /// as far as their evidence goes.
+    Table {
+        /// The table.
+        weights: Weights,
+        /// How many incidents it counts as.
+        incidents: f64,
+    },
+}
+
+impl Prior {
+    /// Weights of the prior in natural log-odds, and the strength of the penalty for so many incidents.
+    fn of(&self, incidents: usize) -> (Vec<f64>, Shrinkage) {
+        match self {
+            Self::Units { strength } => {
+                let shipped = Weights::shipped();
+                let units = shipped.terms().map(|(_, weight)| f64::from(weight.signum()));
+                (units.collect(), Shrinkage(*strength))
+            }
+            Self::Table { weights, incidents: counts } => {
+                let weights = weights.terms().map(|(_, weight)| f64::from(weight) / 1e3);
+                (weights.collect(), Shrinkage(counts / incidents.max(1) as f64))
+            }
+        }
+    }
+}
+
+/// Fits on these folders.
 ///
 /// # Errors
 /// [`EvalError`] when a folder holds no case, or a case cannot be read.
-pub fn evaluate(dirs: &[PathBuf], strength: f64) -> Result<Fitted, EvalError> {
+pub fn evaluate(dirs: &[PathBuf], prior: &Prior) -> Result<Fitted, EvalError> {
     let systems = dirs.iter().map(|dir| System::read(dir)).collect::<Result<Vec<_>, _>>()?;
-    let shipped: Vec<f64> =
-        EvidencePolicy::weights().map(|(_, weight)| f64::from(weight) / 1e3).collect();
-    let shrinkage = Shrinkage(strength);
+    let table = Weights::shipped();
+    let shipped: Vec<f64> = table.terms().map(|(_, weight)| f64::from(weight) / 1e3).collect();
+    let fitted_on = |systems: &[&System]| {
+        let incidents = systems.iter().map(|system| system.incidents.len()).sum();
+        let (towards, shrinkage) = prior.of(incidents);
+        fit(systems, &towards, shrinkage)
+    };
     let all: Vec<&System> = systems.iter().collect();
-    let prior: Vec<f64> = shipped.iter().map(|weight| weight.signum()).collect();
-    let fitted = fit(&all, &prior, shrinkage);
-    let weights = EvidencePolicy::weights().zip(fitted).map(|((term, shipped), fitted)| {
+    let weights = table.terms().zip(fitted_on(&all)).map(|((term, shipped), fitted)| {
         FittedWeight { term, shipped, fitted: (fitted * 1e3).round() as i32 }
     });
     let left_out = systems.iter().enumerate().map(|(left_out, system)| {
         let others = all.iter().copied().enumerate().filter(|(place, _)| *place != left_out);
         let others: Vec<&System> = others.map(|(_, other)| other).collect();
-        let weights = fit(&others, &prior, shrinkage);
+        let weights = fitted_on(&others);
         let excess = only("excess");
         let top1 = |weights: &[f64]| -> Vec<f64> {
             system.incidents.iter().map(|it| ranked(it, weights).hit_at(1, &it.causes)).collect()
@@ -106,7 +142,8 @@ pub fn evaluate(dirs: &[PathBuf], strength: f64) -> Result<Fitted, EvalError> {
 
 /// Weights that count one term alone.
 fn only(name: &str) -> Vec<f64> {
-    EvidencePolicy::weights().map(|(term, _)| if term == name { 1.0 } else { 0.0 }).collect()
+    let table = Weights::shipped();
+    table.terms().map(|(term, _)| if term == name { 1.0 } else { 0.0 }).collect()
 }
 
 fn ranked(incident: &Incident, weights: &[f64]) -> Ranking {
@@ -146,7 +183,7 @@ impl Fitted {
 
     /// The fitted weights in the form of `weights.toml`, with the shipped meanings and thresholds.
     pub fn to_toml(&self) -> String {
-        let mut text = EvidencePolicy::weights_toml().to_owned();
+        let mut text = Weights::shipped_toml().to_owned();
         for weight in &self.weights {
             let (old, new) = (
                 format!("name = \"{}\"\nweight = {}\n", weight.term, weight.shipped),

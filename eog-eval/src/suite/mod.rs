@@ -8,7 +8,8 @@
 //!   quiet.truth.json   {"causes": []}
 //! ```
 //!
-//! A truth without causes is a normal time: what counts there is that nothing is named.
+//! A truth without causes is a normal time: what counts there is that nothing is named. A folder of closed cases
+//! ([`eog_cases`]) is such a folder, too.
 
 mod ablation;
 mod case;
@@ -154,7 +155,8 @@ fn list(dir: &Path) -> Result<Folder, EvalError> {
             }
             continue;
         }
-        let has_truth = dir.join(format!("{name}{TRUTH_SUFFIX}")).exists();
+        let has_truth =
+            dir.join(format!("{name}{TRUTH_SUFFIX}")).exists() || SuiteCase::is_closed(dir, &name);
         let is_case = has_truth || path.join("bundle.json").exists();
         if is_case { folder.cases.push(name) } else { folder.left_out.push(name) }
     }

@@ -11,7 +11,7 @@ use super::decide::Weighed;
 use super::explain::{MAX_QUOTE, few, quote};
 use super::numbers::{is_upstream, nearness};
 use super::observation::Observation;
-use super::terms::{WEIGHTS, weight_of_change};
+use super::terms::weight_of_change;
 use super::times::{explained, made, surely_before};
 use crate::text::shorten;
 
@@ -87,7 +87,7 @@ impl<'a> Weighed<'a> {
             // A change somewhere has no effect here by a neighbour that is well.
             Some(Label::Healthy) => false,
             Some(Label::Symptom) => {
-                harm >= WEIGHTS.decision.harm || !seen.is_empty() || has_cause(said)
+                harm >= self.weights.decision.harm || !seen.is_empty() || has_cause(said)
             }
             Some(Label::Defer) | None => !seen.is_empty(),
         };
@@ -114,7 +114,8 @@ impl<'a> Weighed<'a> {
     /// place of the harm is the same whatever was changed, so that its evidence speaks for them as well.
     pub(super) fn find_changed_upstream(&self) -> Vec<ChangedUpstream<'a>> {
         let Some(since) = self.since.filter(|_| self.is_worse()) else { return Vec::new() };
-        let place = self.log_odds.saturating_sub(weight_of_change(self.numbers.change));
+        let place =
+            self.log_odds.saturating_sub(weight_of_change(self.weights, self.numbers.change));
         let mut found: Vec<ChangedUpstream<'a>> = Vec::new();
         for route in &self.packet.context.routes {
             let (Some(entity), Some(last)) = (route.hops.first(), route.hops.last()) else {
@@ -130,7 +131,7 @@ impl<'a> Weighed<'a> {
                 && made.can_precede(&since)
                 && near > self.numbers.change;
             if counts && found.iter().all(|known| known.entity != entity) {
-                let log_odds = place.saturating_add(weight_of_change(near));
+                let log_odds = place.saturating_add(weight_of_change(self.weights, near));
                 found.push(ChangedUpstream { entity, log_odds, route, finding });
             }
         }

@@ -8,8 +8,9 @@ use eog_core::{Decision, EntityId, EvidenceKind, Label, Measures};
 use super::causes::{Cause, ChangedUpstream, MAX_CLAIMS};
 use super::numbers::Numbers;
 use super::observation::{Observation, Observed, Trouble, observe};
-use super::terms::{WEIGHTS, contributions};
+use super::terms::contributions;
 use super::times::{explained, first_of, harm_since, made};
+use super::weights::Weights;
 
 /// Log-odds of what a person says or an experiment did: more than any sum reaches.
 const DECIDED: i32 = 20_000;
@@ -17,6 +18,7 @@ const DECIDED: i32 = 20_000;
 /// A packet, sorted into what the decision needs.
 pub(super) struct Weighed<'a> {
     pub(super) packet: &'a ContextPacket,
+    pub(super) weights: &'a Weights,
     pub(super) observed: Vec<Observed<'a>>,
     pub(super) numbers: Numbers,
     /// What each term adds, in the order of the table.
@@ -30,8 +32,8 @@ pub(super) struct Weighed<'a> {
 }
 
 /// Judges a packet.
-pub(super) fn decide(packet: &ContextPacket) -> Decision {
-    let weighed = Weighed::of(packet);
+pub(super) fn decide(packet: &ContextPacket, weights: &Weights) -> Decision {
+    let weighed = Weighed::of(packet, weights);
     let causes = weighed.causes();
     let label = weighed.label(&causes);
     let mut decision = Decision::new(label, weighed.summary(label, &causes));
@@ -63,15 +65,16 @@ pub(super) fn decide(packet: &ContextPacket) -> Decision {
 }
 
 impl<'a> Weighed<'a> {
-    pub(super) fn of(packet: &'a ContextPacket) -> Self {
+    pub(super) fn of(packet: &'a ContextPacket, weights: &'a Weights) -> Self {
         let observed = observe(packet);
         let since = harm_since(packet, &observed);
         let numbers = Numbers::of(packet, &observed, since);
-        let added = contributions(&numbers);
+        let added = contributions(weights, &numbers);
         let log_odds = added.iter().fold(0, |sum: i32, one| sum.saturating_add(*one));
         let harm = (numbers.harm() * 1e3).round() as i32;
         let mut weighed = Self {
             packet,
+            weights,
             observed,
             numbers,
             added,
@@ -109,8 +112,8 @@ impl<'a> Weighed<'a> {
     fn may_be_origin(&self, causes: &[Cause<'_>]) -> bool {
         let is_unresolved = self.is_asked(NoticeReason::DeadEnd);
         let limit = match is_unresolved {
-            true => WEIGHTS.decision.dead_end,
-            false => WEIGHTS.decision.origin,
+            true => self.weights.decision.dead_end,
+            false => self.weights.decision.origin,
         };
         // What its own findings point to is heard first, as far as it can be.
         let is_heard = causes.iter().all(Cause::is_heard) || is_unresolved;
@@ -153,7 +156,7 @@ impl<'a> Weighed<'a> {
     }
 
     pub(super) fn is_worse(&self) -> bool {
-        self.harm >= WEIGHTS.decision.harm
+        self.harm >= self.weights.decision.harm
     }
 
     /// Whether it acts on others, although it does no worse itself.
@@ -197,7 +200,7 @@ impl<'a> Weighed<'a> {
                     let handed = self.changed_upstream.iter().map(|it| it.log_odds);
                     let strongest =
                         causes.iter().filter_map(|cause| cause.origin).chain(handed).max();
-                    strongest.map(|origin| origin.saturating_sub(WEIGHTS.decision.hop))
+                    strongest.map(|origin| origin.saturating_sub(self.weights.decision.hop))
                 }
                 Label::Healthy | Label::Defer => None,
             },

@@ -9,7 +9,7 @@ use eog_core::{EvidenceId, EvidenceKind, Finding, Label};
 use super::causes::Cause;
 use super::decide::Weighed;
 use super::observation::Observation;
-use super::terms::{TERMS, Term, WEIGHTS};
+use super::terms::{TERMS, Term};
 use super::times::{made, surely_before};
 use crate::change_words::is_of;
 use crate::text::shorten;
@@ -107,7 +107,7 @@ impl<'a> Weighed<'a> {
             self.added.iter().copied().enumerate().filter(|(_, added)| *added != 0).collect();
         largest.sort_by_key(|(_, added)| std::cmp::Reverse(added.abs()));
         largest.truncate(MAX_TERMS);
-        let weighed = TERMS.iter().zip(&WEIGHTS.terms);
+        let weighed = TERMS.iter().zip(&self.weights.terms);
         let weighed: Vec<_> = weighed.collect();
         let term = |(at, added): (usize, i32)| {
             let (term, weight) = weighed.get(at)?;

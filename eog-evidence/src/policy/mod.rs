@@ -15,13 +15,17 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod times;
+mod weights;
 
-use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Digest, Failure};
+use std::sync::Arc;
+
+use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure};
 
 pub use bound_by_verdicts::BoundByVerdicts;
 pub use or_evidence::OrEvidence;
 pub use standout::stands_out;
 pub(crate) use standout::{Standout, standout};
+pub use weights::{Weights, WeightsError};
 
 /// Judges packets by a sum of weights of evidence: deterministic, without a model, without state.
 ///
@@ -58,51 +62,37 @@ pub(crate) use standout::{Standout, standout};
 /// assert_eq!(decision.summary, "no findings: nothing is known about cart in the window");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EvidencePolicy {
-    _private: (),
+    weights: Arc<Weights>,
+}
+
+impl Default for EvidencePolicy {
+    /// With the shipped weights.
+    fn default() -> Self {
+        Self { weights: Weights::shipped() }
+    }
 }
 
 impl EvidencePolicy {
-    /// The terms as a table in Markdown: name, weight in thousandths of natural log-odds, meaning.
-    ///
-    /// ```
-    /// use eog_evidence::EvidencePolicy;
-    /// assert!(EvidencePolicy::term_table().contains("| excess |"));
-    /// ```
-    pub fn term_table() -> String {
-        let head = ["| term | weight | value |", "|---|---|---|"].map(str::to_owned);
-        let rows = terms::WEIGHTS
-            .terms
-            .iter()
-            .map(|term| format!("| {} | {} | {} |", term.name, term.weight, term.meaning));
-        head.into_iter().chain(rows).map(|row| row + "\n").collect()
+    /// The policy with these weights.
+    pub fn new(weights: Weights) -> Self {
+        Self { weights: Arc::new(weights) }
     }
 
-    /// The terms with their weights in thousandths of natural log-odds, in the order of [`values`](Self::values).
-    pub fn weights() -> impl Iterator<Item = (&'static str, i32)> {
-        let weights = terms::WEIGHTS.terms.iter();
-        terms::TERMS.iter().zip(weights).map(|(term, weight)| (term.name, weight.weight))
-    }
-
-    /// The table of weights as it is shipped, in TOML.
-    pub fn weights_toml() -> &'static str {
-        terms::SHIPPED
+    /// What it weighs by.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
     }
 
     /// The values of all terms for a packet, before they are weighed: what weights are fitted on.
     pub fn values(packet: &ContextPacket) -> Vec<f64> {
-        terms::values(&decide::Weighed::of(packet).numbers)
-    }
-
-    /// The digest of the table of weights.
-    pub fn weights_digest() -> Digest {
-        Digest::of(&terms::SHIPPED)
+        terms::values(&decide::Weighed::of(packet, &Weights::shipped()).numbers)
     }
 
     /// Judges one packet. Equal packets get equal decisions.
     pub fn judge(&self, packet: &ContextPacket) -> Decision {
-        decide::decide(packet)
+        decide::decide(packet, &self.weights)
     }
 }
 

@@ -1,15 +1,9 @@
-//! The terms of the sum, and their weights.
-
-use std::sync::LazyLock;
-
-use serde::Deserialize;
+//! The terms of the sum.
 
 use super::numbers::{Numbers, in_harm};
 use super::observation::{Observation, Trouble};
+use super::weights::Weights;
 use crate::text::rounded;
-
-/// The weights as they are shipped.
-pub(super) const SHIPPED: &str = include_str!("weights.toml");
 
 /// A term of the sum.
 pub(super) struct Term {
@@ -38,51 +32,6 @@ const fn compared(
     words: fn(&Numbers) -> Option<String>,
 ) -> Term {
     Term { name, value, of: |_| 0.0, words }
-}
-
-/// Weights and thresholds, in thousandths of natural log-odds.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Weights {
-    /// The version of the table.
-    pub(super) version: u32,
-    pub(super) decision: Thresholds,
-    #[serde(rename = "term")]
-    pub(super) terms: Vec<Weight>,
-}
-
-/// From what on something is decided.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Thresholds {
-    /// Log-odds from which on an entity is an origin.
-    pub(super) origin: i32,
-    /// The same where what explains an alert ends.
-    pub(super) dead_end: i32,
-    /// What an origin further upstream loses for each hop, when it is compared with an entity as its own origin.
-    pub(super) hop: i32,
-    /// Harm from which on an entity does worse, in thousandths of a logarithm.
-    pub(super) harm: i32,
-}
-
-/// The weight of one term.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Weight {
-    pub(super) name: String,
-    pub(super) weight: i32,
-    pub(super) meaning: String,
-}
-
-/// The shipped weights. They are part of the program, and a test reads them.
-pub(super) static WEIGHTS: LazyLock<Weights> =
-    LazyLock::new(|| toml::from_str(SHIPPED).unwrap_or_else(|_| Weights::none()));
-
-impl Weights {
-    fn none() -> Self {
-        let decision = Thresholds { origin: i32::MAX, dead_end: i32::MAX, hop: 0, harm: i32::MAX };
-        Self { version: 0, decision, terms: Vec::new() }
-    }
 }
 
 /// What a size of twenty times the usual is divided by to be 1: about its logarithm.
@@ -217,11 +166,10 @@ fn percent(share: f64) -> String {
 }
 
 /// What each term adds, by its place, in thousandths.
-pub(super) fn contributions(numbers: &Numbers) -> Vec<i32> {
-    let weights = WEIGHTS.terms.iter();
+pub(super) fn contributions(weights: &Weights, numbers: &Numbers) -> Vec<i32> {
     TERMS
         .iter()
-        .zip(weights)
+        .zip(&weights.terms)
         .map(|(term, weight)| {
             let value = (term.value)(numbers).clamp(-2.0, 2.0);
             // Whole thousandths, so that the sum does not depend on its order.
@@ -231,8 +179,8 @@ pub(super) fn contributions(numbers: &Numbers) -> Vec<i32> {
 }
 
 /// What a change adds that lies so near to what follows it, in thousandths.
-pub(super) fn weight_of_change(near: f64) -> i32 {
-    let weight = WEIGHTS.terms.iter().find(|weight| weight.name == CHANGE);
+pub(super) fn weight_of_change(weights: &Weights, near: f64) -> i32 {
+    let weight = weights.terms.iter().find(|weight| weight.name == CHANGE);
     weight.map_or(0, |weight| (f64::from(weight.weight) * near).round() as i32)
 }
 

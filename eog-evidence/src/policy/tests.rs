@@ -8,8 +8,8 @@ use eog_core::{
     LocalContext, Measures, Message, Timestamp, Window,
 };
 
-use super::EvidencePolicy;
-use super::terms::{TERMS, WEIGHTS};
+use super::terms::TERMS;
+use super::{EvidencePolicy, Weights};
 
 /// Seconds after ten o'clock.
 fn at(second: i64) -> Timestamp {
@@ -118,13 +118,41 @@ fn claimed(decision: &Decision) -> Vec<&str> {
 }
 
 #[test]
-fn the_shipped_table_has_a_weight_for_each_term_in_its_order() {
-    assert_eq!(WEIGHTS.version, 1);
-    let named: Vec<&str> = WEIGHTS.terms.iter().map(|weight| weight.name.as_str()).collect();
-    let terms: Vec<&str> = TERMS.iter().map(|term| term.name).collect();
-    assert_eq!(named, terms);
-    assert!(WEIGHTS.decision.dead_end < WEIGHTS.decision.origin);
-    assert_eq!(EvidencePolicy::weights().count(), TERMS.len());
+fn a_table_has_one_weight_for_each_term() {
+    let shipped = Weights::shipped();
+    assert!(shipped.decision.dead_end < shipped.decision.origin);
+    let text = Weights::shipped_toml();
+    let head = text.split_once("[[term]]").unwrap().0;
+    let terms: Vec<&str> = text.split("[[term]]").skip(1).collect();
+    let table = |terms: &[&str]| {
+        Weights::read(&terms.iter().fold(head.to_owned(), |all, term| all + "[[term]]" + term))
+    };
+    let mut reversed = terms.clone();
+    reversed.reverse();
+    assert_eq!(table(&reversed).unwrap().terms, shipped.terms, "the order does not matter");
+    let doubled = [&terms[..], &terms[..1]].concat();
+    let cases = [
+        (table(&terms[1..]), "the term \"excess\" needs one weight"),
+        (table(&doubled), "the term \"excess\" needs one weight"),
+        (Weights::read(&text.replace("\"excess\"", "\"excess heat\"")), "no term \"excess heat\""),
+        (Weights::read(&text.replace("version = 1", "version = 2")), "version 2 of the table"),
+        (Weights::read(&text.replace("= 2000", "= 20000000")), "origin: 20000000 is beyond"),
+        (Weights::read(&text.replace("weight = 600", "weight = \"a\"")), "line 19"),
+    ];
+    for (read, reason) in cases {
+        let error = read.unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn other_weights_judge_otherwise() {
+    let packet = packet(vec![slower(400.0, 1_800), change(1_790)]);
+    assert_eq!(judge(&packet).label, Label::Origin);
+    let text = Weights::shipped_toml().replace("origin = 2000", "origin = 200000");
+    let never = EvidencePolicy::new(Weights::read(&text).unwrap());
+    assert_ne!(never.judge(&packet).label, Label::Origin);
+    assert_ne!(never.weights().digest(), Weights::shipped().digest());
 }
 
 #[test]
@@ -133,8 +161,8 @@ fn log_odds_are_the_sum_of_weights_times_values() {
         packet(vec![slower(400.0, 1_800), change(1_790)]),
         of_db(Label::Symptom, 500, None),
     );
-    let values = EvidencePolicy::values(&packet);
-    let weights = EvidencePolicy::weights().map(|(_, weight)| f64::from(weight));
+    let (values, shipped) = (EvidencePolicy::values(&packet), Weights::shipped());
+    let weights = shipped.terms().map(|(_, weight)| f64::from(weight));
     let sum = weights.zip(values).map(|(weight, value)| (weight * value.clamp(-2.0, 2.0)).round());
     let decision = judge(&packet);
     assert_eq!(f64::from(decision.measures.unwrap().log_odds), sum.sum::<f64>());
@@ -169,7 +197,7 @@ fn the_stronger_origin_upstream_explains_an_entity() {
     assert_eq!((weak.label, claimed(&weak)), (Label::Origin, vec![]));
     assert_eq!((strong.label, claimed(&strong)), (Label::Symptom, vec!["db"]));
     // Its own message carries the strength of that origin, less a hop.
-    assert_eq!(strong.measures.unwrap().origin, Some(9_000 - WEIGHTS.decision.hop));
+    assert_eq!(strong.measures.unwrap().origin, Some(9_000 - Weights::shipped().decision.hop));
     // One that is only passed on counts as well.
     let passed = of_db(Label::Symptom, 1_000, Some(9_000));
     assert_eq!(judge(&with_db(packet(own), passed)).label, Label::Symptom);

@@ -8,21 +8,31 @@ use eog::memory::command_identity;
 use eog::{
     AbductivePolicy, BoxFuture, Budget, BudgetKind, Case, CommandPolicy, Limits, Purse, Window,
 };
-use eog_evidence::{BoundByVerdicts, EvidencePolicy, Incident};
+use eog_evidence::{BoundByVerdicts, EvidencePolicy, Incident, Weights};
 use eog_report::Narrative;
 use eog_search::{Roles, Toolset};
 
 use super::masked::Masked;
 use super::models::{self, Asked};
-use super::settings::{By, Options, PolicyChoice, Settings};
+use super::settings::{By, Options, PolicyChoice, Settings, read_small};
 use super::{Evidence, ForRun, Judge, JudgeError, OpeningError, Policies};
 use crate::controllers::AnyFinished;
+
+/// What stands before the digest of the prompts in the name of a judge that asks models.
+const PROMPTS: &str = ", prompts ";
+
+/// The name of a judge without the prompts that it asks with: another wording makes no other judge.
+pub(crate) fn without_prompts(name: &str) -> &str {
+    name.split_once(PROMPTS).map_or(name, |(judge, _)| judge)
+}
 
 /// Who judges, according to options and settings. Nothing has been called or started.
 #[derive(Clone, Debug)]
 pub struct Chosen {
     /// What is set.
     pub settings: Settings,
+    /// The built-in policy, with the weights that are set.
+    evidence: EvidencePolicy,
     arguments: Vec<OsString>,
     /// Variables that the program gets although they hold secrets.
     passed: Vec<OsString>,
@@ -60,9 +70,18 @@ impl Chosen {
         if let Some(idle) = settings.idle_options(options) {
             return Err(idle.into());
         }
+        let is_idle = options.weights.is_some() && settings.policy != PolicyChoice::Evidence;
+        if is_idle {
+            let reason = "only the evidence policy weighs evidence, and another policy judges; leave it out, or \
+                          choose the policy `evidence`";
+            return Err(JudgeError::Option { option: "weights", reason: reason.to_owned() });
+        }
+        let evidence = settings.weights.as_deref().map(read_weights).transpose()?;
+        let evidence = evidence.map_or_else(EvidencePolicy::default, EvidencePolicy::new);
         let asked = settings.asks_models().then(|| Asked::of(&settings)).transpose()?;
         let (arguments, passed) = (options.policy_args.clone(), options.policy_env.clone());
-        Ok(Self { settings, arguments, passed, asked, limits: Limits::default(), purse: None })
+        let limits = Limits::default();
+        Ok(Self { settings, evidence, arguments, passed, asked, limits, purse: None })
     }
 
     /// How long calls may take, and how often they are tried.
@@ -135,7 +154,7 @@ impl Policies for Chosen {
     /// Arguments of a program may contain secrets, and ledgers are shared: they are only counted.
     fn name(&self) -> String {
         let judge = match (&self.settings.policy, self.arguments.len()) {
-            (PolicyChoice::Evidence, _) => Evidence::recorded_name(),
+            (PolicyChoice::Evidence, _) => Evidence::recorded_name(self.evidence.weights()),
             (PolicyChoice::Llm, _) => self.settings.llm_name(),
             (PolicyChoice::Command(program), 0) => format!("command:{}", program.display()),
             (PolicyChoice::Command(program), given) => {
@@ -144,16 +163,25 @@ impl Policies for Chosen {
             }
         };
         let own = models::of_roles(&self.settings);
+        let prompts = self.asked.as_ref().map_or_else(String::new, |asked| {
+            let digest = asked.prompts_digest();
+            format!("{PROMPTS}{}", digest.get(..12).unwrap_or(&digest))
+        });
         match self.settings.other_roles() {
-            None => format!("{judge}{own}"),
-            Some(By::Rules) => format!("{judge}, roles by rules"),
-            Some(By::Model) => format!("{judge}, roles by {}{own}", self.settings.llm_name()),
+            None => format!("{judge}{own}{prompts}"),
+            Some(By::Rules) => format!("{judge}, roles by rules{prompts}"),
+            Some(By::Model) => {
+                format!("{judge}, roles by {}{own}{prompts}", self.settings.llm_name())
+            }
         }
     }
 
     fn identity(&self, case: &Case) -> Result<String, JudgeError> {
         let judge = match &self.settings.policy {
-            PolicyChoice::Evidence => Evidence.identity(case)?,
+            PolicyChoice::Evidence => {
+                let name = Evidence::recorded_name(self.evidence.weights());
+                format!("{name} {}", env!("CARGO_PKG_VERSION"))
+            }
             PolicyChoice::Llm => self.of_models(case),
             PolicyChoice::Command(program) => command_identity(program, &self.arguments)?,
         };
@@ -205,7 +233,7 @@ impl Judge for OfRun {
             (PolicyChoice::Command(program), _) => {
                 Box::new(BoundByVerdicts(Masked(self.chosen.program(program))))
             }
-            _ => Box::new(EvidencePolicy::default()),
+            _ => Box::new(self.chosen.evidence.clone()),
         }
     }
 
@@ -235,6 +263,16 @@ impl Judge for OfRun {
     fn check(&self) -> Result<(), JudgeError> {
         self.models.as_ref().map_or(Ok(()), |models| models.check())
     }
+}
+
+/// Reads a table of weights for the evidence policy.
+///
+/// # Errors
+/// [`JudgeError::Settings`] names the file, and the term or the line.
+pub fn read_weights(path: &Path) -> Result<Weights, JudgeError> {
+    let unusable = |reason: String| JudgeError::Settings { path: path.to_owned(), reason };
+    let text = read_small(path).map_err(unusable)?;
+    Weights::read(&text).map_err(|error| unusable(error.to_string()))
 }
 
 /// Environment variables. Empty ones count as absent.

@@ -51,6 +51,8 @@ pub struct Options {
     pub max_usd: Option<f64>,
     /// How often a model may search other records before it judges an entity.
     pub searches: Option<u32>,
+    /// A table of weights for the evidence policy, in place of the shipped one.
+    pub weights: Option<PathBuf>,
     /// File with recorded traffic of models.
     pub cassette: Option<PathBuf>,
 }
@@ -115,6 +117,8 @@ pub struct Settings {
     pub tools: Option<PathBuf>,
     /// How often a model may search the records of any entity before it judges one. Each search costs a request.
     pub searches: u32,
+    /// A table of weights for the evidence policy, in place of the shipped one.
+    pub weights: Option<PathBuf>,
     /// The language models.
     pub llm: LlmConfig,
 }
@@ -130,6 +134,7 @@ struct File {
     skills: Option<PathBuf>,
     tools: Option<PathBuf>,
     searches: Option<u32>,
+    weights: Option<PathBuf>,
     llm: LlmConfig,
 }
 
@@ -173,6 +178,7 @@ impl Settings {
             skills: options.skills.clone().or(file.skills),
             tools: options.tools.clone().or(file.tools),
             searches: options.searches.or(file.searches).unwrap_or(0),
+            weights: options.weights.clone().or(file.weights),
             llm,
             file: path,
         })
@@ -242,13 +248,18 @@ fn find(options: &Options, env: Env<'_>) -> Result<Option<PathBuf>, JudgeError> 
     Ok(places.into_iter().find(|path| path.is_file()))
 }
 
+/// The text of a file of settings or weights, or why it cannot be read.
+pub(super) fn read_small(path: &Path) -> Result<String, String> {
+    let size = path.metadata().map_err(|error| error.to_string())?.len();
+    if size > MAX_BYTES {
+        return Err(format!("it has {size} bytes, which is too large for settings"));
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
 fn read(path: &Path) -> Result<File, JudgeError> {
     let unusable = |reason: String| JudgeError::Settings { path: path.to_owned(), reason };
-    let size = path.metadata().map_err(|error| unusable(error.to_string()))?.len();
-    if size > MAX_BYTES {
-        return Err(unusable(format!("it has {size} bytes, which is too large for settings")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+    let text = read_small(path).map_err(unusable)?;
     toml::from_str(&text).map_err(|error| {
         // The line may contain a key that was written there by mistake.
         let start = error.span().map_or(0, |span| span.start);

@@ -3,22 +3,23 @@
 
 use std::cell::Cell;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use eog_evidence::{FolderHandle, is_ground_truth};
+use eog_secrets::StreamMasker;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::Deserialize;
-use tar::{Archive, Builder, HeaderMode};
+use tar::{Archive, Builder, Header, HeaderMode};
 
-use crate::error::CliError;
-
-/// What the folder is in, and the name of the architecture beside it.
-pub(super) const FOLDER: &str = "incident";
-pub(super) const ARCHITECTURE: &str = "architecture.json";
+/// What the folder is in.
+pub const FOLDER: &str = "incident";
+/// The name of the architecture beside it.
+pub const ARCHITECTURE: &str = "architecture.json";
 /// Most files, and most bytes that a pack may become for each that it has.
 const MAX_FILES: usize = 100_000;
 const MAX_GROWTH: u64 = 200;
@@ -31,72 +32,148 @@ const MAX_BETWEEN: u64 = 1 << 20;
 const MAX_BORROWED: usize = 100;
 
 /// A packed incident.
-pub(crate) struct Packed {
-    pub(crate) bytes: Vec<u8>,
+#[derive(Clone, Debug)]
+pub struct Packed {
+    /// A compressed archive.
+    pub bytes: Vec<u8>,
     /// The name of the folder in it.
-    pub(crate) folder: String,
+    pub folder: String,
 }
 
 /// An incident that was unpacked.
-pub(crate) struct Unpacked {
-    pub(crate) folder: PathBuf,
-    pub(crate) architecture: Option<PathBuf>,
+#[derive(Clone, Debug)]
+pub struct Unpacked {
+    /// The folder of the incident.
+    pub folder: PathBuf,
+    /// The architecture that goes with it, if any.
+    pub architecture: Option<PathBuf>,
 }
 
-/// Packs a folder into at most so many bytes. What nobody may read of it is left out.
-pub(crate) fn pack(
+/// Why an incident cannot be packed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackError {
+    /// A file of it cannot be read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It has more bytes than it may have.
+    #[error("{}: the packed incident has more than {most} bytes", path.display())]
+    TooLarge {
+        /// The folder.
+        path: PathBuf,
+        /// What it may have.
+        most: u64,
+    },
+}
+
+/// Packs a folder into at most so many bytes. Ground truth is left out.
+///
+/// # Errors
+/// [`PackError`] names the file.
+pub fn pack(
     folder: &FolderHandle,
     architecture: Option<&Path>,
     most: u64,
-) -> Result<Packed, CliError> {
-    let unusable = |path: &Path, error: &io::Error| CliError::Input {
-        path: path.to_owned(),
-        reason: match error.kind() {
-            io::ErrorKind::FileTooLarge => format!(
-                "the packed incident has more than {most} bytes; remove unrelated data, or give a \
-                 larger --max-incident"
-            ),
-            _ => error.to_string(),
-        },
-    };
-    let called = folder.called();
-    let name = folder.path().file_name().map_or(FOLDER.into(), OsStr::to_string_lossy).into_owned();
-    let into = Limited { bytes: Vec::new(), most };
-    let mut archive = Builder::new(GzEncoder::new(into, Compression::default()));
-    archive.mode(HeaderMode::Deterministic);
-    let mut whole = 0_u64;
-    for (name, folder) in borrowed(folder).into_iter().chain([(name.clone(), folder.clone())]) {
+) -> Result<Packed, PackError> {
+    Packing { most, masks: false }.pack(folder, architecture)
+}
+
+/// The same with secrets masked in every file that is text.
+///
+/// # Errors
+/// As for [`pack`].
+pub fn pack_masked(
+    folder: &FolderHandle,
+    architecture: Option<&Path>,
+    most: u64,
+) -> Result<Packed, PackError> {
+    Packing { most, masks: true }.pack(folder, architecture)
+}
+
+/// How an incident is packed.
+struct Packing {
+    most: u64,
+    masks: bool,
+}
+
+type IntoPack = Builder<GzEncoder<Limited>>;
+
+impl Packing {
+    fn pack(
+        &self,
+        folder: &FolderHandle,
+        architecture: Option<&Path>,
+    ) -> Result<Packed, PackError> {
+        let unusable = |path: &Path, error: io::Error| match error.kind() {
+            io::ErrorKind::FileTooLarge => {
+                PackError::TooLarge { path: path.to_owned(), most: self.most }
+            }
+            _ => PackError::File { path: path.to_owned(), source: error },
+        };
         let called = folder.called();
-        for within in files(&folder).map_err(|error| unusable(called, &error))? {
-            let as_what = Path::new(FOLDER).join(&name).join(&within);
-            let file = folder.file(&within);
-            let added = file.and_then(|mut file| {
-                whole = whole.saturating_add(file.metadata()?.len());
-                archive.append_file(as_what, &mut file)
-            });
-            added.map_err(|error| unusable(&called.join(&within), &error))?;
+        let name =
+            folder.path().file_name().map_or(FOLDER.into(), OsStr::to_string_lossy).into_owned();
+        let into = Limited { bytes: Vec::new(), most: self.most };
+        let mut archive = Builder::new(GzEncoder::new(into, Compression::default()));
+        archive.mode(HeaderMode::Deterministic);
+        let mut whole = 0_u64;
+        for (name, folder) in borrowed(folder).into_iter().chain([(name.clone(), folder.clone())]) {
+            let called = folder.called();
+            for within in files(&folder).map_err(|error| unusable(called, error))? {
+                let as_what = Path::new(FOLDER).join(&name).join(&within);
+                let added =
+                    folder.file(&within).and_then(|file| self.add(&mut archive, &as_what, file));
+                whole += added.map_err(|error| unusable(&called.join(&within), error))?;
+            }
         }
+        if let Some(path) = architecture {
+            let added = File::open(path);
+            let added = added.and_then(|file| self.add(&mut archive, ARCHITECTURE.as_ref(), file));
+            whole += added.map_err(|error| unusable(path, error))?;
+        }
+        let packed = archive.into_inner().and_then(GzEncoder::finish);
+        let packed = packed.map_err(|error| unusable(called, error))?;
+        // It could not be unpacked.
+        if whole > most_unpacked(packed.bytes.len()) {
+            return Err(unusable(called, io::Error::other(too_long())));
+        }
+        Ok(Packed { bytes: packed.bytes, folder: name })
     }
-    if let Some(path) = architecture {
-        let size = path.metadata().map_err(|error| unusable(path, &error))?.len();
-        whole = whole.saturating_add(size);
-        let added = archive.append_path_with_name(path, ARCHITECTURE);
-        added.map_err(|error| unusable(path, &error))?;
+
+    /// Adds a file, and says how long it is.
+    fn add(&self, archive: &mut IntoPack, as_what: &Path, mut file: File) -> io::Result<u64> {
+        if !self.masks {
+            archive.append_file(as_what, &mut file)?;
+            return Ok(file.metadata()?.len());
+        }
+        let mut masker = StreamMasker::new();
+        let (mut masked, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+        loop {
+            let read = file.read(&mut piece)?;
+            if read == 0 {
+                break;
+            }
+            masked.extend_from_slice(&masker.push(&piece[..read]));
+        }
+        masked.extend_from_slice(&masker.finish());
+        let mut header = Header::new_gnu();
+        header.set_size(masked.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, as_what, masked.as_slice())?;
+        Ok(masked.len() as u64)
     }
-    let packed = archive.into_inner().and_then(GzEncoder::finish);
-    let packed = packed.map_err(|error| unusable(called, &error))?;
-    // Nobody would unpack it.
-    if whole > most_unpacked(packed.bytes.len()) {
-        return Err(unusable(called, &io::Error::other(too_long())));
-    }
-    Ok(Packed { bytes: packed.bytes, folder: name })
 }
 
 /// Unpacks into a folder that is empty. The pack comes from whoever may submit, so it is trusted with nothing.
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidData`] where the pack cannot be used; others where this machine cannot store it.
-pub(crate) fn unpack(bytes: &[u8], folder: &str, into: &Path) -> io::Result<Unpacked> {
+pub fn unpack(bytes: &[u8], folder: &str, into: &Path) -> io::Result<Unpacked> {
     use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     unpack_checked(bytes, folder, into).map_err(|error| match error.kind() {
         StorageFull | PermissionDenied | ReadOnlyFilesystem | QuotaExceeded => error,
@@ -267,12 +344,25 @@ mod tests {
     }
 
     #[test]
+    fn secrets_are_masked_where_that_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let incident = folder.path().join("one");
+        std::fs::create_dir(&incident).unwrap();
+        std::fs::write(incident.join("logs.csv"), "a,ready\nb,password=hunter2\n").unwrap();
+        let handle = FolderHandle::open(&incident).unwrap();
+        let packed = pack_masked(&handle, None, 1 << 20).unwrap();
+        let unpacked = unpack(&packed.bytes, &packed.folder, folder.path()).unwrap();
+        let text = std::fs::read_to_string(unpacked.folder.join("logs.csv")).unwrap();
+        assert_eq!(text, "a,ready\nb,password=[masked]\n");
+    }
+
+    #[test]
     fn what_is_too_long_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a"), "x".repeat(1000)).unwrap();
         let error =
             pack(&FolderHandle::open(folder.path()).unwrap(), None, 20).err().unwrap().to_string();
-        assert!(error.contains("--max-incident"), "{error}");
+        assert!(error.contains("more than 20 bytes"), "{error}");
     }
 
     #[test]

@@ -1,0 +1,127 @@
+//! `eog cases check`: every case is investigated again.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use eog_cases::CaseFolder;
+use eog_cases::check::{Checked, Judged, Outcome, check};
+use eog_session::judge::Chosen;
+use serde::Serialize;
+
+use super::close::clean_line_by_line;
+use super::{counted, junit, open, tell};
+use crate::args::CheckCases;
+use crate::error::{CliError, Exit};
+use crate::html;
+use crate::interrupt::is_interrupted;
+use crate::investigate::choose;
+use crate::progress::Progress;
+use crate::runtime::runtime;
+
+/// Everything that is told of a check.
+#[derive(Serialize)]
+struct Told<'c> {
+    judged_by: &'c str,
+    outcomes: &'c BTreeMap<Outcome, usize>,
+    cases: &'c [Checked],
+    not_checked: usize,
+}
+
+pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
+    let folder = open(&arguments.of)?;
+    let chosen = choose(&arguments.judging)?;
+    let names = names(&folder, arguments)?;
+    let judged = match is_given(arguments, &chosen) {
+        true => Judged::By(&chosen),
+        false => Judged::AsBefore(&chosen),
+    };
+    let progress = Progress::start(false);
+    let mut cases = Vec::new();
+    for (done, name) in names.iter().enumerate() {
+        if is_interrupted() {
+            break;
+        }
+        progress.say(&format!("{done} of {} done; checking {name}", counted(names.len())));
+        cases.push(runtime()?.block_on(check(&folder, name, judged)));
+    }
+    drop(progress);
+    let mut outcomes = BTreeMap::new();
+    for checked in &cases {
+        *outcomes.entry(checked.outcome).or_insert(0) += 1;
+    }
+    let by = match judged {
+        Judged::By(_) => eog_session::judge::Policies::name(&chosen),
+        Judged::AsBefore(_) => "as before".to_owned(),
+    };
+    let not_checked = names.len() - cases.len();
+    let told = Told { judged_by: &by, outcomes: &outcomes, cases: &cases, not_checked };
+    tell(arguments.format, &told, || clean_line_by_line(&in_words(&told, arguments.verbose)))?;
+    if let Some(file) = &arguments.junit {
+        html::write(file, &junit::report(&cases))?;
+    }
+    Ok(match cases.iter().any(|checked| checked.outcome.is_failure()) {
+        _ if not_checked > 0 => Exit::Interrupted,
+        true => Exit::Failed,
+        false => Exit::Diagnosed,
+    })
+}
+
+/// Whether all cases are to be judged by what the command line names: a policy or a model.
+fn is_given(arguments: &CheckCases, chosen: &Chosen) -> bool {
+    let judging = &arguments.judging;
+    judging.policy.is_some() || judging.model.is_some() || chosen.is_named()
+}
+
+fn names(folder: &CaseFolder, arguments: &CheckCases) -> Result<Vec<String>, CliError> {
+    let mut names = arguments.names.clone();
+    for name in &names {
+        folder.case(name)?;
+    }
+    if names.is_empty() {
+        names = folder.names()?;
+    }
+    if let Some(since) = arguments.since {
+        let rows = folder.list()?.rows.into_iter();
+        let closed: BTreeMap<String, _> = rows.map(|row| (row.name, row.at)).collect();
+        // A case that cannot be read is checked: that is what it is found by.
+        names.retain(|name| closed.get(name).is_none_or(|at| *at >= since));
+    }
+    Ok(names)
+}
+
+fn in_words(told: &Told<'_>, verbose: bool) -> String {
+    let mut text = String::new();
+    let is_shown =
+        |it: &&Checked| verbose || !matches!(it.outcome, Outcome::Identical | Outcome::LedgerOnly);
+    for checked in told.cases.iter().filter(is_shown) {
+        let grades = match checked.grades {
+            Some((before, Some(after))) if before != after => format!(" ({before} → {after})"),
+            Some((before, _)) => format!(" ({before})"),
+            None => String::new(),
+        };
+        let _ = writeln!(text, "{:<17} {}{grades}", checked.outcome.to_string(), checked.case);
+        let said = checked.before.as_deref().zip(checked.after.as_deref());
+        if let Some((before, after)) = said.filter(|(before, after)| before != after) {
+            let _ = writeln!(text, "{:<17} {before} → {after}", "");
+        }
+        if let Some(note) = &checked.note {
+            let _ = writeln!(text, "{:<17} {note}", "");
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    let outcomes = Outcome::ALL.iter().rev().filter_map(|it| Some((it, told.outcomes.get(it)?)));
+    let outcomes: Vec<String> = outcomes.map(|(it, count)| format!("{count} {it}")).collect();
+    let outcomes = if outcomes.is_empty() { "none".to_owned() } else { outcomes.join(", ") };
+    let _ = writeln!(
+        text,
+        "{} checked, judged {}: {outcomes}",
+        counted(told.cases.len()),
+        told.judged_by
+    );
+    if told.not_checked > 0 {
+        let _ = writeln!(text, "{} not checked", counted(told.not_checked));
+    }
+    text
+}

@@ -1,0 +1,86 @@
+//! `eog close` and `eog cases`: incidents that are over, and what was learnt of them.
+
+mod check;
+mod close;
+mod junit;
+mod list;
+
+use std::path::Path;
+
+use eog_cases::{CaseError, CaseFolder};
+use serde::Serialize;
+
+use crate::args::{Cases, CasesFormat, OfCases, OnCases};
+use crate::error::{CliError, Exit};
+use crate::{files, travel};
+
+pub(crate) use close::close;
+
+/// `eog cases`.
+pub(crate) fn run(arguments: &Cases) -> Result<Exit, CliError> {
+    match &arguments.what {
+        OnCases::List { format, of } => list::list(&open(of)?, *format),
+        OnCases::Show { name, format, of } => list::show(&open(of)?, name, *format),
+        OnCases::Stats { format, of } => list::stats(&open(of)?, *format),
+        OnCases::Similar { run, most, format, of } => {
+            let read = travel::read(run)?;
+            let diagnosis = travel::restore(&read)?.diagnosis();
+            list::similar(&open(of)?, &diagnosis, *most, *format)
+        }
+        OnCases::Check(arguments) => check::run(arguments),
+        OnCases::Export { file, names, of } => export(&open(of)?, file, names),
+        OnCases::Import { file, replace, of } => {
+            let writer = CaseFolder::write(of.folder())?;
+            let imported = eog_cases::archive::import(&writer, file, *replace)?;
+            let (added, same) = (imported.added.len(), imported.same.len());
+            files::print(&format!("{} added, {same} there already\n", counted(added)))?;
+            Ok(Exit::Diagnosed)
+        }
+        OnCases::Forget { names, before, keep, of } => {
+            let writer = CaseFolder::write(open(of)?.path())?;
+            let mut rows = writer.list()?.rows;
+            rows.sort_by_key(|row| std::cmp::Reverse(row.at));
+            let kept = keep.unwrap_or(0);
+            let old = rows.into_iter().skip(kept).filter(|row| before.is_none_or(|it| row.at < it));
+            let names = match names.is_empty() {
+                true => old.map(|row| row.name).collect(),
+                false => names.clone(),
+            };
+            writer.forget(&names)?;
+            files::print(&format!("{} removed\n", counted(names.len())))?;
+            Ok(Exit::Diagnosed)
+        }
+    }
+}
+
+fn export(folder: &CaseFolder, file: &Path, names: &[String]) -> Result<Exit, CliError> {
+    files::refuse_taken(file, "give another name")?;
+    let names = if names.is_empty() { folder.names()? } else { names.to_vec() };
+    eog_cases::archive::export(folder, &names, file)?;
+    files::print(&format!("{} written to {}\n", counted(names.len()), file.display()))?;
+    Ok(Exit::Diagnosed)
+}
+
+fn open(of: &OfCases) -> Result<CaseFolder, CaseError> {
+    CaseFolder::open(of.folder())
+}
+
+fn counted(cases: usize) -> String {
+    eog_report::words::count(cases as u64, "case", "cases")
+}
+
+/// Prints something as JSON, or its text.
+fn tell(
+    format: CasesFormat,
+    json: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<(), CliError> {
+    match format {
+        CasesFormat::Text => files::print(&text()),
+        CasesFormat::Json => {
+            let text = serde_json::to_string_pretty(json)
+                .map_err(|error| CliError::Usage(error.to_string()))?;
+            files::print(&format!("{}\n", eog_report::clean::escape_json(&text)))
+        }
+    }
+}
