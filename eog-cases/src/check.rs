@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use eog::ledger::RecordedAnswer;
 use eog::{AbductivePolicy, Answer, BoxFuture, Case, ContextPacket, Decision, Digest, Failure};
 use eog_session::controllers::{AnyLedger, AnySettings, ControllerName};
-use eog_session::judge::{Evidence, ForRun, Judge, JudgeError, Policies};
+use eog_session::judge::{Evidence, ForRun, Judge, JudgeError, Policies, split_prompts};
 use eog_session::run::{Course, Start};
 use eog_session::source::{Opened, ReadOptions, open_folder};
 use serde::Serialize;
@@ -22,13 +22,16 @@ use crate::pack::unpack;
 /// Differences of probability below this are none, in thousandths.
 const SAME_PROBABILITY: u16 = 10;
 
-/// Who judges when cases are investigated again.
+/// Who judges when cases are investigated again: each case what judged it before, unless one judges all.
 #[derive(Clone, Copy)]
-pub enum Judged<'a> {
-    /// Each case by what judged it: this evidence policy, or the answers that its ledger holds of a model or a program.
-    AsBefore(&'a dyn Policies),
-    /// All by these.
-    By(&'a dyn Policies),
+pub struct Judges<'a> {
+    /// The evidence policy, for the cases that one has judged. Those of a model or a program are answered from their ledgers.
+    pub evidence: &'a dyn Policies,
+    /// The beginning of the digest of the prompts as they are now, where models can be asked: recorded answers to another
+    /// wording say nothing of this one.
+    pub prompts: Option<&'a str>,
+    /// Who judges all cases, if one does.
+    pub all: Option<&'a dyn Policies>,
 }
 
 /// What became of a case that was investigated again.
@@ -114,7 +117,7 @@ impl fmt::Display for Outcome {
 }
 
 /// Investigates a case again. What is wrong with it is in the result: one damaged case keeps no other from being checked.
-pub async fn check(folder: &CaseFolder, name: &str, judged: Judged<'_>) -> Checked {
+pub async fn check(folder: &CaseFolder, name: &str, judges: Judges<'_>) -> Checked {
     let mut checked = Checked {
         case: name.to_owned(),
         outcome: Outcome::Damaged,
@@ -123,7 +126,7 @@ pub async fn check(folder: &CaseFolder, name: &str, judged: Judged<'_>) -> Check
         after: None,
         note: None,
     };
-    let note = match compare(folder, name, judged, &mut checked).await {
+    let note = match compare(folder, name, judges, &mut checked).await {
         Ok(note) => note,
         Err(reason) => Some(reason),
     };
@@ -134,7 +137,7 @@ pub async fn check(folder: &CaseFolder, name: &str, judged: Judged<'_>) -> Check
 async fn compare(
     folder: &CaseFolder,
     name: &str,
-    judged: Judged<'_>,
+    judges: Judges<'_>,
     checked: &mut Checked,
 ) -> Result<Option<String>, String> {
     let in_words = |error: CaseError| error.to_string();
@@ -148,8 +151,18 @@ async fn compare(
         checked.outcome = Outcome::LedgerOnly;
         return Ok(None);
     }
+    if let (None, Some(now), (_, Some(then))) =
+        (judges.all, judges.prompts, split_prompts(&case.concluded.judge))
+        && now != then
+    {
+        checked.outcome = Outcome::Unanswered;
+        return Ok(Some(format!(
+            "the prompts have changed since ({then}, now {now}), and its answers are to the earlier ones; give \
+             --policy and --model to ask again"
+        )));
+    }
     let packed = folder.file(&case, INCIDENT).map_err(in_words)?;
-    let again = again(&case, &ledger, &packed, judged).await?;
+    let again = again(&case, &ledger, &packed, judges).await?;
     let (outcome, grade) = compared(&case, &text, &again);
     checked.outcome = outcome;
     checked.grades = Some((case.grade, grade));
@@ -176,7 +189,8 @@ pub(crate) async fn reproduces(
         return None;
     }
     let ledger = read_ledger(text).ok()?;
-    let again = again(case, &ledger, packed, Judged::AsBefore(&Evidence)).await;
+    let judges = Judges { evidence: &Evidence, prompts: None, all: None };
+    let again = again(case, &ledger, packed, judges).await;
     Some(again.is_ok_and(|again| again.ledger.as_bytes() == text))
 }
 
@@ -197,7 +211,7 @@ async fn again(
     case: &ClosedCase,
     ledger: &AnyLedger,
     packed: &[u8],
-    judged: Judged<'_>,
+    judges: Judges<'_>,
 ) -> Result<Again, String> {
     let began = ledger.case().ok_or("its ledger has no first entry")?;
     let settings = AnySettings::at(ledger, 0).ok_or("its ledger has no settings")?;
@@ -209,10 +223,10 @@ async fn again(
     let options = ReadOptions { architecture: unpacked.architecture, ..ReadOptions::default() };
     let source = open_folder(&unpacked.folder, &options).map_err(|error| error.to_string())?;
     let recorded = Recorded::of(ledger);
-    let policies: &dyn Policies = match judged {
-        Judged::By(policies) => policies,
-        Judged::AsBefore(evidence) if is_evidence(&case.concluded.judge) => evidence,
-        Judged::AsBefore(_) => recorded.as_ref().ok_or_else(|| {
+    let policies: &dyn Policies = match judges.all {
+        Some(all) => all,
+        None if is_evidence(&case.concluded.judge) => judges.evidence,
+        None => recorded.as_ref().ok_or_else(|| {
             let controller = ledger.controller();
             format!("{controller} was played by a model; give --policy and --model to ask one")
         })?,

@@ -28,7 +28,7 @@ use eog_search::{Roles, Toolset};
 use crate::controllers::AnyFinished;
 use crate::listener::Listener;
 
-pub use chosen::{Chosen, no_program, read_weights, variables};
+pub use chosen::{Chosen, no_program, read_weights, split_prompts, variables};
 pub use error::{IdleOptions, JudgeError, OpeningError};
 #[cfg(feature = "models")]
 pub use models::{Unarmed, one_model, pack};

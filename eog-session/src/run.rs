@@ -24,7 +24,7 @@ use tracing::{Instrument as _, Span, info_span};
 use crate::controllers::{
     AnyFinished, AnyLedger, AnySettings, Changes, ControllerName, Helpers, Investigator, each,
 };
-use crate::judge::{ForRun, Judge, Policies};
+use crate::judge::{ForRun, Judge, Policies, split_prompts};
 use crate::listener::{Listener, Step};
 use crate::roles::RememberingRoles;
 use crate::source::{Opened, Supplemented, Words};
@@ -190,7 +190,9 @@ pub fn same_source(source: &Opened, ledger: &AnyLedger) -> Result<(), RunError> 
 pub fn same_judge(policies: &dyn Policies, then: Option<&str>) -> Result<(), RunError> {
     let now = policies.name();
     match then {
-        Some(then) if then != now => Err(RunError::OtherJudge { then: then.to_owned(), now }),
+        Some(then) if split_prompts(then).0 != split_prompts(&now).0 => {
+            Err(RunError::OtherJudge { then: then.to_owned(), now })
+        }
         _ => Ok(()),
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use eog_cases::CaseFolder;
-use eog_cases::check::{Checked, Judged, Outcome, check};
-use eog_session::judge::Chosen;
+use eog_cases::check::{Checked, Judges, Outcome, check};
+use eog_session::judge::{Chosen, Options, Policies as _, PolicyChoice, split_prompts};
 use serde::Serialize;
 
 use super::close::clean_line_by_line;
@@ -31,9 +31,12 @@ pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
     let folder = open(&arguments.of)?;
     let chosen = choose(&arguments.judging)?;
     let names = names(&folder, arguments)?;
-    let judged = match is_given(arguments, &chosen) {
-        true => Judged::By(&chosen),
-        false => Judged::AsBefore(&chosen),
+    let prompts = prompts(arguments);
+    let is_given = is_given(arguments, &chosen);
+    let judges = Judges {
+        evidence: &chosen,
+        prompts: prompts.as_deref(),
+        all: if is_given { Some(&chosen) } else { None },
     };
     let progress = Progress::start(false);
     let mut cases = Vec::new();
@@ -42,17 +45,14 @@ pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
             break;
         }
         progress.say(&format!("{done} of {} done; checking {name}", counted(names.len())));
-        cases.push(runtime()?.block_on(check(&folder, name, judged)));
+        cases.push(runtime()?.block_on(check(&folder, name, judges)));
     }
     drop(progress);
     let mut outcomes = BTreeMap::new();
     for checked in &cases {
         *outcomes.entry(checked.outcome).or_insert(0) += 1;
     }
-    let by = match judged {
-        Judged::By(_) => eog_session::judge::Policies::name(&chosen),
-        Judged::AsBefore(_) => "as before".to_owned(),
-    };
+    let by = if is_given { format!("by {}", chosen.name()) } else { "as before".to_owned() };
     let not_checked = names.len() - cases.len();
     let told = Told { judged_by: &by, outcomes: &outcomes, cases: &cases, not_checked };
     tell(arguments.format, &told, || clean_line_by_line(&in_words(&told, arguments.verbose)))?;
@@ -70,6 +70,18 @@ pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
 fn is_given(arguments: &CheckCases, chosen: &Chosen) -> bool {
     let judging = &arguments.judging;
     judging.policy.is_some() || judging.model.is_some() || chosen.is_named()
+}
+
+/// The beginning of the digest of the prompts that a model would be asked with.
+fn prompts(arguments: &CheckCases) -> Option<String> {
+    let options = Options {
+        policy: Some(PolicyChoice::Llm),
+        weights: None,
+        model: Some("openai/none".to_owned()),
+        ..arguments.judging.options()
+    };
+    let name = Chosen::outline(&options).ok()?.name();
+    split_prompts(&name).1.map(str::to_owned)
 }
 
 fn names(folder: &CaseFolder, arguments: &CheckCases) -> Result<Vec<String>, CliError> {

@@ -21,9 +21,10 @@ use crate::controllers::AnyFinished;
 /// What stands before the digest of the prompts in the name of a judge that asks models.
 const PROMPTS: &str = ", prompts ";
 
-/// The name of a judge without the prompts that it asks with: another wording makes no other judge.
-pub(crate) fn without_prompts(name: &str) -> &str {
-    name.split_once(PROMPTS).map_or(name, |(judge, _)| judge)
+/// The name of a judge without the prompts that it asks with, and the beginning of their digest, if it asks a model. Another
+/// wording makes no other judge.
+pub fn split_prompts(name: &str) -> (&str, Option<&str>) {
+    name.split_once(PROMPTS).map_or((name, None), |(judge, prompts)| (judge, Some(prompts)))
 }
 
 /// Who judges, according to options and settings. Nothing has been called or started.

@@ -95,6 +95,11 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    /// The digest of the wording of the prompts.
+    pub(super) fn prompts_digest(&self) -> String {
+        self.pack.digest().to_string()
+    }
+
     pub(super) fn of(settings: &Settings) -> Result<Self, JudgeError> {
         let pack = Arc::new(pack(settings.prompts.as_deref())?);
         let skills = Arc::new(skills(settings, &pack)?);

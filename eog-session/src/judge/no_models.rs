@@ -55,6 +55,10 @@ pub(super) fn budget(_settings: &Settings) -> Result<Budget, JudgeError> {
 }
 
 impl Asked {
+    pub(super) fn prompts_digest(&self) -> String {
+        match self.0 {}
+    }
+
     /// # Errors
     /// [`JudgeError::NotBuilt`] always.
     pub(super) fn of(_settings: &Settings) -> Result<Self, JudgeError> {
