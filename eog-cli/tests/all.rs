@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod cache;
+#[cfg(unix)]
+mod cases;
 mod cmd;
 mod common;
 mod eval;

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use eog_eval::Funnel;
+use eog_eval::fit::Prior;
 use eog_eval::suite::{self, SuiteReport};
 use eog_eval::trajectory::Mode;
 use eog_evidence::BundleSource;
@@ -206,7 +207,7 @@ fn weights_of_a_system_that_is_left_out_are_fitted_on_the_others() {
     let misleading = suite_of(&[("sale", r#"{"causes": ["cache"]}"#)]);
     let fit = |dirs: &[&tempfile::TempDir]| {
         let dirs: Vec<_> = dirs.iter().map(|dir| dir.path().to_path_buf()).collect();
-        eog_eval::fit::evaluate(&dirs, 0.01).unwrap()
+        eog_eval::fit::evaluate(&dirs, &Prior::Units { strength: 0.01 }).unwrap()
     };
     let (a, b) = (right(), right());
     let agreeing = fit(&[&a, &b]);

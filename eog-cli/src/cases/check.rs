@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use eog_cases::CaseFolder;
 use eog_cases::check::{Checked, Judges, Outcome, check};
-use eog_session::judge::{Chosen, Options, Policies as _, PolicyChoice, split_prompts};
+use eog_session::judge::{By, Chosen, Options, Policies as _, PolicyChoice, split_prompts};
 use serde::Serialize;
 
 use super::close::clean_line_by_line;
@@ -14,7 +14,6 @@ use crate::args::CheckCases;
 use crate::error::{CliError, Exit};
 use crate::html;
 use crate::interrupt::is_interrupted;
-use crate::investigate::choose;
 use crate::progress::Progress;
 use crate::runtime::runtime;
 
@@ -29,10 +28,10 @@ struct Told<'c> {
 
 pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
     let folder = open(&arguments.of)?;
-    let chosen = choose(&arguments.judging)?;
+    let is_given = arguments.judging.policy.is_some() || arguments.judging.model.is_some();
+    let chosen = chosen(arguments, is_given)?;
     let names = names(&folder, arguments)?;
     let prompts = prompts(arguments);
-    let is_given = is_given(arguments, &chosen);
     let judges = Judges {
         evidence: &chosen,
         prompts: prompts.as_deref(),
@@ -66,10 +65,17 @@ pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
     })
 }
 
-/// Whether all cases are to be judged by what the command line names: a policy or a model.
-fn is_given(arguments: &CheckCases, chosen: &Chosen) -> bool {
-    let judging = &arguments.judging;
-    judging.policy.is_some() || judging.model.is_some() || chosen.is_named()
+/// The policy that the command line names. Settings that name another are for investigations: checking the history asks no
+/// model unless that is asked for, and never to write reports.
+fn chosen(arguments: &CheckCases, is_given: bool) -> Result<Chosen, CliError> {
+    let mut options = arguments.judging.options();
+    options.finalize = Some(By::Rules);
+    if !is_given {
+        options.policy = Some(PolicyChoice::Evidence);
+        options.bootstrap = Some(By::Rules);
+        options.roles = Some(By::Rules);
+    }
+    Ok(Chosen::choose(&options)?)
 }
 
 /// The beginning of the digest of the prompts that a model would be asked with.

@@ -51,9 +51,8 @@ pub(crate) fn close(arguments: &Close) -> Result<Exit, CliError> {
     };
     let by = arguments.by.clone().unwrap_or_else(user);
     let closing = Closing { at: Timestamp::now(), by, note: arguments.note.clone() };
-    // Nothing is read and compared in vain.
-    let writer = CaseFolder::write(arguments.of.folder())?;
     let mut new = runtime()?.block_on(to_close.close(&diagnosis, truth, closing))?;
+    let writer = CaseFolder::write(arguments.of.folder())?;
     if let Some(known) = writer.of_ledger(&new.case)? {
         new.case.name = known;
     }

@@ -4,6 +4,7 @@
 //! is at one or two of each phase.
 
 mod budgets;
+mod cases;
 mod cassette;
 mod crash;
 mod detective;
