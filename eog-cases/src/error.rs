@@ -48,7 +48,7 @@ pub enum CaseError {
         near: String,
     },
     /// There is a case of this name already, with another truth or of another investigation.
-    #[error("the case {name} is there already{how}; replace it with --replace")]
+    #[error("the case {name} is there already{how}; give --replace to replace it")]
     Taken {
         /// The case.
         name: String,

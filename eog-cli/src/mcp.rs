@@ -122,6 +122,7 @@ fn settings(serve: &Serve, state: &Path) -> Settings {
     settings.max_waiting = serve.max_waiting;
     settings.max_time = serve.max_time;
     settings.keep = serve.keep;
+    settings.cases.clone_from(&serve.cases);
     settings.toolset = match serve.toolset {
         ListedTools::Compact => Toolset::Compact,
         ListedTools::Full => Toolset::Full,

@@ -120,6 +120,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N", default_value = "1000")]
     pub(crate) keep: NonZeroUsize,
 
+    /// Folder of cases for `close_incident`. Default: `cases` in --state. `eog cases --cases FOLDER` works with it.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cases: Option<PathBuf>,
+
     /// Maximum total size of incidents kept in memory, such as 1G, by the size of their files. The least
     /// recently used are dropped first.
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]

@@ -8,6 +8,7 @@ use eog_cases::reliability::{MIN_CASES, Reliability};
 use eog_cases::similar::{Observations, nearest};
 use eog_cases::{CaseFolder, Row};
 use eog_report::clean::clean;
+use eog_session::travel::Read;
 
 use super::close::clean_line_by_line;
 use super::{counted, tell};
@@ -156,11 +157,15 @@ fn in_words(reliability: &Reliability) -> String {
 
 pub(super) fn similar(
     folder: &CaseFolder,
+    read: &Read,
     diagnosis: &Diagnosis,
     most: usize,
     format: CasesFormat,
 ) -> Result<Exit, CliError> {
-    let rows = folder.list()?.rows;
+    // Where it was closed itself, it is most like itself.
+    let own = eog_cases::close::digits_of(&read.ledger);
+    let mut rows = folder.list()?.rows;
+    rows.retain(|row| row.name.rsplit('-').next() != Some(own.as_str()));
     let seen = Observations::of(diagnosis, &std::collections::BTreeSet::new());
     let found = nearest(&seen, &rows, most);
     tell(format, &found, || {

@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &Cases) -> Result<Exit, CliError> {
         OnCases::Similar { run, most, format, of } => {
             let read = travel::read(run)?;
             let diagnosis = travel::restore(&read)?.diagnosis();
-            list::similar(&open(of)?, &diagnosis, *most, *format)
+            list::similar(&open(of)?, &read, &diagnosis, *most, *format)
         }
         OnCases::Check(arguments) => check::run(arguments),
         OnCases::Export { file, names, of } => export(&open(of)?, file, names),

@@ -1,6 +1,7 @@
 //! `eog mcp serve`, the real binary, as clients drive it: over standard input and output and over
 //! HTTP, by the Rust SDK and by SDKs that nobody here wrote.
 
+mod closing;
 mod configured;
 mod flooding;
 mod http;

@@ -29,7 +29,7 @@ async fn every_tool_describes_itself() {
     let client = place.connect(client()).await;
     let tools = client.list_all_tools().await.unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-    let runs = ["investigate", "resume", "rule_out", "fork"];
+    let runs = ["investigate", "resume", "rule_out", "fork", "close_incident"];
     let asks = ["explain", "diff", "list_investigations", "get_context"];
     let own = runs.into_iter().chain(asks);
     let expected: Vec<&str> =
@@ -82,6 +82,7 @@ async fn the_list_for_agents_is_short_and_reaches_everything() {
         "resume",
         "rule_out",
         "fork",
+        "close_incident",
         "explain",
         "diff",
         "list_investigations",

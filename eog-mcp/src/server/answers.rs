@@ -1,5 +1,6 @@
 //! What the tools about investigations answer, for programs.
 
+mod closed;
 mod compared;
 mod evidence;
 mod explained;
@@ -9,6 +10,7 @@ mod list;
 use eog_core::Belief;
 use eog_report::clean::clean_to;
 
+pub(super) use closed::Closed;
 pub(super) use compared::{Compared, Concluded};
 pub(super) use explained::Explained;
 pub(super) use investigated::Investigated;

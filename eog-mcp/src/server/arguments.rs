@@ -417,6 +417,39 @@ impl Investigate {
     }
 }
 
+/// Arguments of `close_incident`. One of `causes`, `not_in_topology` and `nothing_wrong` is needed.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CloseIncident {
+    /// The id of an investigation that does not run.
+    pub(super) investigation: String,
+    /// The entities that were causes.
+    #[schemars(length(max = 100))]
+    pub(super) causes: Option<Vec<String>>,
+    /// The changes that caused it: ids of findings such as `chg-…`, or their beginnings.
+    #[schemars(length(max = 100))]
+    pub(super) changes: Option<Vec<String>>,
+    /// Causes that the topology does not have, such as an external service.
+    #[schemars(length(max = 100))]
+    pub(super) not_in_topology: Option<Vec<String>>,
+    /// True where nothing was wrong.
+    pub(super) nothing_wrong: Option<bool>,
+    /// True where the causes were named, but their effects did not spread as reported.
+    pub(super) path_wrong: Option<bool>,
+    /// What else is worth knowing.
+    #[schemars(length(max = 2000))]
+    pub(super) note: Option<String>,
+    /// The person who says so.
+    #[schemars(length(min = 1, max = 200))]
+    pub(super) by: String,
+    /// True to replace the case of this investigation, if it was closed before.
+    pub(super) replace: Option<bool>,
+}
+
+impl CloseIncident {
+    pub(super) const NAME: &'static str = "close_incident";
+}
+
 /// Reads arguments. Everything that is wrong is told at once.
 pub(super) fn read<T: DeserializeOwned>(
     tool: &str,

@@ -7,9 +7,10 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use super::answers::{Compared, Explained, Investigated, Listed};
+use super::answers::{Closed, Compared, Explained, Investigated, Listed};
 use super::arguments::{
-    Checked, Diff, Explain, Fork, GetContext, Investigate, List, Query, Resume, RuleOut,
+    Checked, CloseIncident, Diff, Explain, Fork, GetContext, Investigate, List, Query, Resume,
+    RuleOut,
 };
 use super::roots::Roots;
 use super::settings::Toolset;
@@ -24,6 +25,7 @@ pub(super) enum Kind {
     Explain,
     Diff,
     List,
+    Close,
     Context,
     /// A table of an incident, named by an argument.
     Query,
@@ -147,6 +149,13 @@ impl Catalogue {
             "fork",
             "Take another course from a step on",
             FORK,
+            stores.clone(),
+        );
+        self.add::<CloseIncident, Closed>(
+            Kind::Close,
+            CloseIncident::NAME,
+            "Close an incident with what was true",
+            CLOSE,
             stores,
         );
         self.add::<Explain, Explained>(
@@ -351,6 +360,11 @@ const FORK: &str = "\
 Copies an investigation up to a ledger entry and goes on from there with other settings, as an
 investigation of its own with a new id. What was judged before that entry is not asked again. Then
 `diff` tells what came out otherwise. The answer is that of `investigate`.";
+
+const CLOSE: &str = "\
+Closes an incident that is over: keeps its investigation and a copy of its evidence as a case, with what was found to
+be true, and grades what was concluded. Cases are investigated again whenever rules, weights, prompts or models
+change. Use it only for what a person said, and name who.";
 
 const EXPLAIN: &str = "\
 Says why an entity got its label in an investigation: the findings that it rests on, each of its

@@ -22,6 +22,7 @@ mod arguments;
 mod ask;
 mod board;
 mod catalogue;
+mod closing;
 mod course;
 mod error;
 mod form;

@@ -34,6 +34,8 @@ pub struct Settings {
     /// Where investigations are stored; made if absent. Two servers may share it. It must not lie
     /// below a root, where clients could read it as an incident.
     pub state: PathBuf,
+    /// Where closed incidents are kept, unless it is `cases` in the state folder.
+    pub cases: Option<PathBuf>,
     /// Most investigations that stay there. When one more begins, the oldest that does not run is
     /// removed.
     pub keep: NonZeroUsize,
@@ -70,6 +72,7 @@ impl Settings {
         Self {
             roots,
             state,
+            cases: None,
             keep: KEEP,
             architecture: None,
             cache: None,

@@ -36,6 +36,7 @@ const OWN = new Set([
   "resume",
   "rule_out",
   "fork",
+  "close_incident",
   "explain",
   "diff",
   "list_investigations",

@@ -36,6 +36,7 @@ OWN = {
     "resume",
     "rule_out",
     "fork",
+    "close_incident",
     "explain",
     "diff",
     "list_investigations",
