@@ -4,7 +4,9 @@ mod text;
 
 use eog::{Confidence, EntityId, Timestamp, Window};
 use eog_evidence::{mask_text, shorten};
-use eog_report::{pretty, shell_word};
+use eog_report::{Step, pretty, shell_word};
+use eog_session::controllers::AnyFinished;
+use eog_session::judge::{Evidence, Policies as _};
 use eog_session::recovery::{self, Asked, Outcome, Subject, Verdict, Verification, VerifyError};
 use eog_session::travel::Read;
 use serde::Serialize;
@@ -50,7 +52,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<Exit, CliError> {
         .map_err(|error| refused(arguments, &read, &error))?;
     let name = after.incident().name.as_str();
     let reopen = (verification.verdict == Verdict::Withdrawn)
-        .then(|| reopen(&read, diagnosis.policy.as_deref(), &verification));
+        .then(|| reopen(&read, &finished, &verification));
     let text = match arguments.format {
         VerifyFormat::Text => {
             text::text(name, &verification, reopen.as_deref(), files::terminal_width())
@@ -78,9 +80,9 @@ fn asked(arguments: &Verify) -> Result<Asked, CliError> {
     Ok(Asked { at: arguments.at, action, cause })
 }
 
-/// The command that investigates again from the end of the ledger on, with what the repair showed. Where the first input is,
-/// the ledger does not say.
-fn reopen(read: &Read, policy: Option<&str>, verification: &Verification) -> String {
+/// The command that investigates again, with what the repair showed, from where the cause was first looked at. Where the
+/// first input is, the ledger does not say.
+fn reopen(read: &Read, finished: &AnyFinished, verification: &Verification) -> String {
     let Verification { intervention, returns, origins, .. } = verification;
     let stay = returns.iter().filter_map(|one| match (&one.subject, one.outcome) {
         (Subject::Alert { name, entity }, Outcome::NotReturned) => {
@@ -91,15 +93,18 @@ fn reopen(read: &Read, policy: Option<&str>, verification: &Verification) -> Str
     let stay: Vec<String> = stay.collect();
     let (what, at) = (&intervention.what, eog_report::words::instant(intervention.at));
     let why = format!("{what} at {at}, and {} did not return", stay.join(", "));
-    let last = read.ledger.len().saturating_sub(1);
-    let mut command =
-        format!("eog fork {} PATH --at {last}", shell_word(&read.path.display().to_string()));
+    let steps = finished.steps();
+    let is_origin = |step: &&Step| step.entity.as_ref().is_some_and(|it| origins.contains(it));
+    let first = steps.iter().find(is_origin).map_or(0, |step| step.seq.saturating_sub(1));
+    let ledger = shell_word(&read.path.display().to_string());
+    let mut command = format!("eog fork {ledger} PATH --at {first}");
     for origin in origins {
         let word = mask_text(&shorten(&format!("{origin}={why}"), MAX_ACTION));
         command += &format!(" --not-cause {}", shell_word(&word));
     }
     // The ledger has the name of another policy, not how it is started.
-    command + policy.map_or("", |_| " --policy …")
+    let is_other = read.ledger.judge_at(first).is_some_and(|it| it != Evidence.name());
+    command + if is_other { " --policy …" } else { "" }
 }
 
 /// Why nothing can be verified, with what to do.

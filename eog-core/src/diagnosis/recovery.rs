@@ -109,7 +109,7 @@ impl Diagnosis {
         group.change.as_ref().map(|change| change.at).or_else(cited).or_else(harm)
     }
 
-    /// The series that beliefs cite as shifted, of the entities between the origins and the alerts that they explain.
+    /// The series that beliefs, or weights for an origin, cite as shifted, of the entities between the origins and the alerts that they explain.
     fn harmed_series(&self, group: &OriginGroup) -> Vec<&Finding> {
         let alerting = group.covers.iter().filter_map(|at| self.anomalies.get(*at));
         let alerting = alerting.map(|alert| alert.entity.clone());
@@ -117,7 +117,10 @@ impl Diagnosis {
         let leading = closure(alerting, &reversed(&self.causal));
         let between: BTreeSet<&EntityId> = reached.intersection(&leading).collect();
         let beliefs = between.iter().filter_map(|entity| self.belief(entity));
-        let cited: Vec<EvidenceId> = beliefs.flat_map(Belief::cited).collect();
+        let weights = between.iter().filter_map(|entity| self.terms.get(*entity)).flatten();
+        let carrying = weights.filter(|term| term.log_odds > 0).flat_map(|term| &term.evidence);
+        let cited: Vec<EvidenceId> =
+            beliefs.flat_map(Belief::cited).chain(carrying.cloned()).collect();
         let mut seen = BTreeSet::new();
         let found = self.lookup(&cited).into_iter().filter(|finding| {
             is_harm(finding)
