@@ -176,7 +176,7 @@ fn the_verdict_follows_from_what_returned_when() {
         ("nothing", Shop { web: NEVER, api: NEVER, ..REPAIRED }, Verdict::Withdrawn),
         ("the series near the cause alone", Shop { web: NEVER, ..REPAIRED }, Verdict::Partial),
         ("one alert too late", Shop { web: 75, ..REPAIRED }, Verdict::Partial),
-        ("all for a while", Shop { relapse: 72, api: NEVER, ..REPAIRED }, Verdict::Partial),
+        ("all for a while", Shop { relapse: 72, ..REPAIRED }, Verdict::Partial),
         ("record too short", Shop { recorded: 68, web: NEVER, ..REPAIRED }, Verdict::TooEarly),
         (
             "record ends at the repair",
