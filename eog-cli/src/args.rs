@@ -18,6 +18,7 @@ mod simulate;
 mod sources;
 mod stress;
 mod tool;
+mod verify;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -54,6 +55,7 @@ pub(crate) use simulate::Simulate;
 pub(crate) use sources::{Capture, Check, Completions, Import, Init, Initial, Man};
 pub(crate) use stress::{Stress, StressFormat};
 pub(crate) use tool::{Asked, Call, Evidence, Tool, ToolFormat};
+pub(crate) use verify::{Verify, VerifyFormat};
 
 /// Finds the root cause of an incident.
 ///
@@ -164,6 +166,17 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Show where two runs diverge, and what each concluded.
     Diff(Diff),
+    /// Verify a diagnosis by what returned after a repair.
+    ///
+    /// A diagnosis predicts which alerts and harmed series return once its cause is repaired, and by when: as long after
+    /// the repair as they began after the cause, and 5 minutes, but from 10 to 60 minutes. The report says so under TO BE
+    /// SURE. This command finds the repair among the changes on record, or takes it from --at, and judges every
+    /// prediction against what was usual before the incident.
+    ///
+    /// `verified`: all returned in time. `partial`: some did. `withdrawn`: no alert returned although the cause was
+    /// repaired; the command that investigates again is printed. `too early`: the record ends before all had to
+    /// return. `undecided`: no alert was active at the repair. What returned before the repair is no evidence.
+    Verify(Box<Verify>),
     /// Measure how much a result depends on the order of evaluation.
     ///
     /// Repeats the investigation in many orders. Equal packets get equal answers in all runs; only the order of

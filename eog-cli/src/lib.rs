@@ -52,6 +52,7 @@ mod stress;
 mod tool;
 mod traces;
 mod travel;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -82,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Report(arguments) => html::run(&arguments),
         Command::Explain(arguments) => travel::explain(&arguments),
         Command::Diff(arguments) => travel::diff(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
         Command::Tool(arguments) => tool::run(&arguments),
         #[cfg(feature = "models")]

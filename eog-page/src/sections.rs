@@ -30,6 +30,8 @@ pub(crate) struct Sections {
     told: Option<Told>,
     causes: Vec<Cause>,
     ranking: Vec<Suspect>,
+    /// What would show that the causes that are named are the causes.
+    sure: Vec<String>,
     /// Whom to look at next, should the causes that are named not be it.
     next: Vec<String>,
     /// Why the ranking is empty although no origin was found.
@@ -135,6 +137,7 @@ pub(crate) fn sections(
         told: told(report),
         causes: diagnosis.causes().map(|group| cause(report, group, findings)).collect(),
         ranking: ranking(diagnosis),
+        sure: report.predictions().iter().take(MAX_NAMES).map(|line| shown(line)).collect(),
         next: words::next_suspects(diagnosis).iter().map(|next| shown(next)).collect(),
         no_candidates: no_candidates(diagnosis),
         charts_note: charts_note(charts),

@@ -51,5 +51,9 @@ fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
 #[test]
 fn beside_a_confirmed_cause_stands_nobody_else() {
     let change = finding("db").change("pool", "50", "5").at("10:03");
-    assert!(!page(Some(change), Confidence::Confirmed).contains(HEADING));
+    let page = page(Some(change), Confidence::Confirmed);
+    assert!(!page.contains(HEADING));
+    let sure =
+        "<h3>To be sure</h3>\n<ul><li>If db is the cause, setting pool back to 50 should end";
+    assert!(page.contains(sure), "{page}");
 }

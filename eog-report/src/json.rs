@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use eog_core::contract::{Alternative, Term};
-use eog_core::diagnosis::{ConsideredChange, ForkTaken, Unnamed};
+use eog_core::diagnosis::{ConsideredChange, ForkTaken, Prediction, Unnamed};
 use eog_core::incident::{Bootstrap, Unusable};
 use eog_core::{
     Anomaly, Belief, Claim, Conclusion, Diagnosis, Digest, EntityId, Finding, Spent, StopReason,
@@ -36,6 +36,9 @@ struct ResultFile<'r> {
     stop: StopReason,
     forks: Vec<Fork<'r>>,
     conclusion: &'r Conclusion,
+    /// What should end with each named cause, in the order of the frontier; left out if none is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    predictions: Vec<Prediction>,
     /// The next suspects, best first; left out if there are none, or if nothing is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     next_suspects: Vec<&'r EntityId>,
@@ -144,6 +147,7 @@ pub fn json(report: &Report) -> String {
         stop: report.stop,
         forks: diagnosis.forks.iter().map(Fork::from).collect(),
         conclusion: &diagnosis.conclusion,
+        predictions: diagnosis.predictions(),
         next_suspects: diagnosis.next_suspects().take(MAX_NEXT).map(|it| &it.entity).collect(),
         also_considered: AlsoConsidered::of(report),
         narrative: &report.narrative,

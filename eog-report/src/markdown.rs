@@ -48,6 +48,7 @@ pub fn markdown(report: &Report) -> String {
     causes(&mut out, report);
     further_factors(&mut out, report);
     ranking(&mut out, report);
+    to_be_sure(&mut out, report);
     next_suspects(&mut out, report);
     timeline(&mut out, report);
     chain(&mut out, report);
@@ -263,6 +264,15 @@ fn ranking(out: &mut String, report: &Report) {
             words::score(ranked),
             belief.map(|belief| text_up_to(&belief.summary, MAX_TEXT)).unwrap_or_default()
         );
+    }
+}
+
+fn to_be_sure(out: &mut String, report: &Report) {
+    for (place, line) in report.predictions().iter().enumerate() {
+        if place == 0 {
+            let _ = writeln!(out, "\n## To be sure\n");
+        }
+        let _ = writeln!(out, "- {}", text(line));
     }
 }
 

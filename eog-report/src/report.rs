@@ -184,6 +184,12 @@ impl Report {
         weights.filter(|(_, weight)| weight.term.log_odds < 0)
     }
 
+    /// What would show that each named cause is the cause: what should end once it is repaired, one sentence each.
+    pub fn predictions(&self) -> Vec<String> {
+        let all = self.diagnosis.predictions();
+        all.iter().map(|one| words::prediction(&self.diagnosis, one)).collect()
+    }
+
     /// Other explanations of what is named, or of the best guess, that the policy left open, each with the entity it is about.
     pub fn alternatives(&self) -> impl Iterator<Item = (&EntityId, &Alternative)> {
         let diagnosis = &self.diagnosis;

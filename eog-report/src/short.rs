@@ -7,7 +7,7 @@ use crate::clean::{clean, clean_to};
 use crate::folded::{Hop, folded};
 use crate::page::{DIM, PLAIN, Page, RED, YELLOW};
 use crate::report::{Report, Weight};
-use crate::text::{head, more, next_suspects, notes, ranking, said, told, unusable};
+use crate::text::{head, more, next_suspects, notes, ranking, said, to_be_sure, told, unusable};
 use crate::words;
 
 /// Findings shown for one cause.
@@ -24,6 +24,8 @@ const MAX_AGAINST: usize = 6;
 const MAX_CONSIDERED: usize = 3;
 /// Notes shown.
 const MAX_NOTES: usize = 4;
+/// Causes of which it is said what would show that they are the cause.
+const MAX_SURE: usize = 3;
 /// Candidates shown when there is no finding, and characters of why.
 const CANDIDATES: (usize, usize) = (3, 200);
 /// Names shown of those that pass an effect on.
@@ -49,6 +51,7 @@ pub fn short(report: &Report, width: Option<usize>) -> String {
         ranking(&mut page, report, CANDIDATES);
     }
     against(&mut page, report);
+    to_be_sure(&mut page, report, MAX_SURE);
     next_suspects(&mut page, report);
     considered(&mut page, report);
     notes(&mut page, report, (MAX_NOTES, MAX_WORDS));

@@ -39,6 +39,7 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
     } else {
         ranking(&mut page, report, (MAX_CANDIDATES, usize::MAX));
     }
+    to_be_sure(&mut page, report, MAX_LINES);
     next_suspects(&mut page, report);
     considered(&mut page, report);
     unlinked(&mut page, report);
@@ -205,6 +206,20 @@ pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, u
     more(page, candidates.len(), most, "candidates");
 }
 
+/// What would show that the named causes are the causes, of at most `most` of them.
+pub(crate) fn to_be_sure(page: &mut Page, report: &Report, most: usize) {
+    let predictions = report.predictions();
+    if predictions.is_empty() {
+        return;
+    }
+    page.title("TO BE SURE");
+    for line in predictions.iter().take(most) {
+        page.line("  ", PLAIN, &clean(line));
+    }
+    more(page, predictions.len(), most, "causes");
+    page.line("  ", DIM, "Check it after the repair with `eog verify`.");
+}
+
 /// The entities to check next, should the named causes be wrong.
 pub(crate) fn next_suspects(page: &mut Page, report: &Report) {
     for (place, next) in words::next_suspects(&report.diagnosis).iter().enumerate() {
@@ -284,6 +299,7 @@ pub(crate) fn notes(page: &mut Page, report: &Report, (most, chars): (usize, usi
 fn one(what: &str) -> String {
     let words = [
         ("pieces", "piece"),
+        ("causes", "cause"),
         ("entities", "entity"),
         ("files", "file"),
         ("inputs", "input"),

@@ -4,6 +4,7 @@
 //! harmless.
 
 mod fork;
+mod recovery;
 
 use std::fmt::Display;
 
@@ -22,6 +23,7 @@ use eog_core::{
 use crate::clean::clean_to;
 
 pub use self::fork::fork;
+pub use self::recovery::prediction;
 
 /// Entities shown as next suspects.
 const MAX_NEXT: usize = 5;

@@ -4,6 +4,7 @@
 //! - [`judge`]: who judges, chooses where to start, and tells the result.
 //! - [`run`]: an investigation is begun, resumed or forked, with its journal and what stands beside it.
 //! - [`travel`]: a ledger or journal is read, replayed, explained and compared.
+//! - [`recovery`]: what a run predicts is compared with what was recorded after a repair.
 //! - [`store`]: a folder of investigations, as a server keeps it.
 //! - [`stress`](mod@stress): one investigation in many orders.
 //! - [`watched`]: a run that any number of people watch.
@@ -34,6 +35,7 @@
 pub mod controllers;
 pub mod judge;
 mod listener;
+pub mod recovery;
 mod roles;
 pub mod run;
 pub mod source;

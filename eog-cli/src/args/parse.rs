@@ -23,11 +23,11 @@ pub(super) fn parse_window(text: &str) -> Result<Window, String> {
     let (start, end) = text
         .split_once('/')
         .ok_or("expected START/END, such as 2026-01-01T10:00:00Z/2026-01-01T11:00:00Z")?;
-    let instant = |text: &str| {
-        text.parse::<Timestamp>()
-            .map_err(|_| format!("{text:?} is not a time such as 2026-01-01T10:00:00Z"))
-    };
-    Window::new(instant(start)?, instant(end)?).map_err(|error| error.to_string())
+    Window::new(parse_instant(start)?, parse_instant(end)?).map_err(|error| error.to_string())
+}
+
+pub(super) fn parse_instant(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a time such as 2026-01-01T10:00:00Z"))
 }
 
 /// A controller by its name. Shells complete the names.

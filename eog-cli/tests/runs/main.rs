@@ -10,3 +10,4 @@ mod onward;
 mod outputs;
 mod pace;
 mod signals;
+mod verify;

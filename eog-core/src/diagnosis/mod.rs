@@ -3,12 +3,14 @@
 
 pub(crate) mod conclude;
 mod considered;
+mod recovery;
 
 pub use conclude::{
     Chance, CitedChange, Conclusion, Confidence, Doubt, MeasuredHarm, OriginGroup, Ranked, Score,
     UnexplainedOnset,
 };
 pub use considered::{ConsideredChange, RuledOut, Unnamed};
+pub use recovery::{Prediction, Return, Returning};
 
 use std::collections::{BTreeMap, BTreeSet};
 

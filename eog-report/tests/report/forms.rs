@@ -101,6 +101,59 @@ fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
     assert_eq!(result["next_suspects"], serde_json::json!(["api", "web"]));
 }
 
+#[test]
+fn a_named_cause_predicts_what_its_repair_ends() {
+    let told = |contract: &MemoryContext| {
+        let policy = policy_fn(|packet| match packet.entity.as_str() {
+            "web" => symptom_of(packet, "db"),
+            _ => origin(packet),
+        });
+        let alerts = [alert("web", "Errors", "10:12"), alert("mail", "Slow", "10:05")];
+        let case = case(topology("web calls db; mail"), alerts);
+        Report::new("pools", run(Config::default(), case, contract, &policy).diagnosis())
+    };
+    let slow = finding("db").measured(90.0, 12.0, "ms").at("10:05").excerpt("latency");
+    let web = finding("web").at("10:06").excerpt("5 % of requests fail");
+    let failed = told(&MemoryContext::default().with(slow.clone()).with(web.clone()));
+    let changed = finding("db").change("pool", "50", "5").at("10:04");
+    let changed = told(&MemoryContext::default().with(changed).with(slow).with(web));
+    for (report, sentence) in [
+        (
+            failed,
+            "If db is the cause, restarting or repairing db should end Errors on web within 12 min; Slow on mail \
+             should not change.",
+        ),
+        (
+            changed,
+            "If db is the cause, setting pool back to 50 should end Errors on web within 13 min; Slow on mail should \
+             not change.",
+        ),
+    ] {
+        for page in [plain(&short(&report, None)), plain(&text(&report, None)), markdown(&report)] {
+            assert!(page.contains(sentence), "{page}");
+        }
+        let result: serde_json::Value = serde_json::from_str(&json(&report)).unwrap();
+        let prediction = &result["predictions"][0];
+        assert_eq!(prediction["returns"][0]["alert"], 0, "{prediction}");
+        assert_eq!(prediction["returns"].as_array().unwrap().len(), 2, "{prediction}");
+        assert_eq!(prediction["unaffected"], serde_json::json!([1]), "{prediction}");
+    }
+}
+
+#[test]
+fn without_a_cause_nothing_is_predicted() {
+    let policy = policy_fn(eog_testkit::healthy);
+    let case = case(topology("web"), [alert("web", "Errors", "10:05")]);
+    let run = run(Config::default(), case, &MemoryContext::default(), &policy);
+    let report = Report::new("quiet", run.diagnosis());
+    for page in [short(&report, None), text(&report, None), markdown(&report), json(&report)] {
+        assert!(
+            !page.to_lowercase().contains("to be sure") && !page.contains("predictions"),
+            "{page}"
+        );
+    }
+}
+
 /// The cause reaches the alert through three of which nothing was measured.
 #[test]
 fn those_that_only_pass_an_effect_on_are_folded() {
