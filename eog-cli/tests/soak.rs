@@ -10,41 +10,60 @@ mod common;
 #[allow(dead_code)]
 mod on_call_lab;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use on_call_lab::{Receiver, Service, alert, folder};
+use on_call_lab::{Receiver, Service, alert, count, folder, stored};
 
 /// How often it is looked at in all.
 const LOOKS: u32 = 60;
-/// Groups of alerts that come and go.
-const GROUPS: u64 = 40;
+/// Groups of alerts that come and go: no multiple of a kind of request, so that each kind meets all.
+const GROUPS: u64 = 41;
+/// Seconds in which all alerts fire, and then in which all are resolved: incidents are opened, investigated, closed and
+/// removed.
+const PHASE: u64 = 10;
 
 struct Look {
     resident_mib: f64,
     descriptors: usize,
+    threads: usize,
+    investigations: usize,
     requests: u64,
 }
 
-fn look(process: u32, requests: &AtomicU64) -> Look {
+fn look(process: u32, state: &Path, requests: &AtomicU64) -> Look {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     let kib: f64 = line.trim().strip_suffix(" kB").unwrap().trim().parse().unwrap();
-    let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
-    Look { resident_mib: kib / 1024.0, descriptors, requests: requests.load(Ordering::Relaxed) }
+    let of_process = |what: &str| count(Path::new(&format!("/proc/{process}/{what}")), "");
+    Look {
+        resident_mib: kib / 1024.0,
+        descriptors: of_process("fd"),
+        threads: of_process("task"),
+        investigations: stored(state),
+        requests: requests.load(Ordering::Relaxed),
+    }
 }
 
 /// Alerts that fire and are resolved, requests of all kinds, clients that say half a word, until it is over.
-fn load(service: &Service, worker: u64, is_over: &AtomicBool, requests: &AtomicU64) {
+fn load(
+    service: &Service,
+    worker: u64,
+    began: Instant,
+    is_over: &AtomicBool,
+    requests: &AtomicU64,
+) {
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
     let headers = "Host: localhost\r\nAccept: application/json, text/event-stream\r\n\
                    Content-Type: application/json\r\n";
     let mut turn = worker;
     while !is_over.load(Ordering::Relaxed) {
         turn = turn.wrapping_add(7);
-        let (group, fingerprint) = (format!("g{}", turn % GROUPS), format!("f{}", turn % 400));
+        let (group, fingerprint) =
+            (format!("g{}", turn % GROUPS), format!("f{}", turn % (4 * GROUPS)));
         let now = eog::Timestamp::now().to_string();
-        let ends = (turn / GROUPS % 2 == 1).then_some(now.as_str());
+        let ends = (began.elapsed().as_secs() / PHASE % 2 == 1).then_some(now.as_str());
         let answered = match turn % 8 {
             0..4 => service.post("/alerts", &alert(&group, &fingerprint, "A", "web", ends)),
             4 => service.get("/incidents"),
@@ -84,21 +103,23 @@ fn memory_and_descriptors_stay_where_they_are() {
     let service = Service::start(place.path());
     let (is_over, requests) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut looks = Vec::new();
+    let (began, state) = (Instant::now(), place.path().join("state"));
     std::thread::scope(|scope| {
         for worker in 0..4 {
             let (service, is_over, requests) = (&service, &is_over, &requests);
-            scope.spawn(move || load(service, worker, is_over, requests));
+            scope.spawn(move || load(service, worker, began, is_over, requests));
         }
-        let began = Instant::now();
         for number in 1..=LOOKS {
             std::thread::sleep((time * number / LOOKS).saturating_sub(began.elapsed()));
-            looks.push(look(service.id(), &requests));
+            looks.push(look(service.id(), &state, &requests));
             if let (Some(_), Some(look)) = (asked, looks.last()) {
                 println!(
-                    "{:>6} s {:>8.1} MiB {:>4} descriptors {:>9} requests",
+                    "{:>6} s {:>8.1} MiB {:>4} descriptors {:>3} threads {:>5} investigations {:>9} requests",
                     began.elapsed().as_secs(),
                     look.resident_mib,
                     look.descriptors,
+                    look.threads,
+                    look.investigations,
                     look.requests
                 );
             }
@@ -120,6 +141,7 @@ fn memory_and_descriptors_stay_where_they_are() {
     for (what, of, slack) in [
         ("memory", (|look| look.resident_mib) as fn(&Look) -> f64, 4.0),
         ("descriptors", |look| look.descriptors as f64, 16.0),
+        ("threads", |look| look.threads as f64, 16.0),
     ] {
         let (before, after) = (part(third, of), part(last, of));
         println!("{what}: {before:.1} in the third quarter, {after:.1} in the last");

@@ -124,8 +124,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) cases: Option<PathBuf>,
 
-    /// Maximum total size of incidents kept in memory, such as 1G, by the size of their files. The least
-    /// recently used are dropped first.
+    /// Maximum total size of incidents kept in memory, such as 1G, by the size of their files; each counts as
+    /// 64K at least. The least recently used are dropped first.
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]
     pub(crate) max_loaded: u64,
 

@@ -128,7 +128,8 @@ impl Server {
         let _live = shared.runner.mark(id);
         let is_new = ledger.is_empty();
         if let Some(folder) = folder.filter(|folder| began.folder != *folder) {
-            began.folder = folder;
+            // What it goes on with holds what this one held.
+            shared.library.forget(&std::mem::replace(&mut began.folder, folder));
             // A journal without an entry begins with this folder.
             began.is_renewed = !is_new;
             shared.store.set_began(id, &began)?;

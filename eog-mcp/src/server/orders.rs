@@ -135,10 +135,15 @@ impl Server {
         }
     }
 
-    /// Removes an investigation unless it runs. Whether it is gone.
+    /// Removes an investigation unless it runs, and lets go of its folder in memory. Whether it is gone.
     pub fn forget(&self, id: &str) -> bool {
         let Ok(id) = self.0.store.find(id) else { return true };
-        !self.0.runner.is_live(&id) && self.0.store.remove(&id)
+        let began = self.0.store.began(&id);
+        let is_gone = !self.0.runner.is_live(&id) && self.0.store.remove(&id);
+        if let (true, Ok(began)) = (is_gone, began) {
+            self.0.library.forget(&began.folder);
+        }
+        is_gone
     }
 
     fn work_of(&self, order: Order) -> Result<Next, Problem> {
@@ -259,4 +264,28 @@ fn refused(problem: &Problem) -> OrderError {
         _ => Fate::Lost,
     };
     OrderError { reason: problem.to_string(), fate }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::server::{Evidence, Settings};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn of_an_investigation_the_last_folder_is_in_memory_and_none_when_it_is_gone() {
+        let state = tempfile::tempdir().unwrap();
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+        let settings = Settings::new(vec![examples.clone()], state.path().to_owned());
+        let server = Server::open(settings, Arc::new(Evidence)).unwrap();
+        let mut order = Order::new(examples.join("flash-sale"));
+        let id = server.carry_out(order.clone()).await.unwrap().id;
+        order.folder = examples.join("bottling-line");
+        order.of = Some(id.clone());
+        assert_eq!(server.carry_out(order).await.unwrap().id, id);
+        assert_eq!(server.0.library.loaded(), 1);
+        assert!(server.forget(&id));
+        assert_eq!(server.0.library.loaded(), 0);
+    }
 }

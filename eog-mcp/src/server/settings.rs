@@ -44,7 +44,7 @@ pub struct Settings {
     /// Folder that keeps what was read of snapshots, for the next start.
     pub cache: Option<PathBuf>,
     /// About how many bytes of folders, by the size of their files, are kept in memory while nobody
-    /// uses them.
+    /// uses them. Each counts as 64 KiB at least.
     pub max_loaded_bytes: u64,
     /// Most memory that one snapshot may need, by a cautious estimate; a larger one is refused.
     pub max_memory: Option<u64>,

@@ -193,19 +193,31 @@ async fn signs_of_life_are_given_while_all_connections_are_in_use() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_that_begin_at_once_do_not_displace_each_other() {
+async fn sessions_that_begin_at_once_do_not_displace_each_other_or_stay_beyond_the_bound() {
+    const MOST: usize = 4;
     let (place, held) = (Place::new(), Held::free());
     let mut settings = HttpSettings::default();
-    settings.max_sessions = 4;
+    settings.max_sessions = MOST;
     let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
     let begin = async || {
         let answer = read_until(&mut post(address, "", &hello()).await, "\r\n\r\n").await;
         assert!(!answer.starts_with("HTTP/1.1 500"), "{answer}");
+        let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        session.map(|session| format!("Mcp-Session-Id: {}\r\n", session.trim()))
     };
+    let mut begun = Vec::new();
     for _ in 0..25 {
         let all: Vec<_> = (0..16).map(|_| begin()).collect();
-        futures_util::future::join_all(all).await;
+        begun.extend(futures_util::future::join_all(all).await.into_iter().flatten());
     }
+    // Those that found the same room go when the next one begins.
+    begun.extend(begin().await);
+    let mut open = 0;
+    for session in &begun {
+        let answer = read_until(&mut post(address, session, &list()).await, "\r\n").await;
+        open += usize::from(!answer.starts_with("HTTP/1.1 404"));
+    }
+    assert_eq!(open, MOST, "of {} sessions", begun.len());
 }
 
 /// Reads an answer to its end. One that was cut may end with an error.

@@ -1,6 +1,6 @@
 //! Folders in memory, read once and shared by all calls.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -12,6 +12,9 @@ use super::{Kind, OpenError, Opened, ReadOptions, open_from};
 /// Files whose size and time are looked at to see whether a folder has changed; of more the rest
 /// is not noticed.
 const MAX_STAMPED: usize = 10_000;
+
+/// What a folder counts for at least, in bytes: a small one takes more memory than its files have.
+const LEAST: u64 = 64 << 10;
 
 /// How deep files may lie in a folder.
 const MAX_DEPTH: usize = 3;
@@ -47,8 +50,8 @@ pub struct Library {
 }
 
 impl Library {
-    /// An empty library that keeps about so many bytes of folders, by the size of their files. The
-    /// architecture of the options goes with snapshots for which no other is named.
+    /// An empty library that keeps about so many bytes of folders, by the size of their files, each of which counts
+    /// for 64 KiB at least. The architecture of the options goes with snapshots for which no other is named.
     pub fn new(options: ReadOptions, max_bytes: u64) -> Self {
         Self { options, max_bytes, strict: false, shelves: Mutex::default() }
     }
@@ -99,12 +102,22 @@ impl Library {
         }
     }
 
+    /// Lets go of a folder that will not be asked for again.
+    pub fn forget(&self, folder: &Path) {
+        self.shelves().retain(|shelf| shelf.key.folder != folder);
+    }
+
+    /// How many folders are in memory.
+    pub fn loaded(&self) -> usize {
+        self.shelves().len()
+    }
+
     /// The place of a folder. What was not used for the longest time makes room.
     fn shelf(&self, key: &Key, bytes: u64) -> Slot {
         let mut shelves = self.shelves();
         let shelf = match shelves.iter().position(|shelf| shelf.key == *key) {
             Some(at) => shelves.remove(at),
-            None => Shelf { key: key.clone(), bytes, slot: Slot::default() },
+            None => Shelf { key: key.clone(), bytes: bytes.max(LEAST), slot: Slot::default() },
         };
         let slot = shelf.slot.clone();
         // An older state of the same folder will not be asked for again.
@@ -162,8 +175,6 @@ fn stamped(folder: &FolderHandle, path: PathBuf) -> Option<Stamped> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     fn at(folder: &Path) -> FolderHandle {
@@ -202,14 +213,25 @@ mod tests {
         for name in names {
             snapshot(&all.path().join(name), "HighErrorRate");
         }
-        let one = stamp(&at(&all.path().join("one")), None).1;
-        let library = Library::new(ReadOptions::default(), one * 2);
+        let library = Library::new(ReadOptions::default(), LEAST * 2);
         let load =
             |name: &str| library.load(&at(&all.path().join(name)), None, None).expect("reads");
         let (first, _, again, _) = (load("one"), load("two"), load("one"), load("three"));
         assert!(first.is_same(&again));
         let kept: Vec<_> = library.shelves().iter().map(|s| s.key.folder.clone()).collect();
         assert_eq!(kept, [all.path().join("one"), all.path().join("three")]);
+    }
+
+    #[test]
+    fn a_folder_that_is_forgotten_is_read_again() {
+        let all = tempfile::tempdir().expect("a folder");
+        let folder = all.path().join("one");
+        snapshot(&folder, "HighErrorRate");
+        let library = Library::new(ReadOptions::default(), 1 << 30);
+        let first = library.load(&at(&folder), None, None).expect("reads");
+        library.forget(&folder);
+        assert_eq!(library.loaded(), 0);
+        assert!(!first.is_same(&library.load(&at(&folder), None, None).expect("reads")));
     }
 
     #[test]

@@ -10,7 +10,6 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use http_body_util::Full as Whole;
 use rmcp::ServerHandler;
-use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
@@ -72,25 +71,33 @@ impl<H: ServerHandler + Clone> Endpoint<H> {
         self.watch.stop();
     }
 
-    /// Whether one more session may begin. If there are too many, one in which nothing is open has to
-    /// go; its client is told to begin anew when it comes back.
+    /// Whether one more session may begin. If there are too many, those in which nothing is open have to go; their
+    /// clients are told to begin anew when they come back. All in excess go, not one: sessions that begin at once have
+    /// found the same room, and would stay beyond the bound.
     async fn has_room(&self) -> bool {
-        let least = {
-            let sessions = self.sessions.sessions.read().await;
+        let mut closed = Vec::new();
+        let has_room = {
+            let mut sessions = self.sessions.sessions.write().await;
             if self.recency.known() >= 2 * self.max_sessions {
                 self.recency.keep(|session| sessions.contains_key(session));
             }
-            if sessions.len() < self.max_sessions {
-                return true;
+            loop {
+                if sessions.len() < self.max_sessions {
+                    break true;
+                }
+                let silent =
+                    sessions.keys().map(AsRef::as_ref).filter(|it| self.watch.is_silent(it));
+                let one_begins = self.beginning.load(Ordering::Relaxed) > 0;
+                let least = self.recency.least(silent, one_begins).map(str::to_owned);
+                let Some(least) = least else { break false };
+                closed.extend(sessions.remove(least.as_str()));
             }
-            let silent = sessions.keys().map(AsRef::as_ref).filter(|it| self.watch.is_silent(it));
-            let one_begins = self.beginning.load(Ordering::Relaxed) > 0;
-            self.recency.least(silent, one_begins).map(str::to_owned)
         };
-        let Some(least) = least else { return false };
-        // One that is closed already is as good.
-        let _ = self.sessions.close_session(&least.into()).await;
-        true
+        for session in closed {
+            // One that is closed already is as good.
+            let _ = session.close().await;
+        }
+        has_room
     }
 }
 

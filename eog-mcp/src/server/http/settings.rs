@@ -56,7 +56,8 @@ pub struct HttpSettings {
     /// ones are served the [`open_routes`](HttpSettings::open_routes) alone, and are else refused with 503.
     pub max_connections: usize,
     /// Most sessions of clients of older protocols. When one more begins, one in which nothing is open
-    /// is closed: one that was never used, otherwise the one that has been silent for longest.
+    /// is closed: one that was never used, otherwise the one that has been silent for longest. Sessions that begin at
+    /// the same moment may be more until the next one begins.
     pub max_sessions: usize,
     /// How long a client may take to send the head of a request, from when it has connected or its
     /// last request was answered.
