@@ -178,7 +178,7 @@ fn name_of(called: &str, digits: &str) -> String {
 }
 
 /// What the name of a case ends with: the first digits of the digest of its ledger.
-pub fn digits_of(ledger: &AnyLedger) -> String {
+pub(crate) fn digits_of(ledger: &AnyLedger) -> String {
     let mut digits = Digest::of_bytes(ledger.to_json_lines().as_bytes()).to_string();
     digits.truncate(8);
     digits

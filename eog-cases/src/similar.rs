@@ -4,8 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog::evidence::Trend;
 use eog::{Diagnosis, EntityId, EvidenceKind, Finding};
+use eog_report::SimilarCase;
+use eog_session::controllers::AnyLedger;
 use serde::{Deserialize, Serialize};
 
+use crate::close::digits_of;
+use crate::error::CaseError;
+use crate::folder::CaseFolder;
 use crate::index::Row;
 
 /// Cases less alike than this are not shown: by chance alone some observations are shared.
@@ -89,29 +94,32 @@ fn word(value: &impl Serialize) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A case that is like an investigation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Similar {
-    /// The case.
-    pub case: String,
-    /// The cosine of what was observed, weighted by how rare each observation is among the cases: 1 is alike.
-    pub likeness: f64,
-    /// What both have, the most telling first.
-    pub shared: Vec<String>,
-    /// What was true of the case, in a few words.
-    pub truth: String,
+/// The cases of a folder that are most like an investigation, at most `most`. Where it was closed itself, its own case is none
+/// of them.
+///
+/// # Errors
+/// [`CaseError::File`] when the folder cannot be read.
+pub fn cases_like(
+    folder: &CaseFolder,
+    ledger: &AnyLedger,
+    diagnosis: &Diagnosis,
+    most: usize,
+) -> Result<Vec<SimilarCase>, CaseError> {
+    let own = digits_of(ledger);
+    let mut rows = folder.list()?.rows;
+    rows.retain(|row| row.name.rsplit('-').next() != Some(own.as_str()));
+    Ok(nearest(&Observations::of(diagnosis, &BTreeSet::new()), &rows, most))
 }
 
 /// The cases most like what was observed, at most `most`.
-pub fn nearest(seen: &Observations, cases: &[Row], most: usize) -> Vec<Similar> {
+pub(crate) fn nearest(seen: &Observations, cases: &[Row], most: usize) -> Vec<SimilarCase> {
     let rarity = Rarity::of(cases);
     let length = |all: &Observations| -> f64 {
         let squares = all.0.iter().map(|(name, weight)| rarity.weighed(name, *weight).powi(2));
         squares.sum::<f64>().sqrt()
     };
     let own = length(seen);
-    let mut found: Vec<Similar> = Vec::new();
+    let mut found: Vec<SimilarCase> = Vec::new();
     for case in cases {
         let mut shared: Vec<(f64, &str)> = Vec::new();
         for (name, weight) in &seen.0 {
@@ -127,7 +135,7 @@ pub fn nearest(seen: &Observations, cases: &[Row], most: usize) -> Vec<Similar> 
             shared.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
             let shared = shared.iter().take(MAX_SHARED).map(|(_, name)| (*name).to_owned());
             let (case, truth) = (case.name.clone(), case.truth.clone());
-            found.push(Similar { case, likeness, shared: shared.collect(), truth });
+            found.push(SimilarCase { case, likeness, shared: shared.collect(), truth });
         }
     }
     found.sort_by(|a, b| b.likeness.total_cmp(&a.likeness).then_with(|| a.case.cmp(&b.case)));

@@ -25,7 +25,7 @@ use std::path::Path;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
-pub(crate) use cases::{Cases, CasesFormat, CheckCases, Close, OfCases, OnCases};
+pub(crate) use cases::{Cases, CasesFormat, CheckCases, Close, History, OfCases, OnCases};
 use codes::PRINTING_CODES;
 pub(crate) use eval::{
     By as EvalBy, Controllers, Eval, EvalFormat, Evaluated, GeneratedSystem, OfJudge, OfSimulated,

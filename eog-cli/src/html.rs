@@ -11,7 +11,7 @@ use crate::error::{CliError, Exit};
 use crate::investigate::render;
 use crate::progress::Progress;
 use crate::source::Input;
-use crate::{files, travel};
+use crate::{cases, files, travel};
 
 /// `eog report`.
 pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
@@ -30,6 +30,7 @@ pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
     let mut report = Report::new(called, finished.diagnosis());
     report.lookup =
         opened.as_ref().and_then(|it| travel::lookup_of(it, &report.diagnosis, architecture));
+    report.similar = cases::like(&arguments.history, &read.ledger, &report.diagnosis)?;
     match &arguments.html {
         Some(file) => write(file, &page(&report, &finished.steps(), opened.as_ref()))?,
         None => files::print(&render(&report, arguments.format, arguments.verbose, None))?,

@@ -22,7 +22,7 @@ use crate::live::{Place, Watching};
 use crate::onward::{self, Onward};
 use crate::progress::Progress;
 use crate::runtime::runtime;
-use crate::{dry_run, files, html, memory, report, rules, source, travel};
+use crate::{cases, dry_run, files, html, memory, report, rules, source, travel};
 
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
@@ -121,6 +121,7 @@ impl<'a> Work<'a> {
         let began = Instant::now();
         let chosen = choose(&running.judging)?;
         let limits = running.limits();
+        cases::check_history(&running.history)?;
         if let Some(folder) = &running.out {
             files::prepare(folder)?;
         }
@@ -227,6 +228,7 @@ impl<'a> Work<'a> {
             spent += done.spent_after;
             let mut report = report::report_of_run(&mut done);
             report.lookup = travel::lookup_of(source, &report.diagnosis, onward.architecture);
+            report.similar = cases::like(&running.history, &so_far, &report.diagnosis)?;
             if let Some(watching) = &watching {
                 watching.end_run(&report, &done);
             }

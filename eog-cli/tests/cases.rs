@@ -64,6 +64,12 @@ fn a_closed_incident_is_graded_listed_and_the_same_when_it_is_investigated_again
     copy_tree(&sale, &alike);
     desk.cases(&["similar", alike.to_str().unwrap()]).exits(0).prints(&["flash-sale-", "1.00"]);
 
+    let other = desk.investigated(FLASH_SALE.as_ref(), &["--not-cause", "database"]);
+    let cases = desk.path("cases");
+    let like = ["SIMILAR INCIDENTS", "flash-sale-", "% alike", "it was frontend"];
+    run!("report", other, "--cases", cases).exits(0).prints(&like);
+    run!("investigate", FLASH_SALE, "--cases", desk.path("none"), "--out", other).exits(2);
+
     // The same investigation is one case, whatever it is called.
     desk.close(&alike, FLASH_SALE.as_ref(), &["--cause", "database"])
         .exits(2)

@@ -34,6 +34,8 @@ pub(crate) struct Sections {
     sure: Vec<String>,
     /// Whom to look at next, should the causes that are named not be it.
     next: Vec<String>,
+    /// Closed incidents like it.
+    similar: Vec<String>,
     /// Why the ranking is empty although no origin was found.
     no_candidates: String,
     charts_note: String,
@@ -139,6 +141,7 @@ pub(crate) fn sections(
         ranking: ranking(diagnosis),
         sure: report.predictions().iter().take(MAX_NAMES).map(|line| shown(line)).collect(),
         next: words::next_suspects(diagnosis).iter().map(|next| shown(next)).collect(),
+        similar: report.similar_in_words().map(|line| shown(&line)).collect(),
         no_candidates: no_candidates(diagnosis),
         charts_note: charts_note(charts),
         has_charts: matches!(charts, Charts::Read { charts, .. } if !charts.is_empty()),

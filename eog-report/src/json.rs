@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::clean::escape_json;
 use crate::narrative::Narrative;
-use crate::report::{Report, RunFigures};
+use crate::report::{Report, RunFigures, SimilarCase};
 
 /// The version of this format.
 const VERSION: u32 = 1;
@@ -42,6 +42,9 @@ struct ResultFile<'r> {
     /// The next suspects, best first; left out if there are none, or if nothing is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     next_suspects: Vec<&'r EntityId>,
+    /// Closed incidents like it; left out if there are none.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    similar_incidents: &'r [SimilarCase],
     /// Where nothing of the kind was considered, nothing is written.
     #[serde(skip_serializing_if = "AlsoConsidered::is_empty")]
     also_considered: AlsoConsidered<'r>,
@@ -149,6 +152,7 @@ pub fn json(report: &Report) -> String {
         conclusion: &diagnosis.conclusion,
         predictions: diagnosis.predictions(),
         next_suspects: diagnosis.next_suspects().take(MAX_NEXT).map(|it| &it.entity).collect(),
+        similar_incidents: &report.similar,
         also_considered: AlsoConsidered::of(report),
         narrative: &report.narrative,
         anomalies: &diagnosis.anomalies,

@@ -132,7 +132,7 @@ pub use narrative::{
     AlertExplained, Author, Citation, Deviation, Moment, NARRATIVE_VERSION, NarratedEntity,
     Narrative, Propagation, Refused,
 };
-pub use report::{Alert, Report, RunFigures, Weight};
+pub use report::{Alert, Report, RunFigures, SimilarCase, Weight};
 pub use rules::narrate;
 pub use search_tree::{search_tree, search_tree_json};
 pub use short::short;

@@ -50,6 +50,7 @@ pub fn markdown(report: &Report) -> String {
     ranking(&mut out, report);
     to_be_sure(&mut out, report);
     next_suspects(&mut out, report);
+    similar(&mut out, report);
     timeline(&mut out, report);
     chain(&mut out, report);
     considered(&mut out, report);
@@ -273,6 +274,15 @@ fn to_be_sure(out: &mut String, report: &Report) {
             let _ = writeln!(out, "\n## To be sure\n");
         }
         let _ = writeln!(out, "- {}", text(line));
+    }
+}
+
+fn similar(out: &mut String, report: &Report) {
+    for (place, line) in report.similar_in_words().enumerate() {
+        if place == 0 {
+            let _ = writeln!(out, "\n## Similar incidents\n");
+        }
+        let _ = writeln!(out, "- {}", text(&line));
     }
 }
 

@@ -59,6 +59,21 @@ pub struct Report {
     pub run: Option<RunFigures>,
     /// How the evidence is shown again from the command line, if it is known where it was read.
     pub lookup: Option<Lookup>,
+    /// Closed incidents in which the same was observed, the most alike first, where there is a history to look in.
+    pub similar: Vec<SimilarCase>,
+}
+
+/// A closed incident that is like the one of a report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SimilarCase {
+    /// The name of the case.
+    pub case: String,
+    /// How alike the observations are: 1 is the same.
+    pub likeness: f64,
+    /// Observations that both have, the most telling first.
+    pub shared: Vec<String>,
+    /// What was true of the case, in a few words.
+    pub truth: String,
 }
 
 /// What a run did beside the result. Differs from run to run.
@@ -119,6 +134,7 @@ impl Report {
             is_running: false,
             run: None,
             lookup: None,
+            similar: Vec::new(),
         }
     }
 
@@ -188,6 +204,14 @@ impl Report {
     pub fn predictions(&self) -> Vec<String> {
         let all = self.diagnosis.predictions();
         all.iter().map(|one| words::prediction(&self.diagnosis, one)).collect()
+    }
+
+    /// Closed incidents in which the same was observed, one line each.
+    pub fn similar_in_words(&self) -> impl Iterator<Item = String> {
+        self.similar.iter().map(|it| {
+            let (likeness, shared) = ((it.likeness * 100.0).round(), it.shared.join(", "));
+            format!("{} ({likeness} % alike; {shared}): it was {}", it.case, it.truth)
+        })
     }
 
     /// Other explanations of what is named, or of the best guess, that the policy left open, each with the entity it is about.

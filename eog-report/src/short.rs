@@ -7,7 +7,9 @@ use crate::clean::{clean, clean_to};
 use crate::folded::{Hop, folded};
 use crate::page::{DIM, PLAIN, Page, RED, YELLOW};
 use crate::report::{Report, Weight};
-use crate::text::{head, more, next_suspects, notes, ranking, said, to_be_sure, told, unusable};
+use crate::text::{
+    head, more, next_suspects, notes, ranking, said, similar, to_be_sure, told, unusable,
+};
 use crate::words;
 
 /// Findings shown for one cause.
@@ -53,6 +55,7 @@ pub fn short(report: &Report, width: Option<usize>) -> String {
     against(&mut page, report);
     to_be_sure(&mut page, report, MAX_SURE);
     next_suspects(&mut page, report);
+    similar(&mut page, report);
     considered(&mut page, report);
     notes(&mut page, report, (MAX_NOTES, MAX_WORDS));
     page.title("");

@@ -41,6 +41,7 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
     }
     to_be_sure(&mut page, report, MAX_LINES);
     next_suspects(&mut page, report);
+    similar(&mut page, report);
     considered(&mut page, report);
     unlinked(&mut page, report);
     alerts(&mut page, report);
@@ -227,6 +228,16 @@ pub(crate) fn next_suspects(page: &mut Page, report: &Report) {
             page.title("NEXT SUSPECTS");
         }
         page.line(&format!("  {}. ", place + 1), PLAIN, next);
+    }
+}
+
+/// Closed incidents like this one.
+pub(crate) fn similar(page: &mut Page, report: &Report) {
+    for (place, line) in report.similar_in_words().enumerate() {
+        if place == 0 {
+            page.title("SIMILAR INCIDENTS");
+        }
+        page.line("  ", PLAIN, &clean(&line));
     }
 }
 

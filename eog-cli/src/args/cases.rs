@@ -47,10 +47,29 @@ pub(crate) struct OfCases {
 impl OfCases {
     /// The folder that is meant.
     pub(crate) fn folder(&self) -> PathBuf {
-        let variable = || std::env::var_os("EOG_CASES").filter(|it| !it.is_empty());
-        let named = self.cases.clone().or_else(|| variable().map(PathBuf::from));
+        let named = self.cases.clone().or_else(variable);
         named.unwrap_or_else(|| PathBuf::from("cases"))
     }
+}
+
+/// A history that reports look in.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct History {
+    /// Folder of cases: the report lists closed incidents like this one (see `eog close`). [env: EOG_CASES]
+    #[arg(long, value_name = "FOLDER", hide_short_help = true)]
+    cases: Option<PathBuf>,
+}
+
+impl History {
+    /// The folder, if there is one to look in: the one that is named, or that of the environment once it has cases.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.cases.clone().or_else(|| variable().filter(|folder| folder.is_dir()))
+    }
+}
+
+/// The folder that the environment names.
+fn variable() -> Option<PathBuf> {
+    std::env::var_os("EOG_CASES").filter(|it| !it.is_empty()).map(PathBuf::from)
 }
 
 #[derive(Debug, Args)]

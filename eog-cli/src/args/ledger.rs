@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 use super::codes::READING_CODES;
 use super::parse::{parse_file, parse_seconds};
-use super::{Attempts, Format, Judging, Reading};
+use super::{Attempts, Format, History, Judging, Reading};
 
 const REPLAY_CODES: &str = "\
 Exit codes:
@@ -103,6 +103,9 @@ pub(crate) struct HtmlReport {
     /// Application architecture (JSON) that belongs to a snapshot.
     #[arg(long, value_name = "FILE", requires = "path")]
     pub(crate) architecture: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) history: History,
 
     #[command(flatten)]
     pub(crate) reading: Reading,

@@ -15,7 +15,7 @@ use super::parse::{
     controllers, parse_budget, parse_count, parse_exploration, parse_file, parse_seconds,
     parse_window,
 };
-use super::{Format, Judging, LiveArgs, Reading, Said};
+use super::{Format, History, Judging, LiveArgs, Reading, Said};
 
 const INVESTIGATE_HELP: &str = concat!(
     exit_codes!(),
@@ -295,6 +295,9 @@ pub(crate) struct Running {
 
     #[command(flatten)]
     pub(crate) said: Said,
+
+    #[command(flatten)]
+    pub(crate) history: History,
 
     /// Time-out for one attempt at a policy call, in seconds. Default: 120; none for a language
     /// model, since each request to it has its own time-out (llm.timeout_s in eog.toml).

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use comfy_table::{ContentArrangement, Table, TableStyle};
 use eog::Diagnosis;
 use eog_cases::reliability::{MIN_CASES, Reliability};
-use eog_cases::similar::{Observations, nearest};
+use eog_cases::similar::cases_like;
 use eog_cases::{CaseFolder, Row};
 use eog_report::clean::clean;
 use eog_session::travel::Read;
@@ -162,15 +162,10 @@ pub(super) fn similar(
     most: usize,
     format: CasesFormat,
 ) -> Result<Exit, CliError> {
-    // Where it was closed itself, it is most like itself.
-    let own = eog_cases::close::digits_of(&read.ledger);
-    let mut rows = folder.list()?.rows;
-    rows.retain(|row| row.name.rsplit('-').next() != Some(own.as_str()));
-    let seen = Observations::of(diagnosis, &std::collections::BTreeSet::new());
-    let found = nearest(&seen, &rows, most);
+    let found = cases_like(folder, &read.ledger, diagnosis, most)?;
     tell(format, &found, || {
         if found.is_empty() {
-            return format!("none of {} is like it\n", counted(rows.len()));
+            return "no case is like it\n".to_owned();
         }
         let header = ["case", "likeness", "true", "shared observations"];
         let body = found.iter().map(|it| {

@@ -7,10 +7,13 @@ mod list;
 
 use std::path::Path;
 
+use eog::Diagnosis;
 use eog_cases::{CaseError, CaseFolder};
+use eog_report::SimilarCase;
+use eog_session::controllers::AnyLedger;
 use serde::Serialize;
 
-use crate::args::{Cases, CasesFormat, OfCases, OnCases};
+use crate::args::{Cases, CasesFormat, History, OfCases, OnCases};
 use crate::error::{CliError, Exit};
 use crate::{files, travel};
 
@@ -59,6 +62,26 @@ fn export(folder: &CaseFolder, file: &Path, names: &[String]) -> Result<Exit, Cl
     eog_cases::archive::export(folder, &names, file)?;
     files::print(&format!("{} written to {}\n", counted(names.len()), file.display()))?;
     Ok(Exit::Diagnosed)
+}
+
+/// Most similar incidents that a report lists.
+const MAX_SIMILAR: usize = 3;
+
+/// Makes sure that there is the history that is named.
+pub(crate) fn check_history(history: &History) -> Result<(), CliError> {
+    history.folder().map(CaseFolder::open).transpose()?;
+    Ok(())
+}
+
+/// Closed incidents like an investigation, where there is a history.
+pub(crate) fn like(
+    history: &History,
+    ledger: &AnyLedger,
+    diagnosis: &Diagnosis,
+) -> Result<Vec<SimilarCase>, CliError> {
+    let Some(folder) = history.folder() else { return Ok(Vec::new()) };
+    let folder = CaseFolder::open(folder)?;
+    Ok(eog_cases::similar::cases_like(&folder, ledger, diagnosis, MAX_SIMILAR)?)
 }
 
 fn open(of: &OfCases) -> Result<CaseFolder, CaseError> {

@@ -68,7 +68,7 @@ impl Server {
     }
 
     /// The folder of cases.
-    fn cases(&self) -> std::path::PathBuf {
+    pub(super) fn cases(&self) -> std::path::PathBuf {
         let settings = &self.0.settings;
         settings.cases.clone().unwrap_or_else(|| settings.state.join("cases"))
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use eog::{EntityId, Spent, Timestamp};
+use eog_cases::{CaseFolder, similar};
 use eog_report::{Report, Step};
 use eog_session::source::{Opened, Word, Words};
 use eog_session::store::InvestigationId;
@@ -13,6 +14,9 @@ use super::Server;
 use super::error::Problem;
 use super::investigations::Standing;
 use super::work::{Done, Work};
+
+/// Most similar incidents that a page lists.
+const MAX_SIMILAR: usize = 3;
 
 /// One investigation in short.
 #[derive(Clone, Debug)]
@@ -92,12 +96,16 @@ impl Server {
     /// Why that cannot be said.
     pub fn so_far(&self, id: &str) -> Result<SoFar, String> {
         let id = self.0.store.find(id).map_err(|error| error.to_string())?;
-        let Standing { began, finished, .. } =
+        let Standing { began, finished, read } =
             self.standing(&id).map_err(|problem| problem.to_string())?;
         let mut report = Report::new(began.name.as_str(), finished.diagnosis());
         report.is_running = self.0.runner.is_live(&id);
         if report.is_running {
             report.diagnosis.spent = self.0.board.watched(&id).status().spent;
+        }
+        if let Ok(cases) = CaseFolder::open(self.cases()) {
+            let like = similar::cases_like(&cases, &read.ledger, &report.diagnosis, MAX_SIMILAR);
+            report.similar = like.unwrap_or_default();
         }
         let source = self.source(&began, &CancellationToken::new(), self.until(None)).ok();
         Ok(SoFar { report, steps: finished.steps(), source })
