@@ -7,6 +7,7 @@ mod tests;
 mod verdict;
 
 use eog::diagnosis::{Prediction, Returning};
+use eog::incident::to_the_second;
 use eog::{Anomaly, Diagnosis, EntityId, EvidenceId, Timestamp, Window};
 use serde::Serialize;
 
@@ -131,7 +132,7 @@ pub enum VerifyError {
         named: Vec<EntityId>,
     },
     /// The repair would have been made before the harm.
-    #[error("the repair at {at} is before the cause began, at {began}")]
+    #[error("the repair at {} is before the cause began, at {}", to_the_second(*at), to_the_second(*began))]
     BeforeHarm {
         /// When the repair was made.
         at: Timestamp,

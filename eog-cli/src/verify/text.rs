@@ -78,7 +78,9 @@ fn conclusion(verification: &Verification) -> String {
         Verdict::Undecided => {
             "Nothing decides: no alert was on record as active at the repair.".to_owned()
         }
-        _ => format!("Not all that {origins} explains is on record as returned in time."),
+        Verdict::Partial => {
+            format!("Not all that {origins} explains is on record as returned in time.")
+        }
     }
 }
 

@@ -38,12 +38,13 @@ impl Verdict {
             return Self::TooEarly;
         }
         let is_all_in_time = all().filter(counts).all(in_time);
-        match outcomes(true).filter(counts).next() {
-            Some(_) if !outcomes(true).filter(counts).any(came) => Self::Withdrawn,
-            Some(_) if is_all_in_time && !unseen => Self::Verified,
-            Some(_) => Self::Partial,
-            None if unseen && outcomes(false).filter(counts).any(came) => Self::Partial,
-            None => Self::Undecided,
+        let alerts: Vec<Outcome> = outcomes(true).filter(counts).collect();
+        match (alerts.is_empty(), alerts.into_iter().any(came)) {
+            (true, _) if unseen && outcomes(false).filter(counts).any(came) => Self::Partial,
+            (true, _) => Self::Undecided,
+            (false, false) => Self::Withdrawn,
+            (false, true) if is_all_in_time && !unseen => Self::Verified,
+            (false, true) => Self::Partial,
         }
     }
 }
