@@ -14,7 +14,7 @@ pub fn fork(fork: &ForkTaken) -> String {
         fork.policy.iter().map(|policy| format!("policy set to {}", clean_to(policy, MAX_POLICY)));
     let changes: Vec<String> = policy.chain(fork.changed_settings().iter().map(setting)).collect();
     let changes =
-        if changes.is_empty() { "nothing changed".to_owned() } else { changes.join("; ") };
+        if changes.is_empty() { "with the same settings".to_owned() } else { changes.join("; ") };
     format!("at entry {}: {changes}", fork.at)
 }
 
@@ -65,6 +65,6 @@ mod tests {
             "at entry 3: messages from on to off; budget from none to 40; order from fifo to \
              {\"permuted\":{\"seed\":7}}"
         );
-        assert_eq!(forked(&Config::default()), "at entry 3: nothing changed");
+        assert_eq!(forked(&Config::default()), "at entry 3: with the same settings");
     }
 }
