@@ -74,6 +74,8 @@ fn chosen(arguments: &CheckCases, is_given: bool) -> Result<Chosen, CliError> {
         options.policy = Some(PolicyChoice::Evidence);
         options.bootstrap = Some(By::Rules);
         options.roles = Some(By::Rules);
+        // Compared with those of the cases alone.
+        options.prompts = None;
     }
     Ok(Chosen::choose(&options)?)
 }

@@ -80,7 +80,7 @@ async fn tools_that_a_bundle_refuses_are_not_listed() {
     let place = Place::new();
     let bundle = place.roots().join("flash-sale");
     let refused = ["alert_analysis", "get_k8_spec", "get_trace_error_tree"];
-    for (toolset, listed) in [("compact", 9), ("full", 17)] {
+    for (toolset, listed) in [("compact", 10), ("full", 18)] {
         let serves = ["mcp", "serve", "--toolset", toolset, "--root"];
         let agent = serve(command!(serves, bundle, "--state", place.state()), client()).await;
         let tools = agent.list_all_tools().await.unwrap();

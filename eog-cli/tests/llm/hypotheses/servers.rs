@@ -85,8 +85,8 @@ fn specialists_call_tools_of_servers_that_only_read() {
     let (run, ledger) = lab.ledger(&[&HYPOTHESES[..], &TOOLS].concat());
     assert_eq!(run.code, Some(0), "{}", run.said);
     assert_eq!(causes(&run.result()), ["frontend"]);
-    let said = "server own: not offered, because nothing says that they only read: fork, investigate, \
-                resume, rule_out";
+    let said = "server own: not offered, because nothing says that they only read: close_incident, \
+                fork, investigate, resume, rule_out";
     assert!(run.said.contains(said), "{}", run.said);
     let asked = server.take();
     let prompt = of(&asked, "search_investigate")[0].question();
