@@ -295,7 +295,7 @@ impl Writer {
             self.rename(&place, &old)?;
             remove(&old)?;
         }
-        Ok(())
+        self.index_all()
     }
 
     /// Puts right what was interrupted: a case that was moved away for its successor comes back, what was never finished goes.
