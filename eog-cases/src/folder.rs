@@ -111,7 +111,13 @@ impl CaseFolder {
             let entry = entry.map_err(CaseError::file(&self.path))?;
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let name = entry.file_name().into_string().ok();
-            names.extend(name.filter(|name| is_folder && check_name(name).is_ok()));
+            let Some(name) = name.filter(|name| is_folder && check_name(name).is_ok()) else {
+                continue;
+            };
+            // What somebody else put there is no case, and one that lost a file is one.
+            if [CASE, LEDGER, INCIDENT].iter().any(|file| entry.path().join(file).exists()) {
+                names.push(name);
+            }
         }
         names.sort();
         Ok(names)
@@ -434,6 +440,7 @@ pub(crate) mod tests {
         let unknown = writer.forget(&["a".to_owned(), "bb".to_owned()]).unwrap_err();
         assert!(unknown.to_string().contains("there is no case \"bb\""), "{unknown}");
         writer.forget(&["a".to_owned()]).unwrap();
+        fs::create_dir(path.join("notes")).unwrap();
         assert_eq!(names(&readers.list().unwrap()), ["b"]);
     }
 

@@ -112,7 +112,7 @@ pub(crate) struct Judging {
 
     /// How often a model may search the records of any entity before it judges one, with --controller eog. Each search costs a
     /// request; none by default. [in eog.toml: searches]
-    #[arg(long, hide_short_help = true, value_name = "N", help_heading = MODEL)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_searches, help_heading = MODEL)]
     pub(crate) searches: Option<u32>,
 
     /// File with recorded model traffic: recorded requests are answered from it, others are sent and
@@ -133,6 +133,10 @@ pub(super) fn parse_allowance(text: &str) -> Result<u64, String> {
         Ok(most) => Ok(most),
         Err(_) => Err("expected a whole number from 1 on, such as 500".to_owned()),
     }
+}
+
+fn parse_searches(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "expected a whole number, such as 8".to_owned())
 }
 
 /// What models may cost, in US dollars.

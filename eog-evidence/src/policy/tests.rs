@@ -137,7 +137,10 @@ fn a_table_has_one_weight_for_each_term() {
         (Weights::read(&text.replace("\"excess\"", "\"excess heat\"")), "no term \"excess heat\""),
         (Weights::read(&text.replace("version = 1", "version = 2")), "version 2 of the table"),
         (Weights::read(&text.replace("= 2000", "= 20000000")), "origin: 20000000 is beyond"),
-        (Weights::read(&text.replace("weight = 600", "weight = \"a\"")), "TOML parse error at line 17"),
+        (
+            Weights::read(&text.replace("weight = 600", "weight = \"a\"")),
+            "TOML parse error at line 17",
+        ),
     ];
     for (read, reason) in cases {
         let error = read.unwrap_err().to_string();
