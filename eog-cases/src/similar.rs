@@ -75,17 +75,16 @@ fn says_something(finding: &Finding) -> bool {
     }
 }
 
+/// Such as `metric: latency rising (ms)`.
 fn name_of(finding: &Finding) -> String {
-    let unit = finding.quantity.as_ref().map_or("", |quantity| quantity.unit.as_str());
-    let parts = [
-        finding.kind.name().to_owned(),
-        word(&finding.signal),
-        word(&finding.trend),
-        unit.to_owned(),
-    ];
-    let parts: Vec<String> =
-        parts.into_iter().filter(|part| !part.is_empty() && part != "steady").collect();
-    parts.join(" ")
+    let mut name = format!("{}: {}", finding.kind.name(), word(&finding.signal));
+    if finding.trend != Trend::Steady {
+        name = format!("{name} {}", word(&finding.trend));
+    }
+    match &finding.quantity {
+        Some(quantity) if !quantity.unit.is_empty() => format!("{name} ({})", quantity.unit),
+        _ => name,
+    }
 }
 
 /// An enumeration as it stands in JSON.

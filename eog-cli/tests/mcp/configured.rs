@@ -83,8 +83,8 @@ fn servers_start_as_the_configuration_of_each_client_says() {
     eprintln!("{said}");
     // What agents see: the short list from the servers that are started, the long one of the server over HTTP.
     assert_eq!(said.lines().count(), configured.len(), "{said}");
-    assert!(said.contains("Claude Desktop, eog: 9 tools"), "{said}");
-    assert!(said.contains("VS Code, eog-remote: 20 tools"), "{said}");
+    assert!(said.contains("Claude Desktop, eog: 10 tools"), "{said}");
+    assert!(said.contains("VS Code, eog-remote: 21 tools"), "{said}");
 }
 
 /// The inspector reads the form of Claude Desktop and Cursor as a file.
@@ -100,5 +100,5 @@ fn the_inspector_reads_the_configuration_of_claude_desktop() {
     node.arg(inspector).args(["--cli", "--config"]).arg(file);
     node.args(["--server", "eog", "--method", "tools/list"]);
     let listed = Run::of(&mut node).exits(0).json();
-    assert_eq!(listed["tools"].as_array().unwrap().len(), 9, "{listed}");
+    assert_eq!(listed["tools"].as_array().unwrap().len(), 10, "{listed}");
 }

@@ -90,7 +90,7 @@ fn the_inspector_drives_the_server() {
             .iter()
             .map(|tool| tool["name"].as_str().unwrap())
             .collect();
-        assert!(names.len() == 20 && names.contains(&"investigate"), "{names:?}");
+        assert!(names.len() == 21 && names.contains(&"investigate"), "{names:?}");
         let tool = ["--method", "tools/call", "--tool-name"];
         let found =
             inspect(&[&tool[..], &["investigate", "--tool-arg", "path=flash-sale"]].concat());

@@ -46,7 +46,7 @@ const OWN = new Set([
 async function drive(name, client, transport, callTool) {
   await client.connect(transport);
   const { tools } = await client.listTools();
-  assert.equal(tools.length, 20);
+  assert.equal(tools.length, 21);
   assert.equal(tools.find((tool) => tool.name === "explain").annotations.readOnlyHint, true);
 
   // The SDK validates what is structured against the schema of the tool.

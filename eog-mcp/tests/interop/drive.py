@@ -69,7 +69,7 @@ async def drive(name, server, mode):
 
     async with Client(server, mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert len(tools) == 20, sorted(tools)
+        assert len(tools) == 21, sorted(tools)
         assert tools["explain"].annotations.read_only_hint is True
         assert tools["event_analysis"].output_schema["type"] == "object"
 
