@@ -99,6 +99,8 @@ async function drive(name, client, transport, callTool) {
   await ask("diff", { first: investigation, second: forked.investigation });
   await ask("rule_out", { investigation: forked.investigation, entity: origins[0] });
   await ask("list_investigations", {});
+  const closed = await ask("close_incident", { investigation, by: "ada", causes: origins, replace: true });
+  assert.equal(closed.grade, "exact");
   for (const path of ["flash-sale", "snap"]) {
     await ask("get_context", { path, entity_id: "gateway", ...window });
   }

@@ -122,6 +122,9 @@ async def drive(name, server, mode):
             e["entity"] == origins[0] for group in ruled["origins"] for e in group["entities"]
         ), ruled
         await ask("list_investigations", {})
+        closing = {"investigation": answer["investigation"], "by": "ada", "replace": True}
+        closed = await ask("close_incident", {**closing, "causes": origins})
+        assert closed["grade"] == "exact", closed
         for path in ("flash-sale", "snap"):
             await ask("get_context", {"path": path, "entity_id": "gateway", **window})
         snapshot = {"path": "snap", "window": "2026-01-01T09:00:00Z/2026-01-01T11:00:00Z"}
