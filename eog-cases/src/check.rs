@@ -157,8 +157,7 @@ async fn compare(
     {
         checked.outcome = Outcome::Unanswered;
         return Ok(Some(format!(
-            "the prompts have changed since ({then}, now {now}), and its answers are to the earlier ones; give \
-             --policy and --model to ask again"
+            "the prompts have changed since ({then}, now {now}), and its answers are to the earlier ones"
         )));
     }
     let packed = folder.file(&case, INCIDENT).map_err(in_words)?;
@@ -169,7 +168,7 @@ async fn compare(
     checked.after = Some(again.concluded.in_words());
     Ok(match (again.unanswered, outcome) {
         (unanswered, Outcome::Unanswered) => Some(format!(
-            "{unanswered} questions have no recorded answer; give --policy and --model to ask"
+            "its ledger has no answer to {unanswered} of the questions that are asked now"
         )),
         (_, Outcome::Identical) => None,
         _ if case.reproduced == Some(false) => {
@@ -222,17 +221,19 @@ async fn again(
         unpack(packed, folder, place.path()).map_err(|error| format!("{INCIDENT}: {error}"))?;
     let options = ReadOptions { architecture: unpacked.architecture, ..ReadOptions::default() };
     let source = open_folder(&unpacked.folder, &options).map_err(|error| error.to_string())?;
-    let recorded = Recorded::of(ledger);
-    let policies: &dyn Policies = match judges.all {
-        Some(all) => all,
-        None if is_evidence(&case.concluded.judge) => judges.evidence,
-        None => recorded.as_ref().ok_or_else(|| {
-            let controller = ledger.controller();
-            format!("{controller} was played by a model; give --policy and --model to ask one")
-        })?,
+    let is_recorded = judges.all.is_none() && !is_evidence(&case.concluded.judge);
+    let recorded = is_recorded.then(|| Recorded::of(ledger)).transpose()?;
+    let policies: &dyn Policies = match (judges.all, &recorded) {
+        (Some(all), _) => all,
+        (None, Some(recorded)) => recorded,
+        (None, None) => judges.evidence,
     };
     let settings = settings.judged_by(Some(policies.name()));
-    let start = start(&source, settings, began).map_err(|error| error.to_string())?;
+    let mut start = start(&source, settings, began).map_err(|error| error.to_string())?;
+    if is_recorded && source.is_case(began) {
+        // Where to start may have been an answer of the model, too.
+        start.by_rule = began.clone();
+    }
     let ended = Course::new(policies, source).begin(start).await;
     let finished = ended.map_err(|error| error.to_string())?.finished;
     Ok(Again {
@@ -301,12 +302,13 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// Those of a ledger. Nothing where a controller asked for more than decisions.
-    fn of(ledger: &AnyLedger) -> Option<Self> {
-        if !matches!(ledger.controller(), ControllerName::Eog | ControllerName::Linear) {
-            return None;
+    /// Those of a ledger, or why it does not hold all of them.
+    fn of(ledger: &AnyLedger) -> Result<Self, String> {
+        let controller = ledger.controller();
+        if !matches!(controller, ControllerName::Eog | ControllerName::Linear) {
+            return Err(format!("a ledger of {controller} does not hold all answers of its model"));
         }
-        let finished = ledger.restore(|| None).ok()?;
+        let finished = ledger.restore(|| None).map_err(|error| error.to_string())?;
         let mut answers = BTreeMap::new();
         for look in finished.looks() {
             let Some(question) = look.packet else { continue };
@@ -320,11 +322,11 @@ impl Recorded {
                 RecordedAnswer::Remembered { .. } => {}
             }
         }
-        Some(Self {
+        Ok(Self {
             name: ledger.judge_at(0).unwrap_or_default().to_owned(),
             answers: Arc::new(answers),
             unanswered: Arc::default(),
-            reads_case_file: ledger.case()?.case_file.is_some(),
+            reads_case_file: ledger.case().is_some_and(|case| case.case_file.is_some()),
         })
     }
 

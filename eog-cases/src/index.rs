@@ -1,7 +1,7 @@
 //! What a list of cases shows, in one file: ten thousand small files take longer to open than to read.
 //!
 //! The index is a copy. A case without a row is read itself, so the writer takes a row out before it changes a case, and
-//! puts it back afterwards: whatever is interrupted, no row tells of what is no more.
+//! puts it back afterwards: whatever is interrupted, no row describes a case that is gone.
 
 use std::fs;
 use std::io;

@@ -17,9 +17,9 @@ use crate::interrupt::is_interrupted;
 use crate::progress::Progress;
 use crate::runtime::runtime;
 
-/// Everything that is told of a check.
+/// A check of all cases.
 #[derive(Serialize)]
-struct Told<'c> {
+struct Report<'c> {
     judged_by: &'c str,
     outcomes: &'c BTreeMap<Outcome, usize>,
     cases: &'c [Checked],
@@ -53,8 +53,8 @@ pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
     }
     let by = if is_given { format!("by {}", chosen.name()) } else { "as before".to_owned() };
     let not_checked = names.len() - cases.len();
-    let told = Told { judged_by: &by, outcomes: &outcomes, cases: &cases, not_checked };
-    tell(arguments.format, &told, || clean_line_by_line(&in_words(&told, arguments.verbose)))?;
+    let report = Report { judged_by: &by, outcomes: &outcomes, cases: &cases, not_checked };
+    tell(arguments.format, &report, || clean_line_by_line(&in_words(&report, arguments.verbose)))?;
     if let Some(file) = &arguments.junit {
         html::write(file, &junit::report(&cases))?;
     }
@@ -109,11 +109,11 @@ fn names(folder: &CaseFolder, arguments: &CheckCases) -> Result<Vec<String>, Cli
     Ok(names)
 }
 
-fn in_words(told: &Told<'_>, verbose: bool) -> String {
+fn in_words(report: &Report<'_>, verbose: bool) -> String {
     let mut text = String::new();
     let is_shown =
         |it: &&Checked| verbose || !matches!(it.outcome, Outcome::Identical | Outcome::LedgerOnly);
-    for checked in told.cases.iter().filter(is_shown) {
+    for checked in report.cases.iter().filter(is_shown) {
         let grades = match checked.grades {
             Some((before, Some(after))) if before != after => format!(" ({before} → {after})"),
             Some((before, _)) => format!(" ({before})"),
@@ -131,17 +131,20 @@ fn in_words(told: &Told<'_>, verbose: bool) -> String {
     if !text.is_empty() {
         text.push('\n');
     }
-    let outcomes = Outcome::ALL.iter().rev().filter_map(|it| Some((it, told.outcomes.get(it)?)));
+    let outcomes = Outcome::ALL.iter().rev().filter_map(|it| Some((it, report.outcomes.get(it)?)));
     let outcomes: Vec<String> = outcomes.map(|(it, count)| format!("{count} {it}")).collect();
     let outcomes = if outcomes.is_empty() { "none".to_owned() } else { outcomes.join(", ") };
     let _ = writeln!(
         text,
         "{} checked, judged {}: {outcomes}",
-        counted(told.cases.len()),
-        told.judged_by
+        counted(report.cases.len()),
+        report.judged_by
     );
-    if told.not_checked > 0 {
-        let _ = writeln!(text, "{} not checked", counted(told.not_checked));
+    if report.outcomes.contains_key(&Outcome::Unanswered) {
+        text += "What is unanswered needs a model or a program: give --policy, and --model, to ask it.\n";
+    }
+    if report.not_checked > 0 {
+        let _ = writeln!(text, "{} not checked", counted(report.not_checked));
     }
     text
 }

@@ -164,7 +164,9 @@ impl Policies for Chosen {
             }
         };
         let own = models::of_roles(&self.settings);
-        let prompts = self.asked.as_ref().map_or_else(String::new, |asked| {
+        // Who only chooses the start or writes the report judges nothing.
+        let judges = self.settings.policy == PolicyChoice::Llm || self.settings.roles == By::Model;
+        let prompts = self.asked.as_ref().filter(|_| judges).map_or_else(String::new, |asked| {
             let digest = asked.prompts_digest();
             format!("{PROMPTS}{}", digest.get(..12).unwrap_or(&digest))
         });
