@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog::{Confidence, Diagnosis, Digest, EntityId, EvidenceId, Timestamp, Window};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{CaseError, MAX_NAME};
+use crate::error::{CaseError, Contradiction, MAX_NAME};
 use crate::grade::Grade;
 use crate::similar::Observations;
 
@@ -86,18 +86,14 @@ impl Truth {
     /// Makes sure that it says one thing.
     ///
     /// # Errors
-    /// [`CaseError::Truth`] says what to give.
-    pub fn check(&self) -> Result<(), CaseError> {
+    /// [`Contradiction`] says what is missing, or too much.
+    pub fn check(&self) -> Result<(), Contradiction> {
         let has_cause = !self.causes.is_empty() || !self.not_in_topology.is_empty();
         match (has_cause, self.nothing_wrong) {
-            (false, false) => Err(CaseError::Truth(
-                "say what the cause was: --cause ENTITY, --not-in-topology NAME, or --nothing-wrong",
-            )),
-            (true, true) => {
-                Err(CaseError::Truth("--nothing-wrong and a cause contradict each other"))
-            }
+            (false, false) => Err(Contradiction::Nothing),
+            (true, true) => Err(Contradiction::Both),
             _ if self.causes.is_empty() && (!self.changes.is_empty() || self.path_wrong) => {
-                Err(CaseError::Truth("--change and --path-wrong need a --cause"))
+                Err(Contradiction::NoCause)
             }
             _ => Ok(()),
         }

@@ -6,12 +6,14 @@ use std::path::Path;
 use eog::{Diagnosis, Digest, EntityId, EvidenceId, EvidenceKind};
 use eog_evidence::{FolderHandle, mask_text, near_entities, shorten};
 use eog_session::controllers::AnyLedger;
+use eog_session::run::{RunError, same_source};
+use eog_session::source::Opened;
 use eog_session::travel::Read;
 
 use crate::case::{ClosedCase, Closing, Concluded, FORMAT, Kept, MAX_NOTE, Truth};
 use crate::check;
 use crate::error::CaseError;
-use crate::folder::{INCIDENT, LEDGER};
+use crate::folder::{INCIDENT, LEDGER, Writer};
 use crate::grade::Grade;
 use crate::pack::{PackError, pack_masked};
 use crate::similar::Observations;
@@ -25,19 +27,26 @@ const MAX_NAMED: usize = 5;
 /// Shortest beginning of an id that stands for it.
 const MIN_PREFIX: usize = 8;
 
-/// An incident that is to be closed.
+/// An investigation that is to be closed.
 #[derive(Clone, Copy, Debug)]
 pub struct ToClose<'a> {
     /// The ledger.
     pub read: &'a Read,
-    /// The folder of the incident, if it is to be kept.
-    pub incident: Option<&'a Path>,
-    /// The architecture that goes with it.
-    pub architecture: Option<&'a Path>,
-    /// What the incident is called.
-    pub called: &'a str,
+    /// The incident, if it is to be kept.
+    pub incident: Option<Incident<'a>>,
     /// Most bytes of the packed incident.
     pub most: u64,
+}
+
+/// The incident of an investigation.
+#[derive(Clone, Copy, Debug)]
+pub struct Incident<'a> {
+    /// As it was opened.
+    pub opened: &'a Opened,
+    /// Its folder.
+    pub folder: &'a FolderHandle,
+    /// The architecture that goes with it.
+    pub architecture: Option<&'a Path>,
 }
 
 /// A case that is not stored yet.
@@ -56,9 +65,26 @@ pub enum CloseError {
     /// The ledger or the truth.
     #[error(transparent)]
     Case(#[from] CaseError),
-    /// The incident.
+    /// The incident cannot be kept.
     #[error(transparent)]
     Pack(#[from] PackError),
+    /// It is another incident than that of the ledger.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl NewCase {
+    /// Stores the case. An investigation is one case, whatever it is called: one that is known keeps its name.
+    ///
+    /// # Errors
+    /// As for [`Writer::add`].
+    pub fn store(mut self, writer: &Writer, replace: bool) -> Result<ClosedCase, CaseError> {
+        if let Some(known) = writer.of_ledger(&self.case)? {
+            self.case.name = known;
+        }
+        writer.add(&self.case, &self.files, replace)?;
+        Ok(self.case)
+    }
 }
 
 impl ToClose<'_> {
@@ -82,22 +108,24 @@ impl ToClose<'_> {
         truth: Truth,
         closing: Closing,
     ) -> Result<NewCase, CloseError> {
-        truth.check()?;
+        truth.check().map_err(CaseError::from)?;
         check_causes(diagnosis, &truth)?;
         let ledger = &self.read.ledger;
         let text = ledger.to_json_lines().into_bytes();
         let mut files = BTreeMap::from([(LEDGER.to_owned(), text)]);
         let mut folder = None;
-        if let Some(path) = self.incident {
-            let handle = FolderHandle::open(path)
-                .map_err(|source| PackError::File { path: path.to_owned(), source })?;
-            let packed = pack_masked(&handle, self.architecture, self.most)?;
+        if let Some(incident) = self.incident {
+            same_source(incident.opened, ledger)?;
+            let packed = pack_masked(incident.folder, incident.architecture, self.most)?;
             folder = Some(packed.folder);
             files.insert(INCIDENT.to_owned(), packed.bytes);
         }
         let concluded = Concluded::of(diagnosis, ledger.controller().name());
         let alert = |alert: &eog::Anomaly| format!("{} on {}", alert.name, alert.entity);
-        let called = mask_text(self.called);
+        let called = self
+            .incident
+            .map_or_else(|| self.read.name(), |incident| incident.opened.incident().name.clone());
+        let called = mask_text(&called);
         let mut case = ClosedCase {
             format: FORMAT,
             name: name_of(&called, &digits_of(ledger)),

@@ -26,7 +26,7 @@ pub enum CaseError {
         source: io::Error,
     },
     /// There is no folder of cases.
-    #[error("{}: there is no folder of cases; `eog close` makes it with the first case", path.display())]
+    #[error("{}: there is no folder of cases", path.display())]
     NoFolder {
         /// Where it was looked for.
         path: PathBuf,
@@ -48,7 +48,7 @@ pub enum CaseError {
         near: String,
     },
     /// There is a case of this name already, with another truth or of another investigation.
-    #[error("the case {name} is there already{how}; give --replace to replace it")]
+    #[error("the case {name} is there already{how}")]
     Taken {
         /// The case.
         name: String,
@@ -69,10 +69,7 @@ pub enum CaseError {
     )]
     Name(String),
     /// A cause that the incident does not have.
-    #[error(
-        "the incident has no entity {entity}{near}; if the cause is outside of its topology, give \
-             --not-in-topology {entity}"
-    )]
+    #[error("the incident has no entity {entity}{near}")]
     UnknownCause {
         /// The cause.
         entity: EntityId,
@@ -88,8 +85,8 @@ pub enum CaseError {
         near: String,
     },
     /// The truth says nothing, or contradicts itself.
-    #[error("{0}")]
-    Truth(&'static str),
+    #[error(transparent)]
+    Truth(#[from] Contradiction),
     /// The ledger cannot be used.
     #[error("{0}")]
     Ledger(String),
@@ -101,6 +98,21 @@ pub enum CaseError {
         /// Why not.
         reason: String,
     },
+}
+
+/// What is wrong with a truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Contradiction {
+    /// It says nothing.
+    #[error("neither a cause is given, nor that nothing was wrong")]
+    Nothing,
+    /// It says both.
+    #[error("a cause, and that nothing was wrong, contradict each other")]
+    Both,
+    /// It says more of a cause that it does not give.
+    #[error("a change, or a path that was wrong, needs a cause")]
+    NoCause,
 }
 
 /// Longest name of a case.

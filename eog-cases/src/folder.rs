@@ -428,7 +428,7 @@ pub(crate) mod tests {
         let readers = CaseFolder::open(&path).unwrap();
         assert_eq!(names(&readers.list().unwrap()), ["a", "b"]);
         let again = writer.add(&case("a"), &files("a"), false).unwrap_err();
-        assert!(again.to_string().contains("--replace"), "{again}");
+        assert!(again.to_string().contains("is there already"), "{again}");
         writer.add(&case("a"), &files("a"), true).unwrap();
 
         let wrong = ClosedCase { grade: Grade::Wrong, truth: truth("web"), ..case("a") };

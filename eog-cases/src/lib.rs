@@ -34,7 +34,7 @@ pub mod reliability;
 pub mod similar;
 
 pub use case::{ClosedCase, Closing, Concluded, Kept, Named, Truth};
-pub use error::CaseError;
+pub use error::{CaseError, Contradiction};
 pub use folder::{CaseFolder, INCIDENT, LEDGER, Listed, Writer};
 pub use grade::Grade;
 pub use index::Row;

@@ -95,7 +95,7 @@ impl WordKept {
         let outcomes = rows.iter().filter(|row| row.said == said).filter_map(|row| row.right);
         let outcomes: Vec<bool> = outcomes.collect();
         let (all, right) = (outcomes.len(), outcomes.iter().filter(|right| **right).count());
-        let (interval, promised) = (wilson(right, all), promise(said));
+        let (interval, promised) = (wilson(right as f64 / all.max(1) as f64, all), promise(said));
         // It is broken where even the upper end of the interval lies below what is promised.
         let keeps = (all >= MIN_CASES).then_some(interval.1 >= promised);
         Self { said, promised, said_times: all, right, interval, keeps }
@@ -119,17 +119,15 @@ impl Bin {
     }
 }
 
-/// Wilson's score interval of 95 % for a share.
-fn wilson(right: usize, all: usize) -> (f64, f64) {
+/// Wilson's score interval of 95 % for a share of so many.
+pub fn wilson(share: f64, all: usize) -> (f64, f64) {
     if all == 0 {
         return (0.0, 1.0);
     }
     let (z, n) = (1.959_963_984_540_054_f64, all as f64);
-    let share = right as f64 / n;
-    let middle = share + z * z / (2.0 * n);
-    let spread = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
-    let whole = 1.0 + z * z / n;
-    (((middle - spread) / whole).max(0.0), ((middle + spread) / whole).min(1.0))
+    let centre = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
+    let spread = z / (1.0 + z * z / n) * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+    ((centre - spread).max(0.0), (centre + spread).min(1.0))
 }
 
 #[cfg(test)]

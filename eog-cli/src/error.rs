@@ -255,8 +255,20 @@ impl From<CaseError> for CliError {
                 Self::Input { path, reason }
             }
             CaseError::Ledger(reason) => Self::NotRecorded(reason),
-            error => Self::Usage(error.to_string()),
+            error => Self::Usage(format!("{error}{}", about_cases(&error))),
         }
+    }
+}
+
+/// What to do about cases.
+fn about_cases(error: &CaseError) -> &'static str {
+    match error {
+        CaseError::NoFolder { .. } => "; `eog close` makes it with the first case",
+        CaseError::Taken { .. } => "; --replace replaces it",
+        CaseError::UnknownCause { .. } => {
+            "; a cause outside of its topology is given by --not-in-topology"
+        }
+        _ => "",
     }
 }
 

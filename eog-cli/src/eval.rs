@@ -124,9 +124,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             let fitted = fit::evaluate(dirs, &prior)?;
             drop(progress);
             if let Some(path) = out {
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                files::write(folder.unwrap_or(Path::new(".")), &name, &fitted.to_toml())?;
+                files::write_file(path, &fitted.to_toml())?;
             }
             tell(arguments, &fitted, &fitted.to_csv())
         }

@@ -81,7 +81,14 @@ pub(crate) fn write(folder: &Path, name: &str, content: &str) -> Result<(), CliE
     write_bytes(folder, name, content.as_bytes())
 }
 
-/// As [`write`], of anything.
+/// As [`write()`], to the path of a file.
+pub(crate) fn write_file(path: &Path, content: &str) -> Result<(), CliError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    write(folder.unwrap_or(Path::new(".")), &name, content)
+}
+
+/// As [`write()`], of anything.
 pub(crate) fn write_bytes(folder: &Path, name: &str, content: &[u8]) -> Result<(), CliError> {
     let path = folder.join(name);
     let temporary = folder.join(format!(".{name}.tmp"));

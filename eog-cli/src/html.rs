@@ -1,7 +1,5 @@
 //! `eog report`: the report of a ledger, printed or as one HTML page.
 
-use std::path::Path;
-
 use eog_page::Charts;
 use eog_report::{Report, Step};
 use eog_session::source::Opened;
@@ -32,17 +30,10 @@ pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
         opened.as_ref().and_then(|it| travel::lookup_of(it, &report.diagnosis, architecture));
     report.similar = cases::like(&arguments.history, &read.ledger, &report.diagnosis)?;
     match &arguments.html {
-        Some(file) => write(file, &page(&report, &finished.steps(), opened.as_ref()))?,
+        Some(file) => files::write_file(file, &page(&report, &finished.steps(), opened.as_ref()))?,
         None => files::print(&render(&report, arguments.format, arguments.verbose, None))?,
     }
     Ok(Exit::Diagnosed)
-}
-
-/// Writes a page to a file.
-pub(crate) fn write(file: &Path, page: &str) -> Result<(), CliError> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let name = file.file_name().unwrap_or_default();
-    files::write(folder.unwrap_or(Path::new(".")), &name.to_string_lossy(), page)
 }
 
 /// The page of a report, with charts where the source is at hand.

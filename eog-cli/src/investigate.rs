@@ -305,7 +305,7 @@ fn tell(
     let mut outputs = vec![journal, files::print(&said)];
     let page = || html::page(report, &finished.steps(), Some(source));
     if let Some(file) = &running.html {
-        outputs.push(html::write(file, &page()));
+        outputs.push(files::write_file(file, &page()));
     }
     if let Some(folder) = &running.out {
         let ledger = finished.to_json_lines();

@@ -128,15 +128,9 @@ fn choose(n: usize, k: usize) -> f64 {
 /// A share of scenarios with Wilson's score interval.
 pub(crate) fn wilson(values: impl Iterator<Item = f64>) -> Share {
     let values: Vec<f64> = values.collect();
-    if values.is_empty() {
-        return Share { value: 0.0, interval: Interval { low: 0.0, high: 1.0 } };
-    }
-    let n = values.len() as f64;
-    let value = values.iter().sum::<f64>() / n;
-    let centre = (value + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
-    let spread = Z / (1.0 + Z * Z / n) * (value * (1.0 - value) / n + Z * Z / (4.0 * n * n)).sqrt();
-    let interval = Interval { low: (centre - spread).max(0.0), high: (centre + spread).min(1.0) };
-    Share { value, interval }
+    let value = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let (low, high) = eog_cases::reliability::wilson(value, values.len());
+    Share { value, interval: Interval { low, high } }
 }
 
 /// A mean over scenarios with the normal interval.

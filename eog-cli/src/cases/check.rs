@@ -8,11 +8,10 @@ use eog_cases::check::{Checked, Judges, Outcome, check};
 use eog_session::judge::{By, Chosen, Options, Policies as _, PolicyChoice, split_prompts};
 use serde::Serialize;
 
-use super::close::clean_line_by_line;
-use super::{counted, junit, open, tell};
+use super::{clean_line_by_line, counted, junit, open, tell};
 use crate::args::CheckCases;
 use crate::error::{CliError, Exit};
-use crate::html;
+use crate::files;
 use crate::interrupt::is_interrupted;
 use crate::progress::Progress;
 use crate::runtime::runtime;
@@ -56,7 +55,7 @@ pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
     let report = Report { judged_by: &by, outcomes: &outcomes, cases: &cases, not_checked };
     tell(arguments.format, &report, || clean_line_by_line(&in_words(&report, arguments.verbose)))?;
     if let Some(file) = &arguments.junit {
-        html::write(file, &junit::report(&cases))?;
+        files::write_file(file, &junit::report(&cases))?;
     }
     Ok(match cases.iter().any(|checked| checked.outcome.is_failure()) {
         _ if not_checked > 0 => Exit::Interrupted,

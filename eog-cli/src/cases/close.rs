@@ -1,45 +1,27 @@
 //! `eog close`: an investigation becomes a case.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use eog::Timestamp;
-use eog_cases::close::{ToClose, change_of};
+use eog_cases::close::{CloseError, Incident, ToClose, change_of};
 use eog_cases::{CaseFolder, Closing, Grade, Truth};
-use eog_session::source::{Kind, OpenError, ReadOptions, open_folder};
+use eog_session::source::{FolderHandle, Kind, OpenError, Opened, ReadOptions, open_from};
 
+use super::clean_line_by_line;
 use crate::args::Close;
 use crate::error::{CliError, Exit};
 use crate::runtime::runtime;
-use crate::shown::clean_line;
 use crate::{files, travel};
 
 /// `eog close`.
 pub(crate) fn close(arguments: &Close) -> Result<Exit, CliError> {
     let read = travel::read(&arguments.run)?;
-    let called = match &arguments.path {
-        None => read.name(),
-        Some(path) => {
-            if !matches!(Kind::of(path)?, Kind::Bundle | Kind::Snapshot) {
-                return Err(OpenError::NotAFolder { path: path.clone() }.into());
-            }
-            let options = ReadOptions {
-                architecture: arguments.architecture.clone(),
-                ..ReadOptions::default()
-            };
-            let opened = open_folder(path, &options)?;
-            if let Err(error) = eog_session::run::same_source(&opened, &read.ledger) {
-                return Err(CliError::run(error, &opened, Some(&read.path), || None));
-            }
-            opened.incident().name.clone()
-        }
-    };
-    let to_close = ToClose {
-        read: &read,
-        incident: arguments.path.as_deref(),
-        architecture: arguments.architecture.as_deref(),
-        called: &called,
-        most: arguments.max_incident,
-    };
+    let architecture = arguments.architecture.as_deref();
+    let opened = arguments.path.as_deref().map(|path| open(path, architecture)).transpose()?;
+    let incident =
+        opened.as_ref().map(|(opened, folder)| Incident { opened, folder, architecture });
+    let to_close = ToClose { read: &read, incident, most: arguments.max_incident };
     let diagnosis = to_close.diagnosis()?;
     let change = |id: &String| change_of(&diagnosis, id);
     let truth = Truth {
@@ -51,13 +33,15 @@ pub(crate) fn close(arguments: &Close) -> Result<Exit, CliError> {
     };
     let by = arguments.by.clone().unwrap_or_else(user);
     let closing = Closing { at: Timestamp::now(), by, note: arguments.note.clone() };
-    let mut new = runtime()?.block_on(to_close.close(&diagnosis, truth, closing))?;
+    let new = runtime()?.block_on(to_close.close(&diagnosis, truth, closing));
+    let new = new.map_err(|error| match (error, &opened) {
+        (CloseError::Run(error), Some((opened, _))) => {
+            CliError::run(error, opened, Some(&read.path), || None)
+        }
+        (error, _) => error.into(),
+    })?;
     let writer = CaseFolder::write(arguments.of.folder())?;
-    if let Some(known) = writer.of_ledger(&new.case)? {
-        new.case.name = known;
-    }
-    let case = &new.case;
-    writer.add(case, &new.files, arguments.replace)?;
+    let case = new.store(&writer, arguments.replace)?;
     let mut text = format!(
         "{}: {}\n  concluded: {}\n  true:      {}\n",
         case.name,
@@ -92,7 +76,14 @@ fn user() -> String {
     named.unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// What comes from incidents holds no control characters.
-pub(super) fn clean_line_by_line(text: &str) -> String {
-    text.lines().map(|line| clean_line(line) + "\n").collect()
+/// A bundle or a snapshot that is to be kept.
+fn open(path: &Path, architecture: Option<&Path>) -> Result<(Opened, FolderHandle), CliError> {
+    if !matches!(Kind::of(path)?, Kind::Bundle | Kind::Snapshot) {
+        return Err(OpenError::NotAFolder { path: path.to_owned() }.into());
+    }
+    let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
+    let folder = FolderHandle::open(path).map_err(unreadable)?;
+    let architecture = architecture.map(Path::to_owned);
+    let options = ReadOptions { architecture, ..ReadOptions::default() };
+    Ok((open_from(&folder, &options)?, folder))
 }

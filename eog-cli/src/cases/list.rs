@@ -10,8 +10,7 @@ use eog_cases::{CaseFolder, Row};
 use eog_report::clean::clean;
 use eog_session::travel::Read;
 
-use super::close::clean_line_by_line;
-use super::{counted, tell};
+use super::{clean_line_by_line, counted, tell};
 use crate::args::CasesFormat;
 use crate::error::{CliError, Exit};
 use crate::files;

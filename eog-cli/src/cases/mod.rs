@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::args::{Cases, CasesFormat, History, OfCases, OnCases};
 use crate::error::{CliError, Exit};
+use crate::shown::clean_line;
 use crate::{files, travel};
 
 pub(crate) use close::close;
@@ -90,6 +91,11 @@ fn open(of: &OfCases) -> Result<CaseFolder, CaseError> {
 
 fn counted(cases: usize) -> String {
     eog_report::words::count(cases as u64, "case", "cases")
+}
+
+/// What comes from incidents holds no control characters.
+fn clean_line_by_line(text: &str) -> String {
+    text.lines().map(|line| clean_line(line) + "\n").collect()
 }
 
 /// Prints something as JSON, or its text.

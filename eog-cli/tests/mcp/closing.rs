@@ -20,9 +20,9 @@ async fn an_agent_closes_an_incident_and_the_command_finds_the_case() {
         ask("close_incident", arguments)
     };
     for (wrong, reason) in [
-        (json!({}), "say what the cause was: causes"),
+        (json!({}), "give `causes`, `not_in_topology` or"),
         (json!({"causes": ["fronted"]}), "did you mean frontend?"),
-        (json!({"causes": ["frontend"], "nothing_wrong": true}), "nothing_wrong and a cause"),
+        (json!({"causes": ["frontend"], "nothing_wrong": true}), "contradict each other"),
         (json!({"causes": ["frontend"], "changes": ["chg-00"]}), "it has chg-"),
     ] {
         let refused = close(wrong).await;
@@ -32,7 +32,10 @@ async fn an_agent_closes_an_incident_and_the_command_finds_the_case() {
     let closed = close(json!({"causes": ["frontend"], "note": "the sale"})).await;
     assert!(text(&closed).contains("exact"), "{}", text(&closed));
     let again = text(&close(json!({"nothing_wrong": true})).await);
-    assert!(again.contains("is there already") && again.contains("give replace"), "{again}");
+    assert!(
+        again.contains("is there already") && again.contains("`replace` replaces it"),
+        "{again}"
+    );
     agent.cancel().await.unwrap();
 
     let cases = place.state().join("cases");

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use eog::{EntityId, Timestamp};
-use eog_cases::close::{ToClose, change_of};
+use eog_cases::close::{CloseError, Incident, ToClose, change_of};
 use eog_cases::{CaseError, CaseFolder, Closing, Truth};
 use rmcp::model::CallToolResult;
+use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::answers::Closed;
@@ -21,20 +22,26 @@ impl Server {
     pub(super) fn close_incident(
         &self,
         arguments: &CloseIncident,
+        cancel: &CancellationToken,
     ) -> Result<CallToolResult, Problem> {
         let id = self.0.store.find(&arguments.investigation)?;
         if self.0.runner.is_live(&id) {
             return Err(Problem::StillRuns(id));
         }
         let (began, read) = self.recorded(&id)?;
-        let to_close = ToClose {
-            read: &read,
-            incident: Some(&began.folder).filter(|it| it.is_dir()).map(std::path::PathBuf::as_path),
-            architecture: began.architecture.as_deref(),
-            called: &began.name,
-            most: MAX_INCIDENT,
+        // Of an incident that is gone, only the ledger is kept.
+        let opened = match began.folder.is_dir() {
+            true => {
+                let source = self.source(&began, cancel, self.until(None))?;
+                Some((source, self.0.roots.folder_at(&began.folder)?))
+            }
+            false => None,
         };
-        let wrong = |error: &CaseError| Problem::Store(of_arguments(error));
+        let architecture = began.architecture.as_deref();
+        let incident =
+            opened.as_ref().map(|(opened, folder)| Incident { opened, folder, architecture });
+        let to_close = ToClose { read: &read, incident, most: MAX_INCIDENT };
+        let wrong = |error: &CaseError| Problem::Store(format!("{error}{}", about(error)));
         let diagnosis = to_close.diagnosis().map_err(|error| wrong(&error))?;
         let change = |id: &String| change_of(&diagnosis, id).map_err(|error| wrong(&error));
         let entity = |name: &String| arguments::entity(CloseIncident::NAME, name);
@@ -53,17 +60,14 @@ impl Server {
         let closing = Closing { at: Timestamp::now(), by: arguments.by.clone(), note };
         let closed = to_close.close(&diagnosis, truth, closing);
         let new = tokio::runtime::Handle::current().block_on(closed);
-        let mut new = new.map_err(|error| match error {
-            eog_cases::close::CloseError::Case(error) => wrong(&error),
+        let new = new.map_err(|error| match error {
+            CloseError::Case(error) => wrong(&error),
+            CloseError::Run(error) => Problem::run(&id, &began.name, error),
             error => Problem::Store(error.to_string()),
         })?;
         let writer = CaseFolder::write(self.cases()).map_err(|error| wrong(&error))?;
-        if let Some(known) = writer.of_ledger(&new.case).map_err(|error| wrong(&error))? {
-            new.case.name = known;
-        }
-        let replace = arguments.replace.unwrap_or(false);
-        writer.add(&new.case, &new.files, replace).map_err(|error| wrong(&error))?;
-        let closed = Closed::new(&new.case);
+        let case = new.store(&writer, arguments.replace.unwrap_or(false));
+        let closed = Closed::new(&case.map_err(|error| wrong(&error))?);
         result(&closed, closed.in_words())
     }
 
@@ -74,16 +78,14 @@ impl Server {
     }
 }
 
-/// What is wrong, with the names of arguments in place of options.
-fn of_arguments(error: &CaseError) -> String {
-    let text = error.to_string();
-    let names = [
-        ("--not-in-topology", "not_in_topology"),
-        ("--nothing-wrong", "nothing_wrong"),
-        ("--path-wrong", "path_wrong"),
-        ("--replace", "replace"),
-        ("--change", "changes"),
-        ("--cause", "causes"),
-    ];
-    names.into_iter().fold(text, |text, (option, argument)| text.replace(option, argument))
+/// What to do, in the words of the arguments.
+fn about(error: &CaseError) -> &'static str {
+    match error {
+        CaseError::Truth(_) => "; give `causes`, `not_in_topology` or `nothing_wrong`",
+        CaseError::Taken { .. } => "; `replace` replaces it",
+        CaseError::UnknownCause { .. } => {
+            "; a cause outside of its topology is given in `not_in_topology`"
+        }
+        _ => "",
+    }
 }

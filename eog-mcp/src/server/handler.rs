@@ -235,7 +235,9 @@ impl Server {
                 Kind::Explain => server.explain(&server.read(&name, offered, arguments)?, &cancel),
                 Kind::Diff => server.diff(&server.read(&name, offered, arguments)?),
                 Kind::List => server.list(&server.read(&name, offered, arguments)?),
-                Kind::Close => server.close_incident(&server.read(&name, offered, arguments)?),
+                Kind::Close => {
+                    server.close_incident(&server.read(&name, offered, arguments)?, &cancel)
+                }
                 Kind::Context => server.context(&server.read(&name, offered, arguments)?, &cancel),
                 Kind::Query => server.query(server.read(&name, offered, arguments)?, &cancel),
                 Kind::Table(info) => server.question(info, &offered.arguments, arguments, &cancel),
