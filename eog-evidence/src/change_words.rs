@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::evidence::{FindingContent, Signal, Trend};
-use eog_core::{Anomaly, EntityId, EvidenceKind, Finding};
+use eog_core::evidence::FindingContent;
+use eog_core::{Anomaly, EntityId, Finding};
 
 use crate::intervals::Intervals;
 use crate::logs::LogPattern;
+use crate::note::Note;
 use crate::series::Periods;
 use crate::text::words;
-
-/// The unit of the quantity of such a note: natural logarithms, summed over words.
-pub(crate) const RARITY: &str = "rarity";
 
 /// Shorter words tell little.
 const SHORTEST: usize = 3;
@@ -91,7 +89,6 @@ impl TroubleWords {
             let quoted: Vec<String> =
                 rarest.iter().take(MAX_QUOTED).map(|(word, _)| format!("{word:?}")).collect();
             Finding::new(FindingContent {
-                trend: Trend::Rising,
                 onset: change.onset,
                 source: source.to_owned(),
                 query: query(change),
@@ -99,13 +96,7 @@ impl TroubleWords {
                     "its words {} are in alerts or new errors, and in few other changes",
                     quoted.join(", ")
                 ),
-                ..FindingContent::new(
-                    change.entity.clone(),
-                    EvidenceKind::Note,
-                    Signal::Configuration,
-                    change.time,
-                )
-                .with_quantity(size, None, RARITY)
+                ..Note::ChangeWords { rarity: size }.content(&change.entity, change.time)
             })
         };
         notes.map(note).collect()
@@ -140,8 +131,8 @@ fn telling(text: &str) -> impl Iterator<Item = String> + use<> {
 
 #[cfg(test)]
 mod tests {
-    use eog_core::evidence::EvidenceTime;
-    use eog_core::{Timestamp, Window};
+    use eog_core::evidence::{EvidenceTime, Signal};
+    use eog_core::{EvidenceKind, Timestamp, Window};
 
     use super::*;
 

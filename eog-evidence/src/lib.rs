@@ -31,6 +31,7 @@ mod mask;
 mod measured;
 mod names;
 mod near;
+mod note;
 mod onsets;
 mod order;
 mod paths;

@@ -13,12 +13,13 @@ use super::deviation::Deviation;
 use super::held_up::{Full, HeldUp};
 use super::replicas::Spread;
 use super::trouble::Spot;
+use crate::note::Note;
 use crate::self_time::{Book, Course, Detail, End, Ending, Part, What};
 use crate::shift::during;
 use crate::text::{in_unit, rounded, shorten};
 
-/// The unit of a share, 1 being the whole.
-const SHARE: &str = "share";
+/// The source of what is derived from all records.
+const SOURCE: &str = "attribution";
 
 /// What an entity has too much of, who accounts for it, and what is left.
 pub(super) fn of_account(
@@ -66,8 +67,8 @@ pub(super) fn of_account(
             false => format!("{neighbour} is {excess} above normal, while {entity} is not"),
         };
         let time = during_burden(theirs);
-        let from = Some((neighbour, *share));
-        note(entity, signal, time, from, query(&format!(" upstream={neighbour}")), excerpt)
+        let note = Note::Share { of: signal, upstream: neighbour, fraction: *share };
+        finding(note, entity, time, query(&format!(" upstream={neighbour}")), excerpt)
     }));
     if remainder {
         let explained: f64 = shares.iter().map(|(_, share, _)| share).sum();
@@ -79,10 +80,8 @@ pub(super) fn of_account(
         };
         let excerpt =
             format!("upstream neighbours, all of them measured, account for {much} of the excess");
-        let mut rest =
-            note(entity, signal, time, None, query(" remainder"), excerpt).content().clone();
-        rest.quantity = Some(Quantity { observed: left, baseline: None, unit: SHARE.into() });
-        findings.push(Finding::new(rest));
+        let note = Note::Remainder { of: signal, fraction: left };
+        findings.push(finding(note, entity, time, query(" remainder"), excerpt));
     }
     findings
 }
@@ -105,7 +104,8 @@ pub(super) fn of_whole(
         percent(share)
     );
     let query = format!("entity={entity} replicas of={whole}");
-    note(entity, kind.signal(), time, Some((whole, share)), query, excerpt)
+    let note = Note::Share { of: kind.signal(), upstream: whole, fraction: share };
+    finding(note, entity, time, query, excerpt)
 }
 
 /// Calls of an entity that are slow or fail, as it measured them.
@@ -175,8 +175,8 @@ pub(super) fn of_traced(
     });
     let mut findings = Vec::new();
     // Whoever fell silent shows nothing itself: its callers tell what they see.
-    let is_told = (shown && !book.fell_silent) || remainder;
-    findings.extend(is_told.then_some(own_finding));
+    let is_shown = (shown && !book.fell_silent) || remainder;
+    findings.extend(is_shown.then_some(own_finding));
     let amount = |part: f64| traced_amount(kind, part);
     findings.extend(shares.iter().map(|(callee, share, part)| {
         let excerpt = match kind {
@@ -206,8 +206,8 @@ pub(super) fn of_traced(
                 percent(*share)
             ),
         };
-        let from = Some((callee, *share));
-        note(entity, signal, time, from, query(&format!(" upstream={callee}")), excerpt)
+        let note = Note::Share { of: signal, upstream: callee, fraction: *share };
+        finding(note, entity, time, query(&format!(" upstream={callee}")), excerpt)
     }));
     if remainder {
         let left = book.share(book.own);
@@ -218,10 +218,8 @@ pub(super) fn of_traced(
             amount(book.each),
             book.requests
         );
-        let mut rest =
-            note(entity, signal, time, None, query(" remainder"), excerpt).content().clone();
-        rest.quantity = Some(Quantity { observed: left, baseline: None, unit: SHARE.into() });
-        findings.push(Finding::new(rest));
+        let note = Note::Remainder { of: signal, fraction: left };
+        findings.push(finding(note, entity, time, query(" remainder"), excerpt));
     }
     findings
 }
@@ -231,23 +229,16 @@ pub(super) fn of_detail(entity: &EntityId, kind: Kind, detail: &Detail, source: 
     let amount = |part: f64| traced_amount(kind, part);
     let count = detail.count;
     let (now, usual) = (detail.now, detail.usual);
-    let rest = |kind, signal, unit: &str, peer, query, excerpt| {
-        Finding::new(FindingContent {
-            entity: entity.clone(),
-            kind,
-            signal,
+    let time = during(detail.time.0, detail.time.1);
+    let span = |signal, unit: &str| {
+        let quantity = Quantity { observed: now, baseline: Some(usual), unit: unit.into() };
+        FindingContent {
             trend: Trend::Rising,
-            time: during(detail.time.0, detail.time.1),
-            quantity: Some(Quantity { observed: now, baseline: Some(usual), unit: unit.into() }),
-            change: None,
-            peer,
-            source: source.into(),
-            query: format!("entity={entity} traced {query}"),
-            excerpt,
-            onset: detail.onset,
-        })
+            quantity: Some(quantity),
+            ..FindingContent::new(entity.clone(), EvidenceKind::Span, signal, time)
+        }
     };
-    match &detail.what {
+    let (content, query, excerpt) = match &detail.what {
         What::Operation(name) => {
             let name = shorten(name, 80);
             let unit = if kind == Kind::Time { "ms" } else { "ratio" };
@@ -262,7 +253,7 @@ pub(super) fn of_detail(entity: &EntityId, kind: Kind, detail: &Detail, source: 
                 amount(usual)
             );
             let query = format!("operation={name}");
-            rest(EvidenceKind::Span, kind.signal(), unit, None, query, excerpt)
+            (span(kind.signal(), unit), query, excerpt)
         }
         What::Retries(callee) => {
             let excerpt = format!(
@@ -270,9 +261,8 @@ pub(super) fn of_detail(entity: &EntityId, kind: Kind, detail: &Detail, source: 
                 percent(now),
                 percent(usual)
             );
-            let peer = Some(Peer { entity: callee.clone(), role: PeerRole::Callee });
-            let query = format!("retries callee={callee}");
-            rest(EvidenceKind::Note, Signal::Errors, SHARE, peer, query, excerpt)
+            let note = Note::Retries { callee, usual, now };
+            (note.content(entity, time), format!("retries callee={callee}"), excerpt)
         }
         What::Waiting => {
             let excerpt = format!(
@@ -280,12 +270,19 @@ pub(super) fn of_detail(entity: &EntityId, kind: Kind, detail: &Detail, source: 
                 rounded(now),
                 rounded(usual)
             );
-            rest(EvidenceKind::Span, Signal::Saturation, "ms", None, "waiting".into(), excerpt)
+            (span(Signal::Saturation, "ms"), "waiting".to_owned(), excerpt)
         }
-    }
+    };
+    Finding::new(FindingContent {
+        source: source.into(),
+        query: format!("entity={entity} traced {query}"),
+        excerpt,
+        onset: detail.onset,
+        ..content
+    })
 }
 
-/// What somebody has of the bad requests of an entity with an alert: told to that entity, and to the one that has it.
+/// What somebody has of the bad requests of an entity with an alert: a note on that entity, and on the one that has it.
 pub(super) fn of_course(
     to: &EntityId,
     alerting: &EntityId,
@@ -339,30 +336,20 @@ pub(super) fn of_course(
             rounded(part.amount)
         ),
     };
-    let peer = match to == alerting {
-        false => Some(Peer { entity: alerting.clone(), role: PeerRole::Mentioned }),
-        true if who == alerting => None,
-        // Says where to look first.
-        true => Some(Peer { entity: who.clone(), role: PeerRole::NextUpstream }),
+    let of = kind.signal();
+    let has_baseline = !is_whole;
+    let note = match to == alerting {
+        false => {
+            let fraction = (part.amount / whole).clamp(0.0, 1.0);
+            Note::CriticalPath { of, alerting, fraction, has_baseline }
+        }
+        true if who == alerting => Note::OwnCriticalPath { of, has_baseline },
+        true => Note::Lead { of, upstream: who, is_sure: has_baseline },
     };
-    Finding::new(FindingContent {
-        entity: to.clone(),
-        kind: EvidenceKind::Note,
-        signal: kind.signal(),
-        trend: if is_whole { Trend::Steady } else { Trend::Rising },
-        time: during(course.time.0, course.time.1),
-        quantity: (to != alerting).then(|| Quantity {
-            observed: (part.amount / whole).clamp(0.0, 1.0),
-            baseline: None,
-            unit: SHARE.into(),
-        }),
-        change: None,
-        peer,
-        source: source.into(),
-        query: format!("entity={alerting} traced bad requests part={who}"),
-        excerpt,
-        onset: None,
-    })
+    let time = during(course.time.0, course.time.1);
+    let query = format!("entity={alerting} traced bad requests part={who}");
+    let content = content(note, to, time, query, excerpt);
+    FindingContent { source: source.into(), ..content }.into()
 }
 
 fn traced_unit(kind: Kind) -> &'static str {
@@ -436,21 +423,8 @@ pub(super) fn of_part(
     if let Some(together) = together {
         excerpt.push_str(&format!("; with its replicas {}", percent(together)));
     }
-    Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Note,
-        signal,
-        trend: Trend::Steady,
-        time,
-        // The number to compare it with is that of all replicas.
-        quantity: Some(Quantity { observed: share, baseline: together, unit: SHARE.into() }),
-        change: None,
-        peer: None,
-        source: "attribution".into(),
-        query: format!("entity={entity} part of={alerting}"),
-        excerpt,
-        onset: None,
-    })
+    let note = Note::ContributionBound { of: signal, own: share, with_replicas: together };
+    finding(note, entity, time, format!("entity={entity} part of={alerting}"), excerpt)
 }
 
 /// A callee that is called far more often than before, while the entity itself is not.
@@ -460,24 +434,13 @@ pub(super) fn of_sent(
     [own, theirs]: [f64; 2],
     time: EvidenceTime,
 ) -> Finding {
-    Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Note,
-        signal: Signal::Traffic,
-        trend: Trend::Rising,
-        time,
-        quantity: Some(Quantity { observed: theirs, baseline: Some(1.0), unit: "times".into() }),
-        change: None,
-        peer: Some(Peer { entity: callee.clone(), role: PeerRole::Callee }),
-        source: "attribution".into(),
-        query: format!("entity={entity} sent={callee}"),
-        excerpt: format!(
-            "{callee} gets {} times its normal calls, {entity} {} times: more calls per request",
-            rounded(theirs),
-            rounded(own)
-        ),
-        onset: None,
-    })
+    let excerpt = format!(
+        "{callee} gets {} times its normal calls, {entity} {} times: more calls per request",
+        rounded(theirs),
+        rounded(own)
+    );
+    let note = Note::SendsMore { callee, times: theirs };
+    finding(note, entity, time, format!("entity={entity} sent={callee}"), excerpt)
 }
 
 /// Demand from outside that reaches an entity.
@@ -490,36 +453,22 @@ pub(super) fn of_demand(entity: &EntityId, demand: &Demand) -> Finding {
             rounded(*asked)
         ),
     };
-    Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Note,
-        signal: Signal::Traffic,
-        trend: Trend::Rising,
-        time: during(shift.onset(), shift.last()),
-        quantity: Some(Quantity { observed: *asked, baseline: Some(1.0), unit: "times".into() }),
-        change: None,
-        peer: Some(Peer { entity: by.clone(), role: PeerRole::Caller }),
-        source: "attribution".into(),
-        query: format!("entity={entity} demand={source} by={by}"),
-        excerpt: format!("{source} sends {} times its normal requests{passed_on}", rounded(*sent)),
-        onset: *onset,
-    })
+    let excerpt = format!("{source} sends {} times its normal requests{passed_on}", rounded(*sent));
+    let query = format!("entity={entity} demand={source} by={by}");
+    let note = Note::MoreDemand { caller: by, times: *asked };
+    let time = during(shift.onset(), shift.last());
+    FindingContent { onset: *onset, ..content(note, entity, time, query, excerpt) }.into()
 }
 
 /// The demand that a source sends to an entity.
 pub(super) fn of_demand_sent(to: &EntityId, demand: &Demand) -> Finding {
-    let Demand { source, .. } = demand;
-    let told = of_demand(to, demand).content().clone();
-    Finding::new(FindingContent {
-        entity: source.clone(),
-        peer: Some(Peer { entity: to.clone(), role: PeerRole::Callee }),
-        query: format!("entity={source} sends to={to}"),
-        excerpt: format!(
-            "{to} gets {} times its normal requests from this source alone",
-            rounded(demand.sent)
-        ),
-        ..told
-    })
+    let Demand { source, sent, asked, onset, shift, .. } = demand;
+    let excerpt =
+        format!("{to} gets {} times its normal requests from this source alone", rounded(*sent));
+    let query = format!("entity={source} sends to={to}");
+    let note = Note::SendsMore { callee: to, times: *asked };
+    let time = during(shift.onset(), shift.last());
+    FindingContent { onset: *onset, ..content(note, source, time, query, excerpt) }.into()
 }
 
 /// A callee that is called less often for each request than usual.
@@ -529,20 +478,9 @@ pub(super) fn of_left_out(
     [usual, now]: [f64; 2],
     time: EvidenceTime,
 ) -> Finding {
-    Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Note,
-        signal: Signal::Traffic,
-        trend: Trend::Falling,
-        time,
-        quantity: Some(Quantity { observed: now, baseline: Some(usual), unit: "calls".into() }),
-        change: None,
-        peer: Some(Peer { entity: callee.clone(), role: PeerRole::Callee }),
-        source: "attribution".into(),
-        query: format!("entity={entity} left out={callee}"),
-        excerpt: left_out_excerpt(entity, callee, [usual, now]),
-        onset: None,
-    })
+    let note = Note::SkippedCalls { callee, usual, now };
+    let excerpt = left_out_excerpt(entity, callee, [usual, now]);
+    finding(note, entity, time, format!("entity={entity} left out={callee}"), excerpt)
 }
 
 pub(super) fn left_out_excerpt(
@@ -565,23 +503,14 @@ pub(super) fn of_ending(
     time: EvidenceTime,
     source: &str,
 ) -> Finding {
-    let Ending { callee, usual, now, .. } = ending;
-    let (peer, role) =
-        if entity == caller { (callee, PeerRole::Callee) } else { (caller, PeerRole::Caller) };
-    Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Note,
-        signal: Signal::Output,
-        trend: Trend::Falling,
-        time,
-        quantity: Some(Quantity { observed: *now, baseline: Some(*usual), unit: SHARE.into() }),
-        change: None,
-        peer: Some(Peer { entity: peer.clone(), role }),
-        source: source.into(),
-        query: format!("entity={caller} traced ends after={callee}"),
-        excerpt: ending_excerpt(caller, ending),
-        onset: None,
-    })
+    let &Ending { ref callee, usual, now, .. } = ending;
+    let note = match entity == caller {
+        true => Note::EndedBy { callee, usual, now },
+        false => Note::EndsRequests { caller, usual, now },
+    };
+    let query = format!("entity={caller} traced ends after={callee}");
+    let content = content(note, entity, time, query, ending_excerpt(caller, ending));
+    FindingContent { source: source.into(), ..content }.into()
 }
 
 pub(super) fn ending_excerpt(caller: &EntityId, ending: &Ending) -> String {
@@ -602,35 +531,24 @@ pub(super) fn ending_excerpt(caller: &EntityId, ending: &Ending) -> String {
 pub(super) fn of_crowding(entity: &EntityId, one: &Crowding, time: EvidenceTime) -> Finding {
     let percent = |share: f64| format!("{} %", rounded(100.0 * share));
     let Crowding { host, hosts, taker, takers, part } = one;
-    let (peer, role) = if entity == host {
-        (taker, PeerRole::Mentioned)
-    } else {
-        (host, PeerRole::NextDownstream)
+    let note = match entity == host {
+        true => Note::Contended { by: taker, fraction: *part },
+        false => Note::Contention { host, fraction: *part },
     };
-    Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Note,
-        signal: Signal::Saturation,
-        trend: Trend::Rising,
-        time,
-        quantity: Some(Quantity { observed: *part, baseline: None, unit: "ratio".into() }),
-        change: None,
-        peer: Some(Peer { entity: peer.clone(), role }),
-        source: "attribution".into(),
-        query: format!("entity={entity} crowded={host} by={taker}"),
-        excerpt: format!(
-            "{taker} exhausts {host}: {} of {taker} from {} to {}, {} of the increase of \
-             everything on {host}; {} of {host} from {} to {}; not explained by more requests",
-            shorten(&takers.metric, 60),
-            percent(takers.usual),
-            percent(takers.now),
-            percent(*part),
-            shorten(&hosts.metric, 60),
-            percent(hosts.usual),
-            percent(hosts.now)
-        ),
-        onset: Some(takers.onset),
-    })
+    let excerpt = format!(
+        "{taker} exhausts {host}: {} of {taker} from {} to {}, {} of the increase of \
+         everything on {host}; {} of {host} from {} to {}; not explained by more requests",
+        shorten(&takers.metric, 60),
+        percent(takers.usual),
+        percent(takers.now),
+        percent(*part),
+        shorten(&hosts.metric, 60),
+        percent(hosts.usual),
+        percent(hosts.now)
+    );
+    let query = format!("entity={entity} crowded={host} by={taker}");
+    let onset = Some(takers.onset);
+    FindingContent { onset, ..content(note, entity, time, query, excerpt) }.into()
 }
 
 /// A caller whose requests wait in front of what calls to the entity fill up.
@@ -642,30 +560,20 @@ pub(super) fn of_holding_up(
 ) -> Finding {
     let HeldUp { times, since, full, .. } = held;
     let Full { resource, usual, now, time: (begun, _) } = full;
-    Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Note,
-        signal: Signal::Saturation,
-        trend: Trend::Rising,
-        time,
-        quantity: Some(Quantity { observed: *now, baseline: Some(*usual), unit: "ratio".into() }),
-        change: None,
-        peer: Some(Peer { entity: caller.clone(), role: PeerRole::Caller }),
-        source: "attribution".into(),
-        query: format!("entity={caller} held up by={entity}"),
-        excerpt: format!(
-            "calls to {entity} hold each request of {caller} {} times as long: {resource} of \
-             {caller} is {} in use (normally {}); requests wait there because of these calls",
-            rounded(*times),
-            percent(*now),
-            percent(*usual)
-        ),
-        onset: since.map(|since| Onset::between(since.min(*begun), *begun)),
-    })
+    let excerpt = format!(
+        "calls to {entity} hold each request of {caller} {} times as long: {resource} of \
+         {caller} is {} in use (normally {}); requests wait there because of these calls",
+        rounded(*times),
+        percent(*now),
+        percent(*usual)
+    );
+    let note = Note::HoldsUpCallers { caller, usual: *usual, now: *now };
+    let onset = since.map(|since| Onset::between(since.min(*begun), *begun));
+    let query = format!("entity={caller} held up by={entity}");
+    FindingContent { onset, ..content(note, entity, time, query, excerpt) }.into()
 }
 
-/// Somebody upstream that is hit hard; the peer is that entity, or the neighbour on the way there. It gives no share: it says where to look.
-/// Rising where it shows at least half more than usual.
+/// An entity upstream that is hit hard; the peer is that entity, or the neighbour on the way there.
 pub(super) fn of_trouble(
     entity: &EntityId,
     peer: &EntityId,
@@ -674,59 +582,44 @@ pub(super) fn of_trouble(
     excerpt: &str,
     time: EvidenceTime,
 ) -> Finding {
-    Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Note,
-        signal: spot.signal,
-        trend: if spot.is_sure { Trend::Rising } else { Trend::Steady },
-        time,
-        quantity: None,
-        change: None,
-        peer: Some(Peer { entity: peer.clone(), role: PeerRole::NextUpstream }),
-        source: "attribution".into(),
-        query: format!("entity={entity} trouble={hit} by={peer}"),
-        excerpt: shorten(excerpt, 400),
-        onset: None,
-    })
+    let note = Note::Lead { of: spot.signal, upstream: peer, is_sure: spot.is_sure };
+    let query = format!("entity={entity} trouble={hit} by={peer}");
+    finding(note, entity, time, query, shorten(excerpt, 400))
 }
 
 /// That an entity deviated before any alert on it.
 pub(super) fn of_deviation(entity: &EntityId, own: &Deviation) -> Finding {
     let since = to_the_second(own.onset);
     let excerpt = format!("deviates since {since}: {}", shorten(&own.text, 240));
-    let at = EvidenceTime::At(own.onset);
     let (earliest, latest) = own.between;
-    let note =
-        note(entity, Signal::Other, at, None, format!("entity={entity} {}", own.query), excerpt);
-    let onset = Some(Onset::between(earliest.min(latest), latest));
-    let kind = if own.by_events { EvidenceKind::Event } else { EvidenceKind::Note };
-    Finding::new(FindingContent { kind, onset, ..note.content().clone() })
+    let at = EvidenceTime::At(own.onset);
+    let query = format!("entity={entity} {}", own.query);
+    FindingContent {
+        kind: if own.by_events { EvidenceKind::Event } else { EvidenceKind::Note },
+        onset: Some(Onset::between(earliest.min(latest), latest)),
+        ..content(Note::EarlyDeviation, entity, at, query, excerpt)
+    }
+    .into()
 }
 
-fn note(
+fn finding(
+    note: Note<'_>,
     entity: &EntityId,
-    signal: Signal,
     time: EvidenceTime,
-    from: Option<(&EntityId, f64)>,
     query: String,
     excerpt: String,
 ) -> Finding {
-    let share = from.map_or(1.0, |(_, share)| share);
-    Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind: EvidenceKind::Note,
-        signal,
-        trend: Trend::Rising,
-        time,
-        quantity: Some(Quantity { observed: share, baseline: None, unit: SHARE.into() }),
-        change: None,
-        peer: from
-            .map(|(neighbour, _)| Peer { entity: neighbour.clone(), role: PeerRole::NextUpstream }),
-        source: "attribution".into(),
-        query,
-        excerpt,
-        onset: None,
-    })
+    content(note, entity, time, query, excerpt).into()
+}
+
+fn content(
+    note: Note<'_>,
+    entity: &EntityId,
+    time: EvidenceTime,
+    query: String,
+    excerpt: String,
+) -> FindingContent {
+    FindingContent { source: SOURCE.into(), query, excerpt, ..note.content(entity, time) }
 }
 
 pub(super) fn during_burden(burden: &Burden) -> EvidenceTime {

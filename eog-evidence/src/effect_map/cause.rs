@@ -1,10 +1,11 @@
-//! A qualifying change, and what is told of it.
+//! A qualifying change, and the notes on it.
 
-use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend};
+use eog_core::evidence::{EvidenceTime, FindingContent, Signal};
 use eog_core::incident::to_the_second;
-use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
+use eog_core::{EntityId, Finding, Timestamp};
 
 use super::roads::Road;
+use crate::note::Note;
 use crate::text::{arrows, change_in_words, shorten, span_between};
 
 /// At most this many route notes, and as many impact notes, for one entity.
@@ -44,16 +45,14 @@ impl Qualifying {
             to_the_second(self.at),
             arrows(path)
         );
-        let peer = Some(Peer { entity: before, role: PeerRole::NextUpstream });
-        let content = self.note(entity, Signal::Route, self.at, peer, excerpt);
+        let route = Note::Route { hop: &before, is_demand: self.is_demand() };
+        let content = self.note(&entity, route, self.at, excerpt);
         // A route begins with its change.
         Finding::new(FindingContent { onset: self.change.onset, ..content })
     }
 
     pub(super) fn impact_note(&self, impact: &Impact) -> Finding {
-        let entity = self.change.entity.clone();
-        let next = impact.path.get(1).cloned();
-        let peer = next.map(|entity| Peer { entity, role: PeerRole::NextDownstream });
+        let followed = Note::Impact { hop: impact.path.get(1), is_demand: self.is_demand() };
         let excerpt = format!(
             "alert {} on {} followed at {}, {} after the change; reached by {}",
             shorten(&impact.alert, 80),
@@ -62,7 +61,7 @@ impl Qualifying {
             span_between(self.at, impact.onset),
             arrows(&impact.path)
         );
-        Finding::new(self.note(entity, Signal::Impact, impact.onset, peer, excerpt))
+        Finding::new(self.note(&self.change.entity, followed, impact.onset, excerpt))
     }
 
     fn in_words(&self) -> String {
@@ -72,26 +71,17 @@ impl Qualifying {
 
     fn note(
         &self,
-        entity: EntityId,
-        signal: Signal,
+        entity: &EntityId,
+        note: Note<'_>,
         at: Timestamp,
-        peer: Option<Peer>,
         excerpt: String,
     ) -> FindingContent {
-        let trend = if self.is_demand() { Trend::Rising } else { Trend::Steady };
         FindingContent {
             query: format!("paths of change={} at entity={entity}", self.change.id()),
-            entity,
-            kind: EvidenceKind::Note,
-            signal,
-            trend,
-            time: EvidenceTime::At(at),
-            quantity: None,
             change: self.change.change.clone(),
-            peer,
             source: "topology".into(),
             excerpt,
-            onset: None,
+            ..note.content(entity, EvidenceTime::At(at))
         }
     }
 }

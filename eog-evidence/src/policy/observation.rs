@@ -4,7 +4,7 @@ use eog_core::contract::ContextPacket;
 use eog_core::evidence::{PeerRole, Quantity, Signal, Trend, Verdict};
 use eog_core::{EntityId, EvidenceKind, Finding};
 
-use crate::change_words::RARITY;
+use crate::note::Note;
 use crate::signs::{is_executed_experiment, is_full_without_past, is_real_change, is_share, role};
 
 /// A finding with what it says.
@@ -189,49 +189,37 @@ impl<'a> Observation<'a> {
     }
 
     fn of_note(finding: &'a Finding) -> Self {
-        let peer = finding.peer.as_ref().map(|peer| (&peer.entity, peer.role));
-        let quantity = finding.quantity.as_ref();
-        let share = quantity.filter(|it| it.unit == "share").map(|it| it.observed.clamp(0.0, 1.0));
-        let times =
-            quantity.filter(|it| it.unit == "times").map(|it| libm::log(it.observed.max(1.0)));
-        match (finding.signal, finding.trend, peer) {
-            (Signal::Route, _, Some((hop, _))) => Self::Route(hop),
-            (Signal::Configuration, Trend::Rising, None) => quantity
-                .filter(|it| it.unit == RARITY)
-                .map_or(Self::Nothing, |it| Self::ChangeWords(it.observed)),
-            (Signal::Impact, _, peer) => Self::Impact(peer.map(|(hop, _)| hop)),
-            (Signal::Saturation, _, Some((_, PeerRole::NextDownstream))) => Self::Contention,
-            (Signal::Saturation, _, Some((taker, PeerRole::Mentioned))) => Self::Contended(taker),
-            (Signal::Saturation, _, Some((_, PeerRole::Caller))) => Self::HoldsUpCallers,
-            (Signal::Output, _, Some((_, PeerRole::Caller))) => {
-                let size = quantity.map(|it| size(it, it.baseline.unwrap_or(0.0)));
-                size.map_or(Self::Nothing, Self::EndsRequests)
-            }
-            (Signal::Output, _, Some((callee, PeerRole::Callee))) => Self::EndedBy(callee),
-            (Signal::Traffic, Trend::Rising, Some((_, PeerRole::Callee))) => {
-                times.map_or(Self::Nothing, Self::SendsMore)
-            }
-            (Signal::Traffic, Trend::Rising, Some((caller, PeerRole::Caller))) => {
-                Self::MoreDemand(caller)
-            }
-            (_, Trend::Rising, Some((hop, PeerRole::NextUpstream))) => {
-                share.map_or(Self::Nothing, |share| Self::Share(hop, share))
-            }
-            (_, Trend::Rising, Some((alerting, PeerRole::Mentioned))) => {
-                share.map_or(Self::Nothing, |share| Self::CriticalPath(alerting, share))
-            }
-            // With nothing to compare with, somebody has to have the most.
-            (_, Trend::Steady, Some((alerting, PeerRole::Mentioned))) => {
-                share.map_or(Self::Nothing, |share| Self::CriticalPath(alerting, share / 2.0))
-            }
-            (Signal::Other, Trend::Rising, None) if share.is_some() => Self::EarlyDeviation,
-            (_, Trend::Rising, None) => share.map_or(Self::Nothing, Self::Remainder),
+        let Some(note) = Note::of(finding) else { return Self::Nothing };
+        match note {
+            Note::Share { upstream, fraction, .. } => Self::Share(upstream, fraction),
+            Note::Remainder { fraction, .. } => Self::Remainder(fraction),
             // All replicas together may account for more than one of them.
-            (_, Trend::Steady, None) => share.map_or(Self::Nothing, |own| {
-                let all = quantity.and_then(|it| it.baseline).unwrap_or(0.0);
-                Self::ContributionBound(own.max(all).min(1.0))
-            }),
-            _ => Self::Nothing,
+            Note::ContributionBound { own, with_replicas, .. } => {
+                Self::ContributionBound(own.max(with_replicas.unwrap_or(0.0)).min(1.0))
+            }
+            Note::CriticalPath { alerting, fraction, has_baseline: true, .. } => {
+                Self::CriticalPath(alerting, fraction)
+            }
+            Note::CriticalPath { alerting, fraction, .. } => {
+                Self::CriticalPath(alerting, fraction / 2.0)
+            }
+            Note::Contention { .. } => Self::Contention,
+            Note::Contended { by, .. } => Self::Contended(by),
+            Note::HoldsUpCallers { .. } => Self::HoldsUpCallers,
+            Note::EndsRequests { usual, now, .. } => {
+                Self::EndsRequests(log_ratio(now, usual, floor_of("share", usual)))
+            }
+            Note::EndedBy { callee, .. } => Self::EndedBy(callee),
+            Note::SendsMore { times, .. } => Self::SendsMore(libm::log(times.max(1.0))),
+            Note::MoreDemand { caller, .. } => Self::MoreDemand(caller),
+            Note::EarlyDeviation => Self::EarlyDeviation,
+            Note::ChangeWords { rarity } => Self::ChangeWords(rarity),
+            Note::Route { hop, .. } => Self::Route(hop),
+            Note::Impact { hop, .. } => Self::Impact(hop),
+            Note::OwnCriticalPath { .. }
+            | Note::Lead { .. }
+            | Note::Retries { .. }
+            | Note::SkippedCalls { .. } => Self::Nothing,
         }
     }
 
