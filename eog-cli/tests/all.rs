@@ -36,6 +36,8 @@ mod on_call_bounds;
 mod on_call_lab;
 #[cfg(unix)]
 mod on_call_otlp;
+#[cfg(unix)]
+mod on_call_recovery;
 #[path = "../../eog-sources/tests/real/mod.rs"]
 #[expect(dead_code, reason = "the rest is for other crates")]
 mod real;

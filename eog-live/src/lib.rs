@@ -19,10 +19,12 @@ mod single;
 use std::sync::Arc;
 
 use eog::{BoxFuture, EntityId};
-use eog_page::{Charts, Row};
+use eog_page::{Cases, Charts, Row};
 use eog_report::{Report, Step};
 use eog_session::source::{Opened, Word};
 use eog_session::watched::Watched;
+
+use serde_json::{Map, Value};
 
 pub use routes::{Live, as_page, settings, wants_page};
 pub use single::Single;
@@ -63,6 +65,28 @@ pub trait Host: Send + Sync + 'static {
         entity: EntityId,
         word: Word,
     ) -> BoxFuture<'a, Result<(), String>>;
+
+    /// The closed incidents; nothing where none are kept. Blocks.
+    ///
+    /// # Errors
+    /// Why they cannot be read.
+    fn cases(&self) -> Result<Option<Cases>, String> {
+        Ok(None)
+    }
+
+    /// Whether incidents are closed here.
+    fn keeps_cases(&self) -> bool {
+        false
+    }
+
+    /// Closes the incident of an investigation, with the arguments of the MCP tool `close_incident` but for the
+    /// investigation. What it is kept as, in words. Blocks.
+    ///
+    /// # Errors
+    /// Why it is not kept.
+    fn close(&self, _id: &str, _arguments: Map<String, Value>) -> Result<String, String> {
+        Err("incidents are not closed here; use `eog close`".to_owned())
+    }
 }
 
 /// What is known of an investigation by now.

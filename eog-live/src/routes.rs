@@ -18,6 +18,7 @@ use eog_page::Row;
 use eog_session::source::{Verdict, Word};
 use eog_session::watched::Watched;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -85,7 +86,9 @@ impl Live {
     pub fn routes(&self) -> Router {
         Router::new()
             .route("/", get(list))
+            .route("/cases", get(cases))
             .route("/i/{id}", get(page))
+            .route("/i/{id}/close", post(close))
             .route("/i/{id}/events/{next}", get(stream))
             .route("/i/{id}/stop", post(stop))
             .route("/i/{id}/go-on", post(go_on))
@@ -100,9 +103,34 @@ async fn list(State(live): Shown) -> Response {
     let rows = move || {
         let mut rows = (live.waiting)();
         rows.extend(live.host.rows());
-        eog_page::list(&rows)
+        let has_cases = live.host.cases().is_ok_and(|cases| cases.is_some());
+        eog_page::list(&rows, has_cases)
     };
     html(aside(rows).await)
+}
+
+async fn cases(State(live): Shown) -> Response {
+    match aside(move || live.host.cases()).await {
+        Some(Ok(cases)) => html(Some(eog_page::cases(&cases.unwrap_or_default()))),
+        Some(Err(reason)) => as_page(StatusCode::INTERNAL_SERVER_ERROR, eog_page::missing(&reason)),
+        None => html(None),
+    }
+}
+
+/// Closes the incident of an investigation.
+async fn close(State(live): Shown, Path(id): Path<String>, request: Request) -> Response {
+    let arguments = match of_json(request).await {
+        Ok(arguments) => arguments,
+        Err(refused) => return *refused,
+    };
+    match aside(move || live.host.close(&id, arguments)).await {
+        Some(Ok(kept)) => {
+            let kept = serde_json::json!({ "status": kept }).to_string();
+            answer(StatusCode::OK, "application/json", kept)
+        }
+        Some(Err(reason)) => refusal(StatusCode::CONFLICT, &reason),
+        None => html(None),
+    }
 }
 
 async fn page(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) -> Response {
@@ -116,7 +144,12 @@ async fn page(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) ->
             let standing = live.host.standing(&id)?;
             let status = events::state(&watched.status());
             let next = standing.steps.last().map_or(0, |step| step.seq + 1);
-            let shown = eog_page::Live { base: format!("/i/{id}"), next, status };
+            let shown = eog_page::Live {
+                base: format!("/i/{id}"),
+                next,
+                status,
+                closes: live.host.keeps_cases(),
+            };
             let Standing { report, steps, charts, .. } = &standing;
             Ok::<_, String>(eog_page::live(report, steps, charts, &shown))
         })
@@ -175,17 +208,9 @@ struct Said {
 }
 
 async fn words(State(live): Shown, Path(id): Path<String>, request: Request) -> Response {
-    if let Err(refused) = is_json(request.headers()) {
-        return *refused;
-    }
-    let Ok(body) = to_bytes(request.into_body(), MAX_BODY).await else {
-        return refusal(StatusCode::PAYLOAD_TOO_LARGE, "the text is too long; use fewer words");
-    };
-    let said: Said = match serde_json::from_slice(&body) {
+    let said: Said = match of_json(request).await {
         Ok(said) => said,
-        Err(error) => {
-            return refusal(StatusCode::BAD_REQUEST, &format!("invalid request: {error}"));
-        }
+        Err(refused) => return *refused,
     };
     let text = mask_text(&shorten(said.text.trim(), MAX_TEXT));
     let Ok(entity) = EntityId::new(said.entity.trim()) else {
@@ -195,6 +220,18 @@ async fn words(State(live): Shown, Path(id): Path<String>, request: Request) -> 
         return refusal(StatusCode::BAD_REQUEST, "a remark needs a text");
     }
     told(live.host.tell(&id, entity, Word { verdict: said.verdict, text }).await)
+}
+
+/// The body of a request that sends JSON.
+async fn of_json<T: DeserializeOwned>(request: Request) -> Result<T, Box<Response>> {
+    is_json(request.headers())?;
+    let refused = |status, reason: &str| Box::new(refusal(status, reason));
+    let body = to_bytes(request.into_body(), MAX_BODY).await;
+    let body = body.map_err(|_| {
+        refused(StatusCode::PAYLOAD_TOO_LARGE, "the text is too long; use fewer words")
+    })?;
+    serde_json::from_slice(&body)
+        .map_err(|error| refused(StatusCode::BAD_REQUEST, &format!("invalid request: {error}")))
 }
 
 /// Browsers ask first before they let a foreign page send this kind of content, and are refused.

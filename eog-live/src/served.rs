@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use eog::{BoxFuture, EntityId};
+use eog_cases::Row as Closed;
+use eog_cases::reliability::{WordKept, wilson};
 use eog_mcp::server::Server;
-use eog_page::Row;
+use eog_page::{Bin, CaseRow, Cases, Row, WordRow};
 use eog_session::source::Word;
 use eog_session::watched::Watched;
+use serde_json::{Map, Value};
 
 use crate::{Host, Standing};
 
@@ -48,5 +51,44 @@ impl Host for Server {
         word: Word,
     ) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(self.tell(id, entity, word))
+    }
+
+    fn cases(&self) -> Result<Option<Cases>, String> {
+        let Some((rows, worth)) = self.closed()? else { return Ok(None) };
+        let row = |row: Closed| CaseRow {
+            name: row.name,
+            at: row.at,
+            by: row.by,
+            truth: row.truth,
+            said: row.said.to_string(),
+            grade: row.grade.to_string(),
+        };
+        let word = |word: WordKept| WordRow {
+            said: word.said.to_string(),
+            promised: word.promised,
+            times: word.said_times,
+            right: word.right,
+            interval: word.interval,
+            keeps: word.keeps,
+        };
+        let bin = |bin: eog_cases::reliability::Bin| Bin {
+            cases: bin.cases,
+            said: bin.said,
+            right: bin.right,
+            interval: wilson(bin.right, bin.cases),
+        };
+        Ok(Some(Cases {
+            rows: rows.into_iter().map(row).collect(),
+            words: worth.words.into_iter().map(word).collect(),
+            curve: worth.curve.into_iter().map(bin).collect(),
+        }))
+    }
+
+    fn keeps_cases(&self) -> bool {
+        true
+    }
+
+    fn close(&self, id: &str, arguments: Map<String, Value>) -> Result<String, String> {
+        self.close_as(id, arguments)
     }
 }

@@ -73,6 +73,7 @@ struct FilePace {
     settle: SignedDuration,
     pause: SignedDuration,
     quiet: SignedDuration,
+    watch: SignedDuration,
 }
 
 impl Default for FilePace {
@@ -81,6 +82,7 @@ impl Default for FilePace {
             settle: SignedDuration::from_secs(2),
             pause: SignedDuration::from_secs(60),
             quiet: SignedDuration::from_mins(10),
+            watch: SignedDuration::from_mins(5),
         }
     }
 }
@@ -183,8 +185,9 @@ impl Config {
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
         let source = SourceConfig::read(&folder.join(&read.source))
             .map_err(|error| wrong(format!("source: {error}")))?;
-        let FilePace { settle, pause, quiet } = read.pace;
-        for (name, time) in [("settle", settle), ("pause", pause), ("quiet", quiet)] {
+        let FilePace { settle, pause, quiet, watch } = read.pace;
+        let all = [("settle", settle), ("pause", pause), ("quiet", quiet), ("watch", watch)];
+        for (name, time) in all {
             if time.is_negative() || time > SignedDuration::from_hours(24) {
                 return Err(wrong(format!("pace.{name}: give a time from 0s to 24h")));
             }
@@ -218,7 +221,7 @@ impl Config {
             source,
             settings,
             group_by: read.group_by,
-            pace: Pace { settle, pause, quiet },
+            pace: Pace { settle, pause, quiet, watch },
             at_once: read.at_once,
             limits: read.limits,
             keep: read.keep,

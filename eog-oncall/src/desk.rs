@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use eog::durable::{self, Disk};
+use eog_core::EntityId;
+use eog_core::evidence::Verdict;
 use eog_page::Row;
+use eog_session::recovery::Asked;
+use eog_session::source::{Word, Words};
 use eog_sources::SentAlert;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -13,7 +17,7 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::alert::{Alert, Notification};
 use crate::config::{Config, Limits};
-use crate::incident::{Incident, Meaning, Pace, id};
+use crate::incident::{Incident, Meaning, Pace, Repair, id};
 use crate::metrics::{Kind, Metrics};
 
 /// Longest file of an incident, in bytes.
@@ -67,6 +71,20 @@ pub(crate) struct Job {
     pub(crate) investigation: Option<String>,
     /// Since when there was something to look at.
     pub(crate) since: Timestamp,
+    /// Causes that were repaired in vain.
+    pub(crate) withdrawn: Words,
+}
+
+/// A look at the sources for the repair of a cause.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub(crate) number: u64,
+    /// The run whose result is watched.
+    pub(crate) run: u32,
+    pub(crate) title: String,
+    pub(crate) alerts: Vec<SentAlert>,
+    pub(crate) investigation: String,
+    pub(crate) asked: Asked,
 }
 
 /// Why alerts are not taken in.
@@ -223,7 +241,24 @@ impl Desk {
             alerts: alerts.map(Alert::sent).collect(),
             investigation: incident.investigation.clone(),
             since,
+            withdrawn: words(&incident.withdrawn),
         })
+    }
+
+    /// The next look that is to be made, the one that waits longest first.
+    pub(crate) fn next_look(&self, now: Timestamp) -> Option<Look> {
+        let pace = self.0.pace;
+        let mut state = self.0.state();
+        let due = state.open.values_mut().filter(|incident| incident.is_look_due(now, &pace));
+        let incident =
+            due.min_by_key(|it| (it.watch.as_ref().map(|watch| watch.looked_at), it.number))?;
+        let (run, title) = (incident.runs, incident.title());
+        let alerts = incident.alerts.values().map(Alert::sent).collect();
+        let investigation = incident.investigation.clone()?;
+        let watch = incident.watch.as_mut()?;
+        (watch.is_under_way, watch.looked_at) = (true, now);
+        let asked = watch.asked();
+        Some(Look { number: incident.number, run, title, alerts, investigation, asked })
     }
 
     /// Changes an incident that is open, and has it written.
@@ -236,6 +271,26 @@ impl Desk {
         drop(self.write(number));
         self.0.news.notify_one();
         done
+    }
+
+    /// Takes in the report of a repair. When this returns, it is on disk. Nothing if no such incident is open.
+    pub(crate) async fn report(
+        &self,
+        name: &str,
+        repair: Repair,
+        now: Timestamp,
+    ) -> Option<Result<(), String>> {
+        let number = number_named(name)?;
+        if self.0.pace.watch.is_zero() {
+            return Some(Err("repairs are not watched: pace.watch is 0s".to_owned()));
+        }
+        let reported = self.0.state().open.get_mut(&number)?.report(repair, now);
+        if let Err(reason) = reported {
+            return Some(Err(reason.to_owned()));
+        }
+        let written = self.write(number);
+        self.0.news.notify_one();
+        Some(written.await.unwrap_or_else(|_| Err("the service ends".to_owned())))
     }
 
     /// The incidents that are over by now.
@@ -315,6 +370,8 @@ impl Desk {
                 "confidence": it.confidence,
                 "causes": it.causes,
                 "problem": it.problem,
+                "recovery": it.recovery(),
+                "case": it.case,
             })
         });
         let closed = state.closed.iter().rev().map(|(number, it)| {
@@ -331,7 +388,7 @@ impl Desk {
 
     /// One incident with all that is kept of it. Blocks.
     pub(crate) fn one(&self, name: &str) -> Option<Incident> {
-        let number = name.strip_prefix("in-")?.parse().ok().filter(|it| id(*it) == name)?;
+        let number = number_named(name)?;
         if let Some(incident) = self.0.state().open.get(&number) {
             return Some(incident.clone());
         }
@@ -431,6 +488,17 @@ impl Shared {
         };
         self.metrics.alerts.get_or_create(&Kind::of(kind)).inc();
     }
+}
+
+/// What was seen when causes were repaired in vain: verdicts on them.
+fn words(withdrawn: &BTreeMap<EntityId, String>) -> Words {
+    let verdict = |text: &String| Word::verdict(Verdict::NotCause, text.as_str());
+    withdrawn.iter().map(|(entity, text)| (entity.clone(), verdict(text))).collect()
+}
+
+/// The number of the incident of a name: `in-000001`.
+fn number_named(name: &str) -> Option<u64> {
+    name.strip_prefix("in-")?.parse().ok().filter(|it| id(*it) == name)
 }
 
 /// The number in the name of a file: `in-000001.json`.

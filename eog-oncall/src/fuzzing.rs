@@ -22,7 +22,7 @@ pub fn webhook(bytes: &[u8]) {
     let read = Notification::read(bytes, &Own::fixed(), Timestamp::UNIX_EPOCH);
     let Ok(sent) = read else { return };
     let second = SignedDuration::from_secs(1);
-    let pace = Pace { settle: second, pause: second, quiet: second };
+    let pace = Pace { settle: second, pause: second, quiet: second, watch: second };
     for now in [Timestamp::UNIX_EPOCH, Timestamp::MAX] {
         let mut incident = Incident::new(1, sent.key.clone(), sent.labels.clone(), now);
         for (fingerprint, alert) in &sent.alerts {
@@ -50,7 +50,7 @@ pub fn incident(bytes: &[u8]) {
     let Ok(mut incident) = serde_json::from_slice::<Incident>(bytes) else { return };
     let now = Timestamp::UNIX_EPOCH;
     let second = SignedDuration::from_secs(1);
-    let pace = Pace { settle: second, pause: second, quiet: second };
+    let pace = Pace { settle: second, pause: second, quiet: second, watch: second };
     if incident.is_due(now, &pace) {
         incident.begin();
         incident.cut_off();

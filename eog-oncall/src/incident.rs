@@ -3,15 +3,18 @@
 //! ```text
 //! first alert ─► waits (settle) ─► runs ─► at rest ─► closed, once all were resolved for `quiet`
 //!                   ▲                        │
-//!                   └── an alert not seen ───┘
+//!                   ├── an alert not seen ───┤
+//!                   └── cause withdrawn ─────┘
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eog_core::EntityId;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use crate::alert::Alert;
+pub use crate::watch::{Recovery, Repair, Watch};
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -37,6 +40,8 @@ pub struct Pace {
     pub pause: SignedDuration,
     /// How long all alerts must be resolved until the incident is closed.
     pub quiet: SignedDuration,
+    /// How often the sources are looked at for the repair of a cause; zero if they are not.
+    pub watch: SignedDuration,
 }
 
 /// A group of alerts.
@@ -82,6 +87,15 @@ pub struct Incident {
     pub closed_at: Option<Timestamp>,
     /// How many messages were sent about it.
     pub told: u32,
+    /// The watch on the cause of the last result.
+    #[serde(default)]
+    pub watch: Option<Watch>,
+    /// Causes that were repaired in vain, with what was seen then. Untrusted.
+    #[serde(default)]
+    pub withdrawn: BTreeMap<EntityId, String>,
+    /// The case that it was kept as, after its diagnosis was verified; empty where it could not be.
+    #[serde(default)]
+    pub case: Option<String>,
 }
 
 /// A run of an incident.
@@ -138,6 +152,9 @@ impl Incident {
             resolved_at: None,
             closed_at: None,
             told: 0,
+            watch: None,
+            withdrawn: BTreeMap::new(),
+            case: None,
         }
     }
 
@@ -178,9 +195,15 @@ impl Incident {
             confidence: self.confidence.clone(),
             causes: self.causes.clone(),
             problem: self.problem.clone(),
+            recovery: self.recovery().map(|found| found.summary.clone()),
             alerts: self.alerts.values().map(alerted).collect(),
             left_out: self.left_out,
         }
+    }
+
+    /// What followed the repair of the causes, if one is known.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.watch.as_ref()?.recovery.as_ref()
     }
 
     /// Takes an alert in. `most`: how many are kept.
@@ -269,6 +292,11 @@ impl Incident {
         now: Timestamp,
     ) {
         self.investigation = Some(investigation);
+        let before = self.watch.take();
+        let (reported, reported_at) =
+            before.map(|watch| (watch.reported, watch.reported_at)).unwrap_or_default();
+        self.watch =
+            (!causes.is_empty()).then(|| Watch { reported, reported_at, ..Watch::begin(now) });
         (self.confidence, self.causes, self.problem) = (Some(confidence), causes, None);
         self.close_run(now);
     }
@@ -301,6 +329,63 @@ impl Incident {
         self.ran_at = Some(now);
     }
 
+    /// Whether the sources are to be looked at for a repair.
+    pub fn is_look_due(&self, now: Timestamp, pace: &Pace) -> bool {
+        let is_at_rest = self.closed_at.is_none() && self.run.is_none() && self.news_at.is_none();
+        let watch = self.watch.as_ref().filter(|_| is_at_rest && pace.watch.is_positive());
+        watch.is_some_and(|watch| watch.is_due(now, pace.watch))
+    }
+
+    /// The sources were looked at, and this became of a repair, if there is one, or else this is why that is not known. A cause that was repaired in vain is news
+    /// for a further run. Whether there is a verdict that was not there before.
+    pub fn looked(
+        &mut self,
+        found: Option<Recovery>,
+        problem: Option<String>,
+        in_vain: &[EntityId],
+        now: Timestamp,
+    ) -> bool {
+        let Some(watch) = self.watch.as_mut().filter(|watch| watch.is_open()) else { return false };
+        watch.is_under_way = false;
+        watch.looks = watch.looks.saturating_add(1);
+        watch.problem = problem;
+        let Some(found) = found else { return false };
+        let is_first = !std::mem::replace(&mut watch.seems_in_vain, !in_vain.is_empty());
+        if is_first && !in_vain.is_empty() {
+            return false;
+        }
+        for origin in in_vain {
+            self.withdrawn.insert(origin.clone(), found.in_words());
+            self.news_at.get_or_insert(now);
+        }
+        watch.recovery = Some(found);
+        if !in_vain.is_empty() {
+            watch.reported = None;
+        }
+        !watch.is_open()
+    }
+
+    /// Whether it is to become a case before it is closed: its only cause was verified.
+    pub fn is_to_be_kept(&self) -> bool {
+        let is_verified = |it: &Recovery| it.is_verified() && it.causes.len() == self.causes.len();
+        self.case.is_none() && self.recovery().is_some_and(is_verified)
+    }
+
+    /// A person reports a repair. The sources are looked at again at once.
+    ///
+    /// # Errors
+    /// Why it cannot be verified.
+    pub fn report(&mut self, repair: Repair, now: Timestamp) -> Result<(), &'static str> {
+        let watch = match &mut self.watch {
+            Some(watch) if watch.is_open() => watch,
+            Some(_) => return Err("its last diagnosis has a verdict already"),
+            None => return Err("it names no cause"),
+        };
+        watch.reported = Some(repair);
+        (watch.recovery, watch.reported_at) = (None, Some(now));
+        Ok(())
+    }
+
     /// A clock that was set back has it quiet from now on: what is to come is not waited for.
     pub fn clock_says(&mut self, now: Timestamp) {
         if self.resolved_at.is_some_and(|at| at > later(now, SLEW)) {
@@ -313,7 +398,11 @@ impl Incident {
         self.closed_at.is_none()
             && self.run.is_none()
             && self.news_at.is_none()
-            && self.resolved_at.is_some_and(|at| later(at, pace.quiet) <= now)
+            && self.resolved_at.is_some_and(|at| {
+                let is_held = pace.watch.is_positive()
+                    && self.watch.as_ref().is_some_and(|watch| watch.holds(at, now));
+                later(at, pace.quiet) <= now && !is_held
+            })
     }
 
     /// How it stands, in a word: `queued`, `running`, `firing`, `resolved` or `closed`.
@@ -351,6 +440,7 @@ mod tests {
         settle: SignedDuration::from_secs(1),
         pause: SignedDuration::from_secs(60),
         quiet: SignedDuration::from_secs(300),
+        watch: SignedDuration::from_secs(120),
     };
 
     fn at(second: i64) -> Timestamp {
@@ -414,6 +504,100 @@ mod tests {
         assert!(incident.is_due(at(2), &PACE), "why it fired is still of interest");
         ran(&mut incident, 3);
         assert!(!incident.is_over(at(300), &PACE) && incident.is_over(at(301), &PACE));
+    }
+
+    fn recovery(verdict: &str) -> Recovery {
+        Recovery {
+            verdict: verdict.to_owned(),
+            causes: vec!["db".to_owned()],
+            repair: "rolled back".to_owned(),
+            repaired_at: at(500).to_string(),
+            is_recorded: true,
+            returned: vec![],
+            not_returned: vec!["A on web".to_owned()],
+            awaited: vec![],
+            summary: "text".to_owned(),
+        }
+    }
+
+    /// An incident whose cause was named at second 2.
+    fn with_cause() -> Incident {
+        let mut incident = incident();
+        incident.begin();
+        let causes = vec!["db".to_owned()];
+        incident.end("inv-000001".to_owned(), "likely".to_owned(), causes, at(2));
+        incident
+    }
+
+    fn look(incident: &mut Incident, now: i64) {
+        let watch = incident.watch.as_mut().unwrap();
+        (watch.is_under_way, watch.looked_at) = (true, at(now));
+    }
+
+    #[test]
+    fn a_named_cause_is_watched_until_there_is_a_verdict() {
+        let mut nothing_named = incident();
+        ran(&mut nothing_named, 2);
+        assert!(!nothing_named.is_look_due(at(900), &PACE));
+        let mut incident = with_cause();
+        assert!(!incident.is_look_due(at(121), &PACE) && incident.is_look_due(at(122), &PACE));
+        look(&mut incident, 122);
+        assert!(!incident.is_look_due(at(900), &PACE), "it is under way");
+        assert!(!incident.looked(None, None, &[], at(123)));
+        assert!(!incident.is_look_due(at(241), &PACE) && incident.is_look_due(at(242), &PACE));
+        look(&mut incident, 242);
+        assert!(!incident.looked(Some(recovery("too_early")), None, &[], at(243)));
+        look(&mut incident, 362);
+        assert!(incident.looked(Some(recovery("verified")), None, &[], at(363)));
+        assert!(!incident.is_look_due(at(9_000), &PACE) && incident.is_to_be_kept());
+        incident.causes.push("web".to_owned());
+        assert!(!incident.is_to_be_kept(), "of the other cause nothing is known");
+    }
+
+    #[test]
+    fn a_cause_that_was_repaired_in_vain_is_news() {
+        let mut incident = with_cause();
+        look(&mut incident, 122);
+        let db = EntityId::new("db").unwrap();
+        let once = std::slice::from_ref(&db);
+        assert!(!incident.looked(Some(recovery("withdrawn")), None, once, at(123)));
+        assert!(incident.is_look_due(at(242), &PACE), "a second look decides");
+        look(&mut incident, 242);
+        assert!(incident.looked(Some(recovery("withdrawn")), None, once, at(243)));
+        assert_eq!(incident.stage(), "queued");
+        assert!(incident.withdrawn[&db].contains("A on web did not return"));
+        assert!(incident.is_due(at(244), &PACE) && !incident.is_look_due(at(900), &PACE));
+        ran(&mut incident, 245);
+        assert!(incident.watch.is_none(), "nothing is named");
+    }
+
+    #[test]
+    fn it_stays_open_until_its_repair_is_judged() {
+        let quiet = |look_at: Option<i64>, found: Option<&str>| {
+            let mut incident = with_cause();
+            incident.receive("a", alert(0, Some(100)), at(100), 3);
+            if let Some(now) = look_at {
+                look(&mut incident, now);
+                incident.looked(found.map(recovery), None, &[], at(now + 1));
+            }
+            incident
+        };
+        assert!(!quiet(None, None).is_over(at(900), &PACE), "nobody has looked since");
+        assert!(!quiet(Some(99), None).is_over(at(900), &PACE));
+        assert!(quiet(Some(130), None).is_over(at(900), &PACE));
+        assert!(!quiet(Some(130), Some("too_early")).is_over(at(900), &PACE));
+        assert!(quiet(Some(130), Some("too_early")).is_over(at(100 + 3 * 3_600), &PACE));
+        assert!(quiet(Some(130), Some("verified")).is_over(at(900), &PACE));
+        let mut reported = quiet(Some(130), None);
+        look(&mut reported, 250);
+        let repair = Repair { at: at(90), cause: None, action: "restarted".to_owned() };
+        assert_eq!(reported.report(repair.clone(), at(251)), Ok(()));
+        reported.looked(None, None, &[], at(252));
+        assert!(!reported.is_over(at(900), &PACE), "that look began before the report");
+        assert!(reported.is_look_due(at(253), &PACE), "at once");
+        look(&mut reported, 253);
+        assert!(reported.looked(Some(recovery("partial")), None, &[], at(254)));
+        assert!(reported.report(repair, at(255)).is_err() && reported.is_over(at(900), &PACE));
     }
 
     #[test]

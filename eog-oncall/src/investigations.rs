@@ -1,6 +1,8 @@
 //! Who investigates what alerts are about: this process, or others.
 
-use eog::BoxFuture;
+use std::collections::BTreeSet;
+
+use eog::{BoxFuture, EntityId};
 use eog_live::Host;
 use eog_mcp::server::{Order, OrderError, Outcome, Server};
 
@@ -16,6 +18,18 @@ pub trait Investigations: Host {
 
     /// Removes an investigation unless it runs. Whether it is gone. Blocks.
     fn forget(&self, id: &str) -> bool;
+
+    /// Keeps an investigation as a case whose causes are these, as their repair has shown. The name of the case; nothing if it
+    /// was kept before, or cases are not kept. Blocks.
+    ///
+    /// # Errors
+    /// Why that cannot be.
+    fn close_verified(
+        &self,
+        id: &str,
+        causes: BTreeSet<EntityId>,
+        note: String,
+    ) -> Result<Option<String>, String>;
 }
 
 impl Investigations for Server {
@@ -29,5 +43,14 @@ impl Investigations for Server {
 
     fn forget(&self, id: &str) -> bool {
         Self::forget(self, id)
+    }
+
+    fn close_verified(
+        &self,
+        id: &str,
+        causes: BTreeSet<EntityId>,
+        note: String,
+    ) -> Result<Option<String>, String> {
+        Self::close_verified(self, id, causes, note)
     }
 }

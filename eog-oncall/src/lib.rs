@@ -20,6 +20,7 @@
 //! Alerts are untrusted: they are bounded and masked when they are read, and data in every template.
 
 mod alert;
+mod captures;
 mod clock;
 mod config;
 mod desk;
@@ -29,6 +30,7 @@ pub mod fuzzing;
 mod health;
 pub mod incident;
 mod investigations;
+mod look;
 mod message;
 mod metrics;
 mod outbox;
@@ -41,6 +43,7 @@ mod service;
 mod sign;
 mod sns;
 mod template;
+mod watch;
 
 pub use config::{Config, ConfigError};
 pub use health::health;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use eog_sre::PAGERDUTY_INCIDENT;
 
-use crate::incident::Incident;
+use crate::incident::{Incident, Recovery};
 
 /// The version of the messages.
 const VERSION: u32 = 1;
@@ -40,6 +40,8 @@ pub struct Message {
     pub result: Option<ResultView>,
     /// Why the last run has no result.
     pub problem: Option<String>,
+    /// What followed the repair of the cause of the last result, if a repair is known.
+    pub recovery: Option<Recovery>,
 }
 
 /// What a message is about.
@@ -52,8 +54,24 @@ pub enum Event {
     Updated,
     /// There is no result.
     Failed,
+    /// The cause was repaired, and what it explains returned as predicted.
+    Verified,
+    /// The cause was repaired in vain: no alert returned. A further run follows.
+    Withdrawn,
     /// No alert has fired for some time; the incident is closed.
     Resolved,
+}
+
+impl Event {
+    /// All of them.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Diagnosed,
+        Self::Updated,
+        Self::Failed,
+        Self::Verified,
+        Self::Withdrawn,
+        Self::Resolved,
+    ];
 }
 
 /// An incident.
@@ -164,6 +182,7 @@ impl Message {
             incident: IncidentView::of(incident),
             result,
             problem: incident.problem.as_deref().map(|text| clean_up_to(text, MAX_TEXT)),
+            recovery: incident.recovery().cloned(),
         }
     }
 
@@ -211,6 +230,17 @@ impl Message {
             notes: vec![text()],
             is_unfinished: true,
         };
+        let recovery = Recovery {
+            verdict: text(),
+            causes: vec![text()],
+            repair: text(),
+            repaired_at: text(),
+            is_recorded: true,
+            returned: vec![text()],
+            not_returned: vec![text()],
+            awaited: vec![text()],
+            summary: text(),
+        };
         Self {
             version: VERSION,
             id: "in-000001.1.0123abcd".to_owned(),
@@ -219,6 +249,7 @@ impl Message {
             incident,
             result: Some(result),
             problem: Some(text()),
+            recovery: Some(recovery),
         }
     }
 }

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::alert::Notification;
 use crate::desk::Refused;
+use crate::incident::Repair;
 use crate::metrics::Kind;
 use crate::service::Shared;
 use crate::sns;
@@ -27,6 +28,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/api/v2/alerts", post(alerts))
         .route("/incidents", get(incidents))
         .route("/incidents/{id}", get(incident))
+        .route("/incidents/{id}/repair", post(repair))
         // The gate of the server bounds bodies, by `--max-body`.
         .layer(DefaultBodyLimit::disable())
         .with_state(shared)
@@ -134,6 +136,39 @@ async fn incident(State(served): Served, Path(id): Path<String>, headers: Header
     match found.and_then(|it| serde_json::to_value(it).ok()) {
         Some(found) => body(StatusCode::OK, &found),
         None => told(StatusCode::NOT_FOUND, "there is no such incident; /incidents lists them"),
+    }
+}
+
+/// Somebody reports a repair, by which the diagnosis is verified.
+async fn repair(
+    State(served): Served,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    if !is_json(&headers) {
+        return told(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON, as application/json");
+    }
+    let now = served.clock.now();
+    let repair = match serde_json::from_slice::<Repair>(&body) {
+        Ok(repair) if repair.at > now => {
+            return told(StatusCode::BAD_REQUEST, "`at` is in the future");
+        }
+        Ok(repair) => repair.masked(),
+        Err(error) => {
+            let form = r#"{"at": "2026-01-01T10:00:00Z", "cause": "db", "action": "rolled back"}"#;
+            let reason = format!("expected a repair such as {form}: {error}");
+            return told(StatusCode::BAD_REQUEST, &reason);
+        }
+    };
+    match served.desk.report(&id, repair, now).await {
+        Some(Ok(())) => {
+            told(StatusCode::OK, "the sources are looked at now, and again until it is certain")
+        }
+        Some(Err(reason)) => told(StatusCode::CONFLICT, &reason),
+        None => {
+            told(StatusCode::NOT_FOUND, "there is no such open incident; /incidents lists them")
+        }
     }
 }
 

@@ -1,18 +1,19 @@
 //! Runs: what is due is captured, investigated and told, a few at once.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use eog_mcp::server::{Fate, Order, Outcome};
 use eog_report::clean::clean_up_to;
-use eog_sources::{CaptureError, CaptureReport, SentAlert, SourceConfig};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::captures;
 use crate::desk::Job;
 use crate::incident::{Incident, id};
+use crate::look::{keep, look};
 use crate::message::{Event, Message, ResultView};
 use crate::metrics::Kind;
 use crate::retention;
@@ -28,15 +29,27 @@ const CLEAR: Duration = Duration::from_secs(300);
 /// Works until it is to stop. Runs that are under way are cut off by the server's end, and go on later.
 pub(crate) async fn run(shared: Arc<Shared>, stop: CancellationToken) {
     let mut runs = JoinSet::new();
+    let mut kept = BTreeSet::new();
     let mut clearing = tokio::time::interval(CLEAR);
     loop {
         let now = shared.clock.now();
-        close(&shared, now);
+        for verified in close(&shared, now) {
+            if kept.insert(verified.number) {
+                let shared = shared.clone();
+                runs.spawn(async move { keep(&shared, verified).await });
+            }
+        }
         while runs.len() < shared.at_once
             && let Some(job) = shared.desk.next(now)
         {
             let (shared, stop) = (shared.clone(), stop.clone());
             runs.spawn(async move { work(&shared, job, &stop).await });
+        }
+        while runs.len() < shared.at_once
+            && let Some(one) = shared.desk.next_look(now)
+        {
+            let (shared, stop) = (shared.clone(), stop.clone());
+            runs.spawn(async move { look(&shared, one, &stop).await });
         }
         tokio::select! {
             biased;
@@ -60,9 +73,11 @@ async fn clear(shared: &Arc<Shared>) {
     let _ = cleared.await;
 }
 
-/// Closes what is over, and tells it of those of which something was told before.
-fn close(shared: &Shared, now: Timestamp) {
-    for mut incident in shared.desk.over(now) {
+/// Closes what is over, and sends a message on those that had one before. Those that become cases first are given instead.
+fn close(shared: &Shared, now: Timestamp) -> Vec<Incident> {
+    let (verified, over): (Vec<_>, Vec<_>) =
+        shared.desk.over(now).into_iter().partition(Incident::is_to_be_kept);
+    for mut incident in over {
         if incident.told > 0 {
             incident.problem = None;
             let message = shared.message(&incident, Event::Resolved, None);
@@ -83,6 +98,7 @@ fn close(shared: &Shared, now: Timestamp) {
             tracing::info!(incident = %incident.id(), flaps = incident.flaps, "incident closed");
         }
     }
+    verified
 }
 
 async fn work(shared: &Arc<Shared>, job: Job, stop: &CancellationToken) {
@@ -136,20 +152,12 @@ struct Problem {
 }
 
 async fn make(shared: &Arc<Shared>, job: Job) -> Result<Outcome, Problem> {
-    let folder = capture_of(shared, job.number, job.run);
-    let source = shared.source.clone().called(eog_evidence::shorten(&job.title, 120));
-    let (alerts, into) = (job.alerts, folder.clone());
-    // A capture borrows what cannot move between threads.
-    let runtime = tokio::runtime::Handle::current();
-    let captured =
-        tokio::task::spawn_blocking(move || runtime.block_on(capture(&source, &alerts, &into)));
-    let without_place = match captured.await {
-        Ok(Ok(told)) => told,
-        Ok(Err(reason)) => return Err(Problem { reason, fate: None }),
-        Err(error) => return Err(Problem { reason: error.to_string(), fate: Some(Fate::Lost) }),
-    };
+    let folder = captures::of_run(shared, job.number, job.run);
+    let captured = captures::capture(shared, &job.title, job.alerts, &folder).await;
+    let without_place = captured.map_err(|reason| Problem { reason, fate: None })?;
     let mut order = Order::new(folder);
     order.settings = shared.settings.clone();
+    order.said = job.withdrawn;
     // What takes in no news begins anew.
     order.of = job.investigation.filter(|id| shared.server.takes_news(id));
     let made = shared.server.carry_out(order).await;
@@ -158,36 +166,6 @@ async fn make(shared: &Arc<Shared>, job: Job) -> Result<Outcome, Problem> {
         let reasons = std::iter::once(error.reason).chain(without_place);
         Problem { reason: reasons.collect::<Vec<_>>().join("; "), fate: Some(error.fate) }
     })
-}
-
-/// Captures, and gives what is said of alerts that are on nothing that is known.
-async fn capture(
-    source: &SourceConfig,
-    alerts: &[SentAlert],
-    into: &Path,
-) -> Result<Vec<String>, String> {
-    let without_place =
-        |report: &CaptureReport| report.without_place().map(str::to_owned).collect();
-    if let Ok(Some(report)) = CaptureReport::of(into) {
-        if eog_evidence::Bundle::read(into).is_ok() {
-            return Ok(without_place(&report));
-        }
-        // A crash or the disk has damaged it. What cannot be removed is refused below.
-        let _ = std::fs::remove_dir_all(into);
-    }
-    let begin = || eog_sources::capture_for(source, alerts, None, Timestamp::now(), into, &|_| {});
-    let captured = match begin().await {
-        // The folder is the service's own. What was begun there before a restart with another
-        // configuration or version is not gone on with.
-        Err(CaptureError::Folder { .. }) if std::fs::remove_dir_all(into).is_ok() => begin().await,
-        captured => captured,
-    };
-    let report = captured.map_err(|error| error.to_string())?;
-    if let Some(first) = report.missing.first() {
-        let (count, first) = (report.missing.len(), clean_up_to(first, MAX_REASON));
-        tracing::warn!(capture = ?into, missing = count, ?first, "some sources are incomplete");
-    }
-    Ok(without_place(&report))
 }
 
 fn tell(shared: &Shared, number: u64, outcome: &Outcome, seconds: f64, now: Timestamp) {
@@ -210,20 +188,20 @@ fn tell(shared: &Shared, number: u64, outcome: &Outcome, seconds: f64, now: Time
     if incident.investigation.as_ref() == Some(&outcome.id) {
         // The investigation goes on with the last capture, which holds what those before it held.
         for run in 1..incident.runs {
-            let _ = std::fs::remove_dir_all(capture_of(shared, number, run));
+            let _ = std::fs::remove_dir_all(captures::of_run(shared, number, run));
         }
     }
 }
 
 impl Shared {
-    fn message(&self, incident: &Incident, event: Event, result: Option<ResultView>) -> Message {
+    pub(crate) fn message(
+        &self,
+        incident: &Incident,
+        event: Event,
+        result: Option<ResultView>,
+    ) -> Message {
         Message::new(incident, event, result, self.own.name())
     }
-}
-
-/// The folder of a capture.
-fn capture_of(shared: &Shared, number: u64, run: u32) -> PathBuf {
-    shared.captures.join(format!("{}-{run}", id(number)))
 }
 
 fn put(shared: &Shared, number: u64, event: Event, result: Option<ResultView>, now: Timestamp) {
@@ -232,7 +210,7 @@ fn put(shared: &Shared, number: u64, event: Event, result: Option<ResultView>, n
     shared.desk.change(number, |it| it.told += 1);
 }
 
-fn put_message(shared: &Shared, message: &Message, now: Timestamp) {
+pub(crate) fn put_message(shared: &Shared, message: &Message, now: Timestamp) {
     if let Err(reason) = shared.outbox.put(message, now) {
         tracing::error!(id = %message.id, ?reason, "the message cannot be stored");
     }

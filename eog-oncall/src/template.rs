@@ -59,9 +59,9 @@ impl Body {
         let place = own.map_or("template", |(_, place)| place);
         let template = text.map(|text| compiled(form, text)).transpose();
         let body = Self { form, template: template.map_err(|error| format!("{place}: {error}"))? };
-        for event in [Event::Diagnosed, Event::Updated, Event::Failed, Event::Resolved] {
+        for event in Event::ALL {
             let full = Message::sample(event);
-            let empty = Message { result: None, problem: None, ..full.clone() };
+            let empty = Message { result: None, problem: None, recovery: None, ..full.clone() };
             for message in [full, empty] {
                 body.render(&message).map_err(|error| format!("{place}: {error}"))?;
             }
@@ -207,6 +207,8 @@ mod tests {
             (Event::Diagnosed, "**text**"),
             (Event::Updated, "after further alerts"),
             (Event::Failed, "Not investigated"),
+            (Event::Verified, "Verified"),
+            (Event::Withdrawn, "not the cause"),
             (Event::Resolved, "Resolved"),
         ] {
             let text = markdown.render(&Message::sample(event)).unwrap();

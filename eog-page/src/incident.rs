@@ -31,6 +31,8 @@ pub struct Incident {
     pub causes: Vec<String>,
     /// Why the last run has no result.
     pub problem: Option<String>,
+    /// What followed the repair of the causes. Untrusted.
+    pub recovery: Option<String>,
     /// Its alerts.
     pub alerts: Vec<Alerted>,
     /// How many more it had that are not kept.
@@ -68,6 +70,7 @@ struct Shown<'a> {
     confidence: Option<&'a str>,
     causes: String,
     problem: Option<String>,
+    recovery: Option<String>,
     alerts: Vec<Cells>,
     more: u64,
 }
@@ -108,6 +111,7 @@ pub fn incident(of: &Incident) -> String {
         confidence: of.confidence.as_deref(),
         causes: shown(&of.causes.join(", ")),
         problem: of.problem.as_deref().map(shown),
+        recovery: of.recovery.as_deref().map(shown),
         alerts: alerts.iter().take(MAX_ALERTS).map(cells).collect(),
         more: hidden.saturating_add(of.left_out),
     };
@@ -152,6 +156,7 @@ mod tests {
             confidence: investigation.map(|_| "likely".to_owned()),
             causes: investigation.map(|_| HOSTILE.to_owned()).into_iter().collect(),
             problem: investigation.is_none().then(|| HOSTILE.to_owned()),
+            recovery: investigation.map(|_| HOSTILE.to_owned()),
             alerts: (0..alerts).map(alerted).collect(),
             left_out: 2,
         }

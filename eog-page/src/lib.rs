@@ -20,6 +20,7 @@
 //! ```
 
 mod assets;
+mod cases;
 mod data;
 mod incident;
 mod inert;
@@ -31,6 +32,7 @@ use eog_core::{Finding, Window};
 use eog_evidence::Chart;
 use eog_report::{Report, Step};
 
+pub use cases::{Bin, CaseRow, Cases, WordRow, cases};
 pub use incident::{Alerted, Incident, incident};
 pub use served::{Live, Row, list, live, live_step, missing, sign_in, waiting};
 

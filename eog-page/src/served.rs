@@ -29,6 +29,8 @@ pub struct Live {
     pub next: u64,
     /// How it stands, as the events say it.
     pub status: Value,
+    /// Whether the incident can be closed on the page.
+    pub closes: bool,
 }
 
 /// The page of an investigation as it stands: the report so far, with what happens now above it.
@@ -127,6 +129,7 @@ struct Listed<'a> {
     scripts: &'a [&'a str],
     rows: Vec<Cells>,
     count: usize,
+    has_cases: bool,
 }
 
 #[derive(Serialize)]
@@ -140,8 +143,8 @@ struct Cells {
     origins: String,
 }
 
-/// The list of investigations, with a search.
-pub fn list(rows: &[Row]) -> String {
+/// The list of investigations, with a search, and with the way to closed incidents if there are any.
+pub fn list(rows: &[Row], has_cases: bool) -> String {
     let parts = Parts::small(vec![LIST_SCRIPT]);
     let shown = |text: &str| clean_up_to(text, MAX_TEXT);
     let cells = |row: &Row| Cells {
@@ -156,7 +159,7 @@ pub fn list(rows: &[Row]) -> String {
     let Parts { style, scripts, .. } = &parts;
     let rows: Vec<Cells> = rows.iter().map(cells).collect();
     let count = rows.len();
-    render(LIST, &Listed { policy: parts.policy(), style, scripts, rows, count })
+    render(LIST, &Listed { policy: parts.policy(), style, scripts, rows, count, has_cases })
 }
 
 #[derive(Serialize)]
@@ -204,12 +207,13 @@ mod tests {
             confidence: "likely".to_owned(),
             origins: vec![HOSTILE.to_owned()],
         };
-        let page = list(&[row]);
+        let page = list(&[row], true);
         assert!(page.contains("&lt;/script&gt;") && !page.contains("<script>alert"), "{page}");
         assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}'));
         assert!(page.contains("<time>2026-03-20 12:00:00Z</time>"), "{page}");
         assert!(
-            page.contains("form-action &#x27;self&#x27;") && list(&[]).contains("No investigation")
+            page.contains("form-action &#x27;self&#x27;")
+                && list(&[], true).contains("No investigation")
         );
     }
 

@@ -70,7 +70,7 @@ pub async fn capture_for(
         heard("going on with a capture that was interrupted");
     }
     let now = store.plan.now;
-    let period = Period::of(window, config.history, now);
+    let period = Period::of(window, alerts, config.history, now);
     let captured = as_window(period).ok_or_else(|| CaptureError::Folder {
         path: out.to_owned(),
         reason: "the window lies in the future: nothing can be captured yet".to_owned(),
@@ -381,7 +381,7 @@ pub struct Offer {
 /// # Errors
 /// [`CaptureError::Config`] when the configuration cannot be used.
 pub async fn offers(config: &SourceConfig, now: Timestamp) -> Result<Vec<Offer>, CaptureError> {
-    let period = Period::of(None, config.history, now);
+    let period = Period::of(None, &[], config.history, now);
     let mut all = Vec::new();
     let told = |source, place, found: Result<Vec<String>, AskError>| Offer {
         source,

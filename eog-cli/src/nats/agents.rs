@@ -13,7 +13,7 @@ use eog_mcp::server::rmcp::model::{
 };
 use eog_mcp::server::rmcp::service::{RequestContext, RoleServer};
 use eog_mcp::server::settings_of;
-use eog_session::source::{FolderHandle, Verdict, Word};
+use eog_session::source::{FolderHandle, Verdict, Word, Words};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -99,7 +99,10 @@ impl Agents {
             "submit" => {
                 let Submitted { path, settings } = read(arguments)?;
                 settings_of(&settings)?;
-                let id = self.host.hand_in(&self.folder(&path)?, &settings).map_err(said)?;
+                let id = self
+                    .host
+                    .hand_in(&self.folder(&path)?, &settings, Words::new())
+                    .map_err(said)?;
                 Ok(json!({ "id": id.as_str() }).to_string())
             }
             "investigations" => {

@@ -1,9 +1,10 @@
 //! `eog serve --nats`: pages, MCP and webhooks over the investigations of a cluster, whoever runs them.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use eog::BoxFuture;
+use eog::{BoxFuture, EntityId};
 use eog_mcp::server::{
     Fate, Order as Alerted, OrderError, Outcome, ServeError, serve_handler, settings_of,
 };
@@ -77,15 +78,25 @@ impl Investigations for ClusterHost {
     fn forget(&self, _id: &str) -> bool {
         true
     }
+
+    /// A cluster keeps no cases.
+    fn close_verified(
+        &self,
+        _id: &str,
+        _causes: BTreeSet<EntityId>,
+        _note: String,
+    ) -> Result<Option<String>, String> {
+        Ok(None)
+    }
 }
 
 impl ClusterHost {
     async fn carry(&self, order: Alerted) -> Result<Outcome, OrderError> {
         let host = self.clone();
-        let (folder, settings) = (order.folder, order.settings);
+        let (folder, settings, said) = (order.folder, order.settings, order.said);
         let handed = tokio::task::spawn_blocking(move || {
             let unreadable = |source| OpenError::Unreadable { path: folder.clone(), source };
-            host.hand_in(&FolderHandle::open(&folder).map_err(unreadable)?, &settings)
+            host.hand_in(&FolderHandle::open(&folder).map_err(unreadable)?, &settings, said)
         });
         let handed = handed.await;
         let lost = |reason: String| OrderError { reason, fate: Fate::Lost };
@@ -133,6 +144,7 @@ impl ClusterHost {
         &self,
         folder: &FolderHandle,
         settings: &Map<String, Value>,
+        words: Words,
     ) -> Result<InvestigationId, CliError> {
         let settings = settings_of(settings).map_err(CliError::Usage)?;
         let incidents = &self.0.incidents;
@@ -141,10 +153,13 @@ impl ClusterHost {
         let begin = Start::of(&opened, settings.clone(), None);
         begin.map_err(|error| CliError::start(&opened, error))?;
         let block = Block::of(&packed.bytes);
-        let seed = eog::Digest::of(&(block.digest(), &packed.folder, &settings));
+        let seed = match words.is_empty() {
+            true => eog::Digest::of(&(block.digest(), &packed.folder, &settings)),
+            false => eog::Digest::of(&(block.digest(), &packed.folder, &settings, &words)),
+        };
         let id = named(&opened.incident().name, &seed.to_string(), 16)?;
         let (wanted, rules) = (block.to_string(), settings.clone());
-        let (window, has_architecture, words) = (None, false, Words::new());
+        let (window, has_architecture) = (None, false);
         let ready = Ready { opened: &opened, packed, settings, window, has_architecture, words };
         match ready.hand_in(&self.0.reached, &id) {
             // By this process before it died, perhaps in between, or by another one.

@@ -35,8 +35,8 @@ impl Qualifying {
         self.change.signal == Signal::Demand
     }
 
-    pub(super) fn route_note(&self, path: &[EntityId], before: EntityId) -> Finding {
-        let entity = path.last().unwrap_or(&before).clone();
+    pub(super) fn route_note(&self, path: &[EntityId], before: &EntityId) -> Finding {
+        let entity = path.last().unwrap_or(before).clone();
         let what = if self.is_demand() { "load" } else { "effects" };
         let excerpt = format!(
             "{} changed {} at {}; its {what} can reach here by {}",
@@ -45,7 +45,7 @@ impl Qualifying {
             to_the_second(self.at),
             arrows(path)
         );
-        let route = Note::Route { hop: &before, is_demand: self.is_demand() };
+        let route = Note::Route { hop: before, is_demand: self.is_demand() };
         let content = self.note(&entity, route, self.at, excerpt);
         // A route begins with its change.
         Finding::new(FindingContent { onset: self.change.onset, ..content })

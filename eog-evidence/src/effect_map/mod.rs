@@ -206,7 +206,7 @@ impl EffectMap {
                 let path = net.ways.named(&reached.path(&net.ways, &other.road, number)?);
                 let before = path.get(path.len().checked_sub(2)?)?.clone();
                 let new = taken.insert((other.change.entity.clone(), before.clone()));
-                new.then(|| (other.route_note(&path, before), path))
+                new.then(|| (other.route_note(&path, &before), path))
             })
             .take(MAX_NOTES)
             .collect()

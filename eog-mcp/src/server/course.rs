@@ -13,7 +13,8 @@ use eog_report::page::plain;
 use eog_session::Listener;
 use eog_session::controllers::{AnyLedger, AnySettings, Changes};
 use eog_session::run::{
-    Course, Ended, Records, RunError, Start, Steering, can_fork, same_judge, same_source,
+    Course, Ended, MAX_OBSERVATIONS, Records, RunError, Start, Steering, can_fork, same_judge,
+    same_source,
 };
 use eog_session::source::{Later, Opened, Word, Words};
 use eog_sre::Stop;
@@ -54,9 +55,9 @@ impl Server {
     ) -> Result<Done, Problem> {
         let shared = &self.0;
         match work {
-            Work::Begin(arguments) => {
+            Work::Begin(arguments, mut said) => {
                 let until = self.until(arguments.seconds);
-                let said = words("investigate", arguments.said.as_deref())?;
+                said.extend(words("investigate", arguments.said.as_deref())?);
                 let (began, source, start) = self.begin(&arguments, gone, until)?;
                 let id = shared.store.create(&began)?;
                 let _live = shared.runner.mark(&id);
@@ -67,7 +68,7 @@ impl Server {
                 });
                 self.settled(&id, begun, true)
             }
-            Work::Renew { id, folder, seconds } => {
+            Work::Renew { id, folder, seconds, said } => {
                 let until = self.until(seconds);
                 let folder = Some(folder);
                 self.run_on(
@@ -81,9 +82,11 @@ impl Server {
                         if ledger.is_empty() || !began.config.takes_words() {
                             return Ok(Vec::new());
                         }
-                        let news = self.news(&id, ledger, source)?;
+                        let found = self.news(&id, ledger, source)?;
                         shared.store.forget_end(&id)?;
-                        Ok(news)
+                        let heard = self.hear(&id, said)?.into_iter();
+                        let heard = heard.map(Observation::NewEvidence);
+                        Ok(heard.chain(found).take(MAX_OBSERVATIONS).collect())
                     },
                 )
             }

@@ -171,7 +171,7 @@ impl Server {
             Kind::Investigate => {
                 let arguments: Investigate = self.read(&name, offered, arguments)?;
                 let ask = arguments.ask.unwrap_or(false);
-                (Work::Begin(Box::new(arguments)), ask)
+                (Work::Begin(Box::new(arguments), Words::new()), ask)
             }
             Kind::Resume => {
                 let arguments: Resume = self.read(&name, offered, arguments)?;

@@ -44,7 +44,7 @@ mod voice;
 mod words;
 mod work;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub use eog_session::judge::{Alone, Evidence, ForRun, Judge, JudgeError, Policies};
@@ -107,6 +107,8 @@ struct Shared {
     /// Questions that may read a folder or ask whoever judges first. They never keep the others waiting.
     readings: Semaphore,
     tasks: Tasks,
+    /// Held while a case is stored: a folder of cases has one writer.
+    closing: Mutex<()>,
     policies: Arc<dyn Policies>,
     /// Everything that was started on behalf of a client.
     tracker: TaskTracker,
@@ -130,6 +132,7 @@ impl Server {
             queries: Semaphore::new(cores.max(2)),
             readings: Semaphore::new(cores.max(2)),
             tasks: Tasks::new(settings.task_patience),
+            closing: Mutex::new(()),
             tracker: TaskTracker::new(),
             stop: CancellationToken::new(),
             roots,

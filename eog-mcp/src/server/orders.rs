@@ -8,6 +8,7 @@ use eog_report::Report;
 use eog_session::Listener;
 use eog_session::controllers::{AnyLedger, AnySettings};
 use eog_session::run::MAX_OBSERVATIONS;
+use eog_session::source::Words;
 use eog_session::store::InvestigationId;
 use serde_json::{Map, Value};
 
@@ -28,6 +29,8 @@ pub struct Order {
     /// The investigation that this folder is news for. One that has seen the folder before, or began
     /// with it, goes on where it was.
     pub of: Option<String>,
+    /// What is known of entities beside the folder, such as that the repair of one changed nothing.
+    pub said: Words,
 }
 
 /// What came of an order.
@@ -79,7 +82,7 @@ pub fn settings_of(settings: &Map<String, Value>) -> Result<AnySettings, String>
 impl Order {
     /// An investigation of a folder, with default settings.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, settings: Map::new(), of: None }
+        Self { folder, settings: Map::new(), of: None, said: Words::new() }
     }
 }
 
@@ -147,7 +150,7 @@ impl Server {
     }
 
     fn work_of(&self, order: Order) -> Result<Next, Problem> {
-        let Order { folder, mut settings, of } = order;
+        let Order { folder, mut settings, of, said } = order;
         // What a service names begins where it runs, not below a root.
         let folder = std::path::absolute(&folder).unwrap_or(folder);
         let real = self.0.roots.folder_at(&folder)?.path().to_owned();
@@ -155,18 +158,18 @@ impl Server {
         if let Some(id) = of {
             let id = self.0.store.find(&id)?;
             if self.0.store.began(&id)?.folder != real {
-                return Ok(Next::Run(Work::Renew { id, folder: real, seconds }));
+                return Ok(Next::Run(Work::Renew { id, folder: real, seconds, said }));
             }
-            return Ok(self.onward(id, seconds));
+            return Ok(self.onward(id, seconds, said));
         }
         // Killed between its begin and the note that it has begun.
         if let Some(id) = self.of_folder(&real)
             && !self.came_to_nothing(&id)
         {
-            return Ok(self.onward(id, seconds));
+            return Ok(self.onward(id, seconds, said));
         }
         settings.insert("path".to_owned(), Value::String(real.display().to_string()));
-        Ok(Next::Run(Work::Begin(Box::new(arguments(settings)?))))
+        Ok(Next::Run(Work::Begin(Box::new(arguments(settings)?), said)))
     }
 
     fn of_folder(&self, folder: &Path) -> Option<InvestigationId> {
@@ -183,13 +186,14 @@ impl Server {
         !may_begin && store.discard(id)
     }
 
-    fn onward(&self, id: InvestigationId, seconds: Option<u64>) -> Next {
+    fn onward(&self, id: InvestigationId, seconds: Option<u64>, said: Words) -> Next {
         match self.0.store.ended(&id) {
             Some(ended) if !ended.is_unfinished => Next::Told(id),
             _ => Next::Run(Work::Renew {
                 folder: self.0.store.began(&id).map(|it| it.folder).unwrap_or_default(),
                 id,
                 seconds,
+                said,
             }),
         }
     }

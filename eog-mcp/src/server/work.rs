@@ -13,14 +13,14 @@ use eog_session::store::InvestigationId;
 
 /// What is to be run.
 pub(super) enum Work {
-    /// A new investigation.
-    Begin(Box<Investigate>),
+    /// A new investigation, with what was said before it began, beside what the arguments say.
+    Begin(Box<Investigate>, Words),
     /// One that is stored, with what people answered meanwhile, or said of their own accord.
     GoOn { id: InvestigationId, seconds: Option<u64>, answers: Answers, said: Words },
     /// A copy of one that is stored, which takes another course from an entry on.
     Fork { from: InvestigationId, asked: Box<Fork> },
-    /// One that is stored, with a folder that was recorded since and holds more.
-    Renew { id: InvestigationId, folder: PathBuf, seconds: Option<u64> },
+    /// One that is stored, with a folder that was recorded since and holds more, and what was said since.
+    Renew { id: InvestigationId, folder: PathBuf, seconds: Option<u64>, said: Words },
 }
 
 /// What people said of entities; nothing where they skipped.

@@ -3,7 +3,7 @@
 "use strict";
 
 eog.live = (place, replay) => {
-  const { base, next, status } = JSON.parse(document.getElementById("live-data").textContent);
+  const { base, next, status, closes } = JSON.parse(document.getElementById("live-data").textContent);
   const MAX_ROWS = 200;
   let at = next, shown = status, begun = status.ended, source = null;
 
@@ -18,10 +18,10 @@ eog.live = (place, replay) => {
   const said = eog.el("ul", { class: "plain told", id: "live-said" });
 
   // Asks the server for something; gives what is wrong, if anything is.
-  const post = async (what, body = {}) => {
+  const post = async (what, body = {}, done = () => {}) => {
     try {
       const answer = await fetch(`${base}/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-      if (answer.ok) return "";
+      if (answer.ok) { done(await answer.json().catch(() => ({}))); return ""; }
       return (await answer.json().catch(() => ({}))).error ?? `the server answered ${answer.status}`;
     } catch {
       return "the server cannot be reached; is eog still running?";
@@ -59,6 +59,27 @@ eog.live = (place, replay) => {
     eog.el("p", {}, eog.el("label", { for: "live-verdict" }, "What you know"), verdict),
     eog.el("p", {}, eog.el("label", { for: "live-text" }, "Why"), text),
     eog.el("p", {}, eog.el("button", { type: "submit", id: "live-tell" }, "Submit")));
+  // What was true, once it is known: the investigation becomes a case.
+  const field = (id, label, input) => eog.el("p", {}, eog.el("label", { for: id }, label), input);
+  const causes = eog.el("input", { id: "live-causes", list: "live-names", autocomplete: "off", maxlength: 2000 });
+  const outside = eog.el("input", { id: "live-outside", autocomplete: "off", maxlength: 2000 });
+  const quiet = eog.el("input", { id: "live-quiet", type: "checkbox" });
+  const by = eog.el("input", { id: "live-by", required: true, autocomplete: "name", maxlength: 200 });
+  const note = eog.el("textarea", { id: "live-note", rows: 2, maxlength: 2000 });
+  const kept = eog.el("p", { role: "status", id: "live-kept" });
+  const listed = (input) => input.value.split(",").map((name) => name.trim()).filter(Boolean);
+  const closing = eog.el("details", { id: "live-close" }, eog.el("summary", {}, "Close the incident"),
+    eog.el("form", { class: "say", onsubmit: async (event) => {
+      event.preventDefault();
+      const truth = { by: by.value, note: note.value, causes: listed(causes), not_in_topology: listed(outside), nothing_wrong: quiet.checked };
+      kept.textContent = (await post("close", truth, (answer) => { kept.textContent = answer.status; })) || kept.textContent;
+    } },
+      field("live-causes", "Causes, separated by commas", causes),
+      field("live-outside", "Causes outside of the topology", outside),
+      field("live-quiet", "Nothing was wrong", quiet),
+      field("live-by", "Your name", by),
+      field("live-note", "Note", note),
+      eog.el("p", {}, eog.el("button", { type: "submit", id: "live-close-button" }, "Close")), kept));
   const prefill = (name) => { entity.value = name; verdict.value = ""; text.focus(); };
 
   place.append(
@@ -71,7 +92,7 @@ eog.live = (place, replay) => {
       eog.el("div", {},
         eog.el("h3", {}, "Add what you know"),
         shown.takes_words ? form : eog.el("p", { class: "dim" }, "This controller takes no input while it runs. Start again with --cause or --not-cause."),
-        eog.el("h3", {}, "Operator input"), said)),
+        eog.el("h3", {}, "Operator input"), said, closing)),
     eog.el("h3", {}, "Ledger entries"), log);
 
   const left = (used, most) => (most === null || most === undefined ? `${used}` : `${used} of ${most}, ${Math.max(0, most - used)} left`);
@@ -94,7 +115,8 @@ eog.live = (place, replay) => {
     badge.textContent = state.running ? "running" : "ended";
     badge.className = `badge ${state.running ? "running" : ""}`;
     now.textContent = state.running ? state.now || "starting" : state.why;
-    for (const [button, is] of [[stop, state.running], [fresh, state.running], [goOn, !state.running && state.unfinished]]) button.hidden = !is;
+    for (const [button, is] of [[stop, state.running], [fresh, state.running], [goOn, !state.running && state.unfinished], [closing, closes && !state.running]]) button.hidden = !is;
+    if (!causes.value && !state.running) causes.value = state.origins.join(", ");
     if (state.notice) notice.textContent = state.notice;
     once("figures", [state.entries, state.spent, state.budget], () => {
       const { spent, budget } = state;
