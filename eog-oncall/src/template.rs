@@ -208,7 +208,7 @@ mod tests {
             (Event::Updated, "after further alerts"),
             (Event::Failed, "Not investigated"),
             (Event::Verified, "Verified"),
-            (Event::Withdrawn, "not the cause"),
+            (Event::Withdrawn, "Diagnosis withdrawn"),
             (Event::Resolved, "Resolved"),
         ] {
             let text = markdown.render(&Message::sample(event)).unwrap();
