@@ -240,7 +240,7 @@ mod tests {
         assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'), "{page}");
         assert!(page.contains(r#"points="190.0,265.0 310.0,40.0""#), "{page}");
         assert!(
-            page.contains("25 % of 4 conclusions with a probability of 50 % were right"),
+            page.contains("Said 50 %: 25 % right (n = 4)"),
             "{page}"
         );
         assert!(page.contains("<td>14 % to 40 %</td><td>no</td>"), "{page}");
