@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::EntityId;
 use eog_core::belief::Label;
 use eog_core::incident::Direction;
+use eog_evidence::effect_path;
 
 use super::policy::{PolicyScores, leads};
 use crate::ask::{
@@ -57,6 +58,12 @@ fn approach(start: &EntityId, how: impl Into<String>, success: impl Into<String>
     Approach { start: start.clone(), approach: how.into(), success: success.into() }
 }
 
+/// Where the case says to start, as far as effects travel from there to an entity.
+fn seeds_of<'a>(scene: &'a Scene, about: &EntityId) -> Vec<&'a EntityId> {
+    let seeds = scene.seeds.iter().map(|seed| &seed.entity);
+    seeds.filter(|seed| effect_path(&scene.topology, seed, about).is_some()).collect()
+}
+
 /// A goal for each alert, up to four, the fourth of which takes the rest; then the fewest origins for all.
 pub(super) fn decompose(ask: &DecomposeAsk) -> Vec<Goal> {
     let groups = groups(&ask.scene);
@@ -95,13 +102,13 @@ pub(super) fn decompose(ask: &DecomposeAsk) -> Vec<Goal> {
                 own.map(|it| approach(it, format!("follow the leads from {it}"), success())),
             );
         } else {
-            paths.push(approach(&about, format!("follow the leads from {about}"), success()));
-            for neighbour in ask.scene.topology.neighbours(&about) {
-                let starts = paths.iter().any(|path| path.start == neighbour.entity);
-                if neighbour.direction != Direction::Downstream && !starts && paths.len() < most {
-                    let how =
-                        format!("follow the leads from {}, upstream of {about}", neighbour.entity);
-                    paths.push(approach(&neighbour.entity, how, success()));
+            let around = ask.scene.topology.neighbours(&about);
+            let upstream = around.iter().filter(|it| it.direction != Direction::Downstream);
+            let starts = seeds_of(&ask.scene, &about).into_iter().chain([&about]);
+            for start in starts.chain(upstream.map(|neighbour| &neighbour.entity)) {
+                if paths.len() < most && !paths.iter().any(|path| path.start == *start) {
+                    let how = format!("follow the leads from {start}");
+                    paths.push(approach(start, how, success()));
                 }
             }
         }
