@@ -7,7 +7,7 @@ use std::sync::Arc;
 use eog_core::contract::FailureKind;
 use eog_core::{BudgetKind, Failure};
 
-use crate::schema::{answer_form, whole_schema};
+use crate::schema::{answer_form, checked_schema};
 use crate::{
     ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, Drawn, ModelInfo, Pack, Phase,
     PromptError, TokenCounter, TokenUsage,
@@ -167,7 +167,7 @@ impl Prompter {
     ) -> Result<(P::Answer, String, bool), Stop> {
         let mut request = self.sized(model, request);
         self.fits(model, &request).map_err(|error| Stop::Invalid(error.to_string()))?;
-        let schema = whole_schema::<P::Answer>();
+        let schema = checked_schema::<P::Answer>();
         for corrected in [false, true] {
             let response = match model.chat(&request).await {
                 Ok(response) => response,

@@ -166,7 +166,12 @@ fn prompts_of_levels() {
 }
 
 fn look(entity: &str) -> ProposedLook {
-    ProposedLook { entity: entity.to_owned(), why: "a hunch".to_owned() }
+    ProposedLook {
+        entity: entity.to_owned(),
+        tool: String::new(),
+        with: String::new(),
+        why: "a hunch".to_owned(),
+    }
 }
 
 #[test]
@@ -199,6 +204,8 @@ fn looks_name_what_is_there_and_new() {
     assert_eq!(Propose::without_refused(&input, &none), None);
 
     let act = |entity: Option<&str>| ActAnswer {
+        tool: String::new(),
+        with: String::new(),
         entity: entity.map(str::to_owned),
         why: "next".to_owned(),
     };
@@ -213,6 +220,7 @@ fn scores_have_bounds_and_reasons() {
     let asked = chain("slow", SearchConfig::lats());
     let input = EvaluateInput::new(&asked.evaluate[0], ALL);
     let answer = |score: u16, because: &str| EvaluateAnswer {
+        metadata: Vec::new(),
         because: because.to_owned(),
         dead_end: true,
         score,

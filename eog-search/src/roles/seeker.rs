@@ -169,10 +169,37 @@ impl<'a> Known<'a> {
         explained.and_then(|all| all.into_iter().min()).unwrap_or_else(by_paths)
     }
 
-    /// What was named and not looked at yet: claimed causes first, then proposals, then whatever is upstream
-    /// of what is not healthy.
+    /// On the ways that effects take from origins to alerts, the next entity that was not looked at: nothing that is not
+    /// looked at lies before it on any of them, since it tells what it suffers from by what is known around it. Without
+    /// an origin, what alerts.
+    fn towards_alerts(&self, scene: &Scene, taken: &BTreeSet<&EntityId>) -> Option<EntityId> {
+        let alerts = || scene.anomalies.iter().map(|alert| &alert.entity);
+        let origins = self.seen.iter().filter(|(_, seen)| seen.is_origin());
+        let mut origins = origins.map(|(origin, _)| *origin).peekable();
+        if origins.peek().is_none() {
+            let is_new = |it: &&EntityId| !self.seen.contains_key(*it) && !taken.contains(*it);
+            return alerts().find(is_new).cloned();
+        }
+        let ways = origins.flat_map(|origin| {
+            alerts().filter_map(move |alert| effect_path(&scene.topology, origin, alert))
+        });
+        let (mut next, mut later) = (BTreeSet::new(), BTreeSet::new());
+        for way in ways {
+            let mut left = way.into_iter().filter(|entity| !self.seen.contains_key(entity));
+            next.extend(left.next());
+            later.extend(left);
+        }
+        let is_free = |entity: &EntityId| !taken.contains(entity) && !later.contains(entity);
+        next.into_iter().find(is_free)
+    }
+
+    /// What was not looked at yet: claimed causes first, then proposals, then whatever is upstream of what is not
+    /// healthy; at last who stands between origins and alerts.
     fn further(&self, scene: &Scene, taken: &BTreeSet<&EntityId>) -> Option<Action> {
-        let mut best: Option<(u8, Action)> = None;
+        let is_new = |entity: &EntityId| !self.seen.contains_key(entity) && !taken.contains(entity);
+        let mut best: Option<(u8, Action)> = self.towards_alerts(scene, taken).map(|entity| {
+            (4, Action::look(entity, "what was found may lead to the alerts through it"))
+        });
         for seen in self.seen.values() {
             let claimed: BTreeSet<&EntityId> = seen
                 .belief()
@@ -189,7 +216,7 @@ impl<'a> Known<'a> {
             let healthy = seen.belief().is_some_and(|it| it.label == Label::Healthy);
             for lead in leads(scene, std::slice::from_ref(*seen)) {
                 let rank = match lead.entity() {
-                    entity if self.seen.contains_key(entity) || taken.contains(entity) => continue,
+                    entity if !is_new(entity) => continue,
                     entity if claimed.contains(entity) => 0,
                     entity if proposed.contains(entity) => 1,
                     _ if healthy => 3,
