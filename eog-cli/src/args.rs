@@ -48,7 +48,7 @@ pub(crate) use prompt::{Doctor, Prompt};
 pub(crate) use prompt::{Export, PhaseName, Show};
 pub(crate) use reading::Reading;
 pub(crate) use run::{
-    Attempts, Calls, Evaluator, Fork, Investigate, Resume, Running, Search, Start,
+    Attempts, Calls, Evaluator, Fork, Investigate, Resume, Running, Sampling, Search, Start,
 };
 pub(crate) use said::Said;
 pub(crate) use simulate::Simulate;

@@ -270,6 +270,7 @@ fn method(by: &EvalBy) -> Result<Method, CliError> {
     let settings = rules::of(by.controller, &by.search)?;
     let options = by.judging.options();
     if options.policy.is_none() && options.model.is_none() {
+        let settings = rules::prompted(settings, &by.search, (false, None))?;
         if options != Options::default() {
             let reason = "options of a model or a program need --model or --policy: eog eval takes who judges from \
                           neither variables nor eog.toml";
@@ -278,6 +279,7 @@ fn method(by: &EvalBy) -> Result<Method, CliError> {
         return Ok(settings.into());
     }
     let chosen = choose(&by.judging)?;
+    let settings = rules::prompted(settings, &by.search, chosen.planner())?;
     let settings = settings.judged_by(Some(Policies::name(&chosen)));
     Ok(Method { settings, judge: Arc::new(chosen) })
 }

@@ -25,7 +25,12 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     if policy.is_none() {
         same_judge(&work.chosen, ledger.judge_at(at)).map_err(failed)?;
     }
-    let changes = rules::changes(arguments, policy, ledger)?;
+    let mut changes = rules::changes(arguments, policy, ledger)?;
+    if let Some(settings) = changes.settings.take() {
+        // What the file says holds for what begins.
+        let planner = (work.chosen.planner().0, None);
+        changes.settings = Some(rules::prompted(settings, &arguments.search, planner)?);
+    }
     // What cannot be forked must not leave a journal behind.
     can_fork(ledger, at, &changes).map_err(failed)?;
     let records = work.records(arguments.journal.as_deref(), arguments.no_fsync)?;

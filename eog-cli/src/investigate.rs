@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::shown::clean_line;
-use eog::{DecisionMemory, EntityId, StopReason};
+use eog::{DecisionMemory, EntityId, StopReason, Timestamp};
 use eog_report::Report;
 use eog_report::clean::clean;
 use eog_session::controllers::{AnyEntry, AnyLedger, AnySettings};
@@ -33,12 +33,14 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
         let chosen = Chosen::outline(&running.judging.options())?;
         let progress = Progress::start(running.quiet);
         let settings = rules::settings(start, arguments.width, None)?;
+        let settings = rules::prompted(settings, &start.search, chosen.planner())?;
         let (source, begin) = begin(&progress, start, settings, None, None)?;
         drop(progress);
         return dry_run::run(&chosen, &source, &begin, start);
     }
     let work = Work::prepare(running)?;
     let settings = rules::settings(start, arguments.width, Some(work.chosen.name()))?;
+    let settings = rules::prompted(settings, &start.search, work.chosen.planner())?;
     let journal = arguments.journal.as_deref();
     let (source, begin) = begin(&work.progress, start, settings, journal, work.until())?;
     let onward = Onward { journal, path: &start.path, architecture: start.architecture.as_deref() };
@@ -314,6 +316,12 @@ fn tell(
         outputs.push(files::write(folder, "graph.dot", &eog_report::dot(report)));
         outputs.push(files::write(folder, "report.md", &eog_report::markdown(report)));
         outputs.push(files::write(folder, "report.html", &page()));
+        let metrics = finished.search_metrics(Timestamp::now());
+        outputs.push(match metrics {
+            Some(metrics) => files::write(folder, "metrics.json", &metrics),
+            // Not those of an earlier run.
+            None => files::remove(folder, "metrics.json"),
+        });
     }
     let outputs = files::all(outputs);
     if let Some(error) = finished.side_error() {

@@ -7,7 +7,7 @@ use eog::{Budget, Config, LinearConfig};
 use eog_search::{Profile as SearchProfile, SearchConfig, Setting};
 use eog_session::controllers::{AnyLedger, AnySettings, Changes, ControllerName};
 
-use crate::args::{Evaluator, Fork, Judging, Search, Start};
+use crate::args::{Evaluator, Fork, Judging, Sampling, Search, Start};
 use crate::error::CliError;
 
 /// The settings that an investigation begins with.
@@ -56,6 +56,29 @@ pub(crate) fn of(controller: ControllerName, search: &Search) -> Result<AnySetti
         ControllerName::Linear => LinearConfig::default().into(),
         _ => Config::default().into(),
     })
+}
+
+/// The settings with the initial prompt of the file, unless one is given. One that no model reads is refused.
+pub(crate) fn prompted(
+    settings: AnySettings,
+    search: &Search,
+    (by_model, of_file): (bool, Option<&str>),
+) -> Result<AnySettings, CliError> {
+    match (settings, &search.initial_prompt, of_file) {
+        (_, Some(_), _) if !by_model => {
+            let reason = "--initial-prompt has no effect where rules play the roles; give --policy llm or \
+                          --roles model, or omit it";
+            Err(CliError::Usage(reason.to_owned()))
+        }
+        (AnySettings::Search(config), None, Some(prompt)) if by_model => {
+            let prompted = config.as_ref().clone().with_initial_prompt(prompt);
+            let unfit = |error: eog_search::Incoherent| {
+                CliError::Usage(format!("search.initial_prompt in eog.toml: {error}"))
+            };
+            Ok(prompted.map_err(unfit)?.into())
+        }
+        (settings, ..) => Ok(settings),
+    }
 }
 
 /// What a fork changes, and nothing that it leaves as it was.
@@ -117,6 +140,7 @@ pub(crate) fn changes(
 fn searching(mut config: SearchConfig, search: &Search) -> Result<SearchConfig, CliError> {
     let Search { rounds, depth, branch, accept, no_rescore, backup, no_siblings, .. } = *search;
     let Search { shown, textual, lot_seed, nodes, evaluator, exploration, .. } = *search;
+    let Search { initial_prompt, .. } = search;
     let unfit = |error: eog_search::Incoherent| CliError::Usage(error.to_string());
     if let Some(backup) = backup {
         config = config.with_backup(backup.into()).map_err(unfit)?;
@@ -129,6 +153,9 @@ fn searching(mut config: SearchConfig, search: &Search) -> Result<SearchConfig, 
     }
     if let Some(exploration) = exploration {
         config = config.with_exploration(exploration).map_err(unfit)?;
+    }
+    if let Some(sampling) = search.sampling {
+        config = config.with_sampling_apart(sampling == Sampling::Apart).map_err(unfit)?;
     }
     if no_siblings {
         config = config.with_siblings(false).map_err(unfit)?;
@@ -155,6 +182,9 @@ fn searching(mut config: SearchConfig, search: &Search) -> Result<SearchConfig, 
     if let Some(branch) = branch {
         config = config.with_branch(branch.get()).map_err(unfit)?;
     }
+    if let Some(prompt) = initial_prompt {
+        config = config.with_initial_prompt(prompt).map_err(unfit)?;
+    }
     if let Some(accept) = accept {
         config = config.with_accept(accept).map_err(unfit)?;
     }
@@ -162,10 +192,12 @@ fn searching(mut config: SearchConfig, search: &Search) -> Result<SearchConfig, 
 }
 
 /// The options of tree searches, and whether each is given.
-fn given(search: &Search) -> [(&'static str, bool); 13] {
+fn given(search: &Search) -> [(&'static str, bool); 15] {
     let Search { rounds, depth, branch, accept, no_rescore, backup, no_siblings, .. } = search;
     let Search { shown, textual, lot_seed, nodes, evaluator, exploration, .. } = search;
     [
+        ("--initial-prompt", search.initial_prompt.is_some()),
+        ("--sampling", search.sampling.is_some()),
         ("--nodes", nodes.is_some()),
         ("--evaluator", evaluator.is_some()),
         ("--exploration", exploration.is_some()),
@@ -192,6 +224,7 @@ fn unused(search: &Search, profile: SearchProfile) -> Vec<(&'static str, bool)> 
         "--nodes" => Some(Setting::Nodes),
         "--evaluator" => Some(Setting::Evaluator),
         "--exploration" => Some(Setting::Exploration),
+        "--sampling" => Some(Setting::Sampling),
         "--no-rescore" => Some(Setting::Rescore),
         "--backup" => Some(Setting::Backup),
         "--no-siblings" => Some(Setting::Siblings),

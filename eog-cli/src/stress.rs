@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     let progress = Progress::start(arguments.quiet);
     // As `eog investigate` names the policy, so that the baseline is its ledger.
     let settings = rules::settings(&arguments.start, Some(NonZeroU32::MIN), Some(chosen.name()))?;
+    let settings = rules::prompted(settings, &arguments.start.search, chosen.planner())?;
     let (source, start) = investigate::begin(&progress, &arguments.start, settings, None, None)?;
     let (steering, cancel) = Steering::new();
     let stressed = runtime()?.block_on(async {

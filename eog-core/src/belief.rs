@@ -205,6 +205,20 @@ pub struct Measures {
     pub shares: BTreeMap<EntityId, u16>,
 }
 
+impl Measures {
+    /// The probability in thousandths that the entity is the origin, rather than one that is not known: the logistic
+    /// function of its log-odds. The exponential is computed in software: the same on every platform.
+    ///
+    /// ```
+    /// use eog_core::Measures;
+    /// let with = |log_odds| Measures { log_odds, ..Measures::default() }.probability();
+    /// assert_eq!([-20_000, 0, 1_000, 20_000].map(with), [0, 500, 731, 1000]);
+    /// ```
+    pub fn probability(&self) -> u16 {
+        (1e3 / (1.0 + libm::exp(f64::from(self.log_odds) / -1e3))).round() as u16
+    }
+}
+
 impl Belief {
     /// A belief without evidence, claims and times.
     pub fn new(label: Label, summary: impl Into<String>) -> Self {

@@ -67,6 +67,7 @@ fn request() -> ChatRequest {
         messages: vec![ChatMessage::user("hello")],
         answer: None,
         max_output_tokens: 91,
+        drawn: None,
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use eog_core::contract::FailureKind;
 use eog_core::{BudgetKind, Failure};
 
-use crate::schema::{answer_form, whole_schema};
+use crate::schema::{answer_form, checked_schema};
 use crate::{
-    ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ModelInfo, Pack, Phase,
+    ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, Drawn, ModelInfo, Pack, Phase,
     PromptError, TokenCounter, TokenUsage,
 };
 use checked::{check, quoted};
@@ -125,8 +125,21 @@ impl Prompter {
     /// transient if the errors of all models are. A used-up budget, and a recording without an
     /// answer, end the chain at once.
     pub async fn ask<P: Phase>(&self, input: &P::Input) -> Result<Asked<P::Answer>, Failure> {
+        self.ask_drawn::<P>(input, None).await
+    }
+
+    /// The same for one of several answers to this question.
+    ///
+    /// # Errors
+    /// As for [`Prompter::ask`].
+    pub async fn ask_drawn<P: Phase>(
+        &self,
+        input: &P::Input,
+        drawn: Option<Drawn>,
+    ) -> Result<Asked<P::Answer>, Failure> {
         let request =
             self.request::<P>(input).map_err(|error| Failure::policy(error.to_string()))?;
+        let request = ChatRequest { drawn, ..request };
         let mut chain = Chain::default();
         for model in &self.models {
             match self.ask_one::<P>(model.as_ref(), input, &request, &mut chain.usage).await {
@@ -154,7 +167,7 @@ impl Prompter {
     ) -> Result<(P::Answer, String, bool), Stop> {
         let mut request = self.sized(model, request);
         self.fits(model, &request).map_err(|error| Stop::Invalid(error.to_string()))?;
-        let schema = whole_schema::<P::Answer>();
+        let schema = checked_schema::<P::Answer>();
         for corrected in [false, true] {
             let response = match model.chat(&request).await {
                 Ok(response) => response,
@@ -194,6 +207,7 @@ impl Prompter {
             messages: self.pack.messages::<P>(input)?,
             answer: Some(answer_form::<P::Answer>(P::NAME)),
             max_output_tokens: self.limits.max_output_tokens,
+            drawn: None,
         })
     }
 

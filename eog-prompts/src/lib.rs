@@ -54,7 +54,7 @@ pub use condense::{CHUNK_TOKENS, Condensed, condense_packet};
 pub use finalize::{Finalized, Finalizer};
 pub use mock::{MockModel, Reply};
 pub use model::{
-    AnswerForm, ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ChatResponse,
+    AnswerForm, ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ChatResponse, Drawn,
     Finish, ModelInfo, Role, TokenUsage,
 };
 pub use opening::{Fallback, OpenedCase, Opening, OpeningLimits};

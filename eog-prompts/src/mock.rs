@@ -28,6 +28,7 @@ use crate::{
 ///         messages: vec![ChatMessage::user(text)],
 ///         answer: None,
 ///         max_output_tokens: 100,
+///         drawn: None,
 ///     };
 ///     model.answer(&request)
 /// };

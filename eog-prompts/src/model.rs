@@ -91,6 +91,19 @@ pub struct ChatRequest {
     pub answer: Option<AnswerForm>,
     /// Maximum tokens of the answer.
     pub max_output_tokens: u32,
+    /// Which of several answers it is to be, if they are drawn apart. Requests without are what they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<Drawn>,
+}
+
+/// One of several answers to the same question.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drawn {
+    /// Which, counted from 1.
+    pub index: u32,
+    /// The temperature, where the model accepts one.
+    pub temperature: f64,
 }
 
 /// One turn of a conversation.

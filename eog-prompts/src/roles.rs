@@ -7,7 +7,7 @@ use eog_core::Failure;
 use eog_core::machine::Response;
 use eog_search::ask::{
     CompactAsk, DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk,
-    ProposeAsk, ReactAsk, SteerAsk, StepAsk, WeighAsk,
+    ProposeAsk, ReactAsk, Sample, SteerAsk, StepAsk, WeighAsk,
 };
 use eog_search::{
     Action, ChainAction, Goal, LaneAction, PlanAction, Progress, Reply, Roles, Steering, ToolSpec,
@@ -18,10 +18,10 @@ use crate::phases::{
     Act, Compact, CompactAnswer, CompactInput, Decompose, DecomposeAnswer, DecomposeInput, Detail,
     Evaluate, EvaluateInput, Hypothesize, HypothesizeAnswer, HypothesizeInput, Investigate,
     InvestigateAnswer, InvestigateInput, Plan, PlanInput, ProgressAnswer, ProgressInput, Propose,
-    ProposeInput, React, ReactAnswer, ReactInput, Reflect, Steer, SteerInput, Stride, StrideAnswer,
-    StrideInput, TakeStock, Weigh, WeighAnswer, WeighInput,
+    ProposeAnswer, ProposeInput, React, ReactAnswer, ReactInput, Reflect, Steer, SteerInput,
+    Stride, StrideAnswer, StrideInput, TakeStock, Weigh, WeighAnswer, WeighInput,
 };
-use crate::{Phase, Prompter, policy};
+use crate::{Drawn, Phase, Prompter, policy};
 
 /// Plays the roles of a tree search with language models. The planner says where to look next, what to do with
 /// the tree and what may be the cause; the executor acts as the specialists do; the evaluator says how good a
@@ -95,8 +95,18 @@ async fn question<P: Phase, T>(
     input: impl Fn(Detail) -> P::Input,
     read: impl FnOnce(&P::Input, &P::Answer) -> T,
 ) -> Result<Response<T>, Failure> {
+    drawn_question::<P, T>(prompter, None, input, read).await
+}
+
+/// The same of an answer that is drawn, one of several.
+async fn drawn_question<P: Phase, T>(
+    prompter: &Prompter,
+    drawn: Option<Drawn>,
+    input: impl Fn(Detail) -> P::Input,
+    read: impl FnOnce(&P::Input, &P::Answer) -> T,
+) -> Result<Response<T>, Failure> {
     let input = sized::<P>(prompter, input)?;
-    let asked = prompter.ask::<P>(&input).await?;
+    let asked = prompter.ask_drawn::<P>(&input, drawn).await?;
     Ok(Response {
         answer: read(&input, &asked.answer),
         usage: asked.usage.into(),
@@ -122,15 +132,18 @@ fn sized<P: Phase>(
 }
 
 impl Roles for LlmRoles {
-    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
-        let input = |detail| ProposeInput::new(ask, detail);
-        Box::pin(question::<Propose, _>(&self.planner, input, |input, answer| {
-            answer.actions(input)
-        }))
+    fn propose<'a>(&'a self, ask: &'a ProposeAsk, tools: &'a [ToolSpec]) -> Reply<'a, Vec<Action>> {
+        let input = |detail| ProposeInput::new(ask, tools, detail);
+        let read = |input: &ProposeInput, answer: &ProposeAnswer| answer.actions(input);
+        let drawn = ask.sample.map(|Sample { index, .. }| Drawn {
+            index,
+            temperature: f64::from(Sample::TEMPERATURE) / 1e3,
+        });
+        Box::pin(drawn_question::<Propose, _>(&self.planner, drawn, input, read))
     }
 
-    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
-        let input = |detail| ProposeInput::new(ask, detail);
+    fn act<'a>(&'a self, ask: &'a ProposeAsk, tools: &'a [ToolSpec]) -> Reply<'a, Option<Action>> {
+        let input = |detail| ProposeInput::new(ask, tools, detail);
         Box::pin(question::<Act, _>(&self.executor, input, |input, answer| answer.action(input)))
     }
 
@@ -178,8 +191,8 @@ impl Roles for LlmRoles {
         Box::pin(question::<Steer, _>(&self.planner, input, |_, answer| answer.steering()))
     }
 
-    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
-        let input = |detail| StrideInput::new(ask, detail);
+    fn step<'a>(&'a self, ask: &'a StepAsk, tools: &'a [ToolSpec]) -> Reply<'a, Option<Action>> {
+        let input = |detail| StrideInput::new(ask, tools, detail);
         let read = |input: &StrideInput, answer: &StrideAnswer| answer.action(input);
         Box::pin(question::<Stride, _>(&self.executor, input, read))
     }

@@ -33,7 +33,33 @@ pub fn not_strict(schema: &Value) -> Vec<String> {
     problems
 }
 
-/// The schema with every bound that the type has, references resolved. Answers are checked by it.
+/// The schema that answers are checked by: that of the form, where what has a default may be left out, as in answers
+/// that were recorded before there was such a field.
+pub(crate) fn checked_schema<T: JsonSchema>() -> Value {
+    let mut schema = whole_schema::<T>();
+    require_no_defaults(&mut schema);
+    schema
+}
+
+fn require_no_defaults(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::Object(properties)) = fields.get("properties").cloned()
+                && let Some(Value::Array(required)) = fields.get_mut("required")
+            {
+                let has_default = |name: &Value| {
+                    name.as_str().is_some_and(|it| properties[it].get("default").is_some())
+                };
+                required.retain(|name| !has_default(name));
+            }
+            fields.values_mut().for_each(require_no_defaults);
+        }
+        Value::Array(items) => items.iter_mut().for_each(require_no_defaults),
+        _ => {}
+    }
+}
+
+/// The schema with every bound that the type has, references resolved, and everything required.
 pub(crate) fn whole_schema<T: JsonSchema>() -> Value {
     let root = json_schema::<T>();
     let definitions = root.get("$defs").cloned().unwrap_or_default();
@@ -299,6 +325,13 @@ mod tests {
             .collect();
         assert_eq!(errors.len(), 1, "{errors:?}");
         assert!(errors[0].contains("300"), "{errors:?}");
+    }
+
+    #[test]
+    fn what_has_a_default_may_be_left_out_of_an_answer() {
+        let required = |schema: Value| schema["required"].clone();
+        assert_eq!(required(checked_schema::<Whole>()), json!(["best", "first"]));
+        assert_eq!(required(whole_schema::<Whole>()), json!(["best", "first", "parts"]));
     }
 
     #[test]

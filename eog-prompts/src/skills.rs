@@ -92,7 +92,7 @@ fn skill(agent: Specialist, name: &str, text: &str) -> Result<Skill, String> {
     if body.is_empty() {
         return Err("nothing follows its first line; write what to do".to_owned());
     }
-    Ok(Skill { agent, name: name.to_owned(), about, body })
+    Ok(Skill { agent, name: name.to_owned(), about, body, at_once: false })
 }
 
 fn listed(folder: &Path) -> Result<Vec<PathBuf>, SkillError> {

@@ -212,6 +212,7 @@ mod tests {
             messages: vec![ChatMessage::system("hello world")],
             answer: None,
             max_output_tokens: 10,
+            drawn: None,
         };
         assert_eq!(counter.request(&request), 2 + 4 + 3);
         request.messages.push(ChatMessage::user("hello world"));

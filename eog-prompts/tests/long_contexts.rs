@@ -188,7 +188,7 @@ fn of_too_much_causes_stay_before_what_is_mere_context() {
 
 fn request() -> ChatRequest {
     let messages = vec![];
-    ChatRequest { phase: String::new(), messages, answer: None, max_output_tokens: 1 }
+    ChatRequest { phase: String::new(), messages, answer: None, max_output_tokens: 1, drawn: None }
 }
 
 #[test]

@@ -24,7 +24,7 @@ use eog_prompts::{
 use eog_search::ask::{EvaluateAsk, PlanAsk, ProposeAsk};
 use eog_search::{
     Action, NodeId, PlanAction, PolicyRoles, Reply, Roles, SearchConfig, SearchController,
-    SearchResponder, Verdict,
+    SearchResponder, ToolSpec, Verdict,
 };
 use eog_testkit::{alert, case, entity, finding, topology};
 use support::{shipped, shown};
@@ -60,17 +60,17 @@ impl Noting {
 }
 
 impl Roles for Noting {
-    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
+    fn propose<'a>(&'a self, ask: &'a ProposeAsk, tools: &'a [ToolSpec]) -> Reply<'a, Vec<Action>> {
         self.note(|asked| asked.propose.push(ask.clone()));
         Box::pin(async move {
-            let actions = PolicyRoles::default().propose(ask).await?.answer;
+            let actions = PolicyRoles::default().propose(ask, tools).await?.answer;
             Ok(actions.into_iter().map(|action| self.said(action)).collect::<Vec<_>>().into())
         })
     }
 
-    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
+    fn act<'a>(&'a self, ask: &'a ProposeAsk, tools: &'a [ToolSpec]) -> Reply<'a, Option<Action>> {
         self.note(|asked| asked.act.push(ask.clone()));
-        Box::pin(async move { PolicyRoles::default().act(ask).await })
+        Box::pin(async move { PolicyRoles::default().act(ask, tools).await })
     }
 
     fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
@@ -146,9 +146,9 @@ const ALL: Detail = Detail::ALL[0];
 fn prompts_of_rounds() {
     let asked = of_flash_sale(SearchConfig::lats());
     let last = |asks: &[ProposeAsk]| asks.iter().max_by_key(|ask| ask.path.len()).unwrap().clone();
-    let start = prompt::<Propose>(&ProposeInput::new(&asked.propose[0], ALL));
-    let later = prompt::<Propose>(&ProposeInput::new(&last(&asked.propose), ALL));
-    let act = prompt::<Act>(&ProposeInput::new(&last(&asked.act), ALL));
+    let start = prompt::<Propose>(&ProposeInput::new(&asked.propose[0], &[], ALL));
+    let later = prompt::<Propose>(&ProposeInput::new(&last(&asked.propose), &[], ALL));
+    let act = prompt::<Act>(&ProposeInput::new(&last(&asked.act), &[], ALL));
     insta::assert_snapshot!("propose_at_the_root", shown(&start));
     insta::assert_snapshot!("propose", later.messages[1].text);
     insta::assert_snapshot!("act", shown(&act));
@@ -166,14 +166,19 @@ fn prompts_of_levels() {
 }
 
 fn look(entity: &str) -> ProposedLook {
-    ProposedLook { entity: entity.to_owned(), why: "a hunch".to_owned() }
+    ProposedLook {
+        entity: entity.to_owned(),
+        tool: String::new(),
+        with: String::new(),
+        why: "a hunch".to_owned(),
+    }
 }
 
 #[test]
 fn looks_name_what_is_there_and_new() {
     let asked = chain("slow", SearchConfig::lats());
     let ask = asked.propose.iter().find(|ask| ask.path.len() == 1).unwrap();
-    let input = ProposeInput::new(ask, ALL);
+    let input = ProposeInput::new(ask, &[], ALL);
     let problems = |looks: &[ProposedLook]| {
         Propose::problems(&input, &ProposeAnswer { looks: looks.to_vec() }).join("\n")
     };
@@ -199,6 +204,8 @@ fn looks_name_what_is_there_and_new() {
     assert_eq!(Propose::without_refused(&input, &none), None);
 
     let act = |entity: Option<&str>| ActAnswer {
+        tool: String::new(),
+        with: String::new(),
         entity: entity.map(str::to_owned),
         why: "next".to_owned(),
     };
@@ -213,6 +220,7 @@ fn scores_have_bounds_and_reasons() {
     let asked = chain("slow", SearchConfig::lats());
     let input = EvaluateInput::new(&asked.evaluate[0], ALL);
     let answer = |score: u16, because: &str| EvaluateAnswer {
+        metadata: Vec::new(),
         because: because.to_owned(),
         dead_end: true,
         score,
@@ -281,8 +289,8 @@ fn what_others_wrote_stays_in_its_block_on_its_line() {
         let path = rounds.evaluate.iter().max_by_key(|ask| ask.path.len()).unwrap();
         let taught = rounds.propose.iter().find(|ask| !ask.reflections.is_empty()).unwrap();
         [
-            prompt::<Propose>(&ProposeInput::new(taught, ALL)),
-            prompt::<Act>(&ProposeInput::new(rounds.act.last().unwrap(), ALL)),
+            prompt::<Propose>(&ProposeInput::new(taught, &[], ALL)),
+            prompt::<Act>(&ProposeInput::new(rounds.act.last().unwrap(), &[], ALL)),
             prompt::<Evaluate>(&EvaluateInput::new(path, ALL)),
             prompt::<Reflect>(&EvaluateInput::new(path, ALL)),
             prompt::<Plan>(&PlanInput::new(&refused, ALL)),

@@ -113,6 +113,7 @@ mod narrative;
 pub mod page;
 mod report;
 pub mod rules;
+mod search_metrics;
 mod search_tree;
 mod short;
 mod steps;
@@ -134,6 +135,7 @@ pub use narrative::{
 };
 pub use report::{Alert, Report, RunFigures, SimilarCase, Weight};
 pub use rules::narrate;
+pub use search_metrics::search_metrics;
 pub use search_tree::{search_tree, search_tree_json};
 pub use short::short;
 pub use steps::{Answer, Believed, Grown, Step, StepKind, Trail, step, steps};

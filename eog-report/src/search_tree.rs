@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use eog_core::Machine as _;
 use eog_search::{
-    Call, NodeId, NodeView, Phase, Profile, PrunedBy, SearchBody, SearchController, SearchProgress,
+    Call, Hypothesis, NodeId, NodeView, Phase, Profile, PrunedBy, SearchBody, SearchController,
+    SearchProgress,
 };
 use serde::Serialize;
 
@@ -83,6 +84,9 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
         Call::Use { call, .. } => {
             let _ = write!(line, ": {}", clean(&call.tool));
         }
+        Call::Test(Hypothesis { kind: Some(kind), .. }) => {
+            let _ = write!(line, " ({kind})");
+        }
         _ => {}
     }
     let body = node.entry.and_then(|entry| search.ledger().entry(entry)).map(|entry| &entry.body);
@@ -93,6 +97,9 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
     }
     if let Some(score) = node.score {
         let _ = write!(line, ", score {score}");
+    }
+    for (name, value) in node.metadata.iter().flat_map(|metadata| &metadata.0) {
+        let _ = write!(line, ", {}: {}", clean(name), clean(&value.to_string()));
     }
     let by_hypotheses = search.settings().profile() == Profile::Hypotheses;
     if by_hypotheses && node.entry.is_some() {

@@ -15,7 +15,7 @@ use eog_core::{
 use eog_search::ask::{EvaluateAsk, ProposeAsk, Seen};
 use eog_search::{
     Action, End, Exploration, Reply, Roles, SQRT_2, SearchConfig, SearchController,
-    SearchResponder, Verdict,
+    SearchResponder, ToolSpec, Verdict,
 };
 
 type Fraction = (i64, i64);
@@ -94,11 +94,11 @@ impl AbductivePolicy for Game {
 }
 
 impl Roles for Game {
-    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
+    fn propose<'a>(&'a self, ask: &'a ProposeAsk, _: &'a [ToolSpec]) -> Reply<'a, Vec<Action>> {
         Box::pin(async { Ok(self.moves(&ask.path).into()) })
     }
 
-    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
+    fn act<'a>(&'a self, ask: &'a ProposeAsk, _: &'a [ToolSpec]) -> Reply<'a, Option<Action>> {
         Box::pin(async { Ok(self.moves(&ask.path).into_iter().next().into()) })
     }
 

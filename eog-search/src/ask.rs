@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eog_core::belief::{Belief, Label};
 use eog_core::contract::{ContextPacket, ContextRequest, Decision, LocalContext};
 use eog_core::controller::Checks;
-use eog_core::evidence::{EvidenceKind, Finding};
+use eog_core::evidence::Finding;
 use eog_core::incident::{Anomaly, CaseFile};
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::{Judgements, Question, QuestionKind};
@@ -14,10 +14,10 @@ use eog_core::{Case, Conclusion, Digest, EntityId, Entry, Seed, Topology, Window
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::body::{Action, Looked, PlanAction, Purpose, SearchBody, Verdict};
+use crate::body::{Action, Looked, Metadata, PlanAction, Purpose, SearchBody, Verdict};
 use crate::chain::{ChainAction, ChainStep, PlanStep};
 use crate::id::NodeId;
-use crate::lane::{LaneAction, Specialist, ToolAnswer, ToolCall, Turn};
+use crate::lane::{Came, LaneAction, Specialist, ToolAnswer, ToolCall, Turn};
 use crate::seek::{Approach, Candidate, Fact, Goal, Progress, Steering, TreeMem};
 use crate::tree::Phase;
 
@@ -142,6 +142,9 @@ pub struct Scene {
     pub seeds: Vec<Seed>,
     /// What stands out as a whole, if packets show it.
     pub case_file: Option<Arc<CaseFile>>,
+    /// What whoever plans is asked beside the case, in the words of whoever began the search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_prompt: Option<Arc<str>>,
 }
 
 impl Scene {
@@ -170,7 +173,8 @@ impl Scene {
     /// Whether an entity on a path is worth another look: since the last of at most one look at it, an origin or a
     /// symptom was found that neighbours it or claims to explain it, and of which it says nothing.
     pub fn is_concerned(&self, path: &[Seen], entity: &EntityId) -> bool {
-        let mut looks = (0..path.len()).filter(|at| path[*at].action.entity() == entity);
+        let is_look = |seen: &Seen| seen.action.is_done() && seen.action.entity() == entity;
+        let mut looks = (0..path.len()).filter(|at| is_look(&path[*at]));
         let (Some(at), None) = (looks.next(), looks.next()) else { return false };
         let Some(before) = path[at].belief().filter(|it| it.label != Label::Origin) else {
             return false;
@@ -218,6 +222,14 @@ impl Seen {
         looked(self.entry.as_ref()?)
     }
 
+    /// What came of it, if it was a call of a tool.
+    pub fn came(&self) -> Option<&Came> {
+        match &self.entry.as_ref()?.body {
+            SearchBody::Used(used) => Some(&used.came),
+            _ => None,
+        }
+    }
+
     /// What is believed of the entity from this look, unless it failed.
     pub fn belief(&self) -> Option<&Belief> {
         let look = self.look()?;
@@ -242,23 +254,21 @@ impl Seen {
     pub fn is_origin(&self) -> bool {
         self.belief().is_some_and(|belief| belief.label == Label::Origin)
     }
-
-    /// Whether its label rests on a change.
-    pub fn cites_change(&self) -> bool {
-        let cited = self.belief().into_iter().flat_map(|belief| &belief.evidence);
-        cited.into_iter().any(|id| id.kind() == EvidenceKind::Change)
-    }
 }
 
 /// What decides an answer: what was done, seen and judged, wherever in a ledger that stands.
 impl Serialize for Seen {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Seen", 4)?;
+        let came = self.came();
+        let mut fields = serializer.serialize_struct("Seen", 4 + usize::from(came.is_some()))?;
         fields.serialize_field("action", &*self.action)?;
         fields.serialize_field("belief", &self.look().map(|look| &look.belief))?;
         fields.serialize_field("decision", &self.decision())?;
         let context = self.look().and_then(|look| look.context.as_ref());
         fields.serialize_field("context", &context.map(|context| context.digest))?;
+        if let Some(came) = came {
+            fields.serialize_field("came", came)?;
+        }
         fields.end()
     }
 }
@@ -281,6 +291,23 @@ pub struct ProposeAsk {
     pub at_most: u32,
     /// What the last trajectories that were not accepted taught, oldest first.
     pub reflections: Vec<String>,
+    /// Which candidate it is for, where they are drawn apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
+}
+
+/// One of several equal questions, whose answers are to differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Sample {
+    /// Which, counted from 1.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl Sample {
+    /// The temperature at which a model answers, in thousandths (Zhou et al. 2023).
+    pub const TEMPERATURE: u16 = 800;
 }
 
 /// A question for a score.
@@ -326,6 +353,9 @@ pub struct PlannedNode {
     pub score: Option<u16>,
     /// Whether it is held.
     pub held: bool,
+    /// What its evaluator said beside the score.
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
     /// What it did.
     pub seen: Seen,
 }

@@ -1,5 +1,6 @@
 //! What the entries of a tree search record.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::chain::{Called, Compacted, Reacted};
 use crate::config::SearchConfig;
 use crate::id::{NodeId, Place};
-use crate::lane::{LaneEnd, Specialist, ToolCall, Turn};
+use crate::lane::{Came, LaneEnd, Specialist, ToolCall, Turn};
 use crate::seek::{Approach, Goal, Progress, RefusedPart, Steering, Taken, Try};
 
 /// What an entry of a tree search records: each question with what came back, and nothing that follows
@@ -39,6 +40,8 @@ pub enum SearchBody {
     Planned(Box<Planned>),
     /// A trajectory that was not accepted was reflected on.
     Reflected(Box<Reflected>),
+    /// A tool was called at a node, or at a step of a simulation.
+    Used(Box<Used>),
     /// Goals were set.
     Decomposed(Box<Decomposed>),
     /// Moves were made on goals.
@@ -82,9 +85,9 @@ pub enum Call {
     Goal(Goal),
     /// A way to reach a goal, whose steps stand below it. Nothing is done at the node itself.
     Path(Approach),
-    /// A call of a tool by the agent of a chain. Nobody decides on what it answers.
+    /// A call of a tool. Nobody decides on what it answers.
     Use {
-        /// The entity that the call names, else the one that the chain looked at last, else the first seed.
+        /// The entity that the call names, else the one that was looked at last, else the first seed.
         about: EntityId,
         /// The call.
         call: ToolCall,
@@ -99,6 +102,92 @@ pub struct Hypothesis {
     pub cause: EntityId,
     /// What is to be found out, for the specialists. Untrusted text.
     pub focus: String,
+    /// What kind of cause is suspected, if that is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<CauseKind>,
+    /// Which specialists investigate it, and what each is to find out; all of them by the focus if nobody is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub specialists: Vec<Assignment>,
+}
+
+/// What a specialist is to find out about a hypothesis.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assignment {
+    /// The specialist.
+    pub agent: Specialist,
+    /// What it is asked. Untrusted text.
+    pub focus: String,
+}
+
+/// Kinds of causes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CauseKind {
+    /// Something was changed: a release, a setting, a schedule.
+    Change,
+    /// A resource ran out: memory, a pool, a disk, a quota.
+    Exhaustion,
+    /// There was more to do than usual.
+    Load,
+    /// Something that it relies on failed.
+    Dependency,
+    /// What lies between two entities failed.
+    Network,
+    /// What it was given or holds is wrong.
+    Data,
+    /// A machine or a part of one failed.
+    Hardware,
+    /// None of these.
+    Other,
+}
+
+impl CauseKind {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Change => "change",
+            Self::Exhaustion => "exhaustion",
+            Self::Load => "load",
+            Self::Dependency => "dependency",
+            Self::Network => "network",
+            Self::Data => "data",
+            Self::Hardware => "hardware",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl fmt::Display for CauseKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Hypothesis {
+    /// Whether two suspect the same: the same kind of cause in one entity, whatever they ask of specialists; without
+    /// kinds, the same question about it.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let asks_same = self.kind.is_some() || self.focus == other.focus;
+        self.cause == other.cause && self.kind == other.kind && asks_same
+    }
+
+    /// The specialists who investigate it, in the order in which they begin.
+    pub fn agents(&self) -> Vec<Specialist> {
+        let is_asked = |agent: &Specialist| {
+            let mut named = self.specialists.iter();
+            self.specialists.is_empty() || named.any(|it| it.agent == *agent)
+        };
+        Specialist::ALL.into_iter().filter(is_asked).collect()
+    }
+
+    /// Whether a specialist is named twice, or one who investigates no hypotheses.
+    fn misassigns(&self) -> bool {
+        let agents = self.specialists.iter().map(|it| it.agent);
+        let distinct: BTreeSet<Specialist> = agents.collect();
+        let is_known = |agent: &Specialist| Specialist::ALL.contains(agent);
+        distinct.len() < self.specialists.len() || !distinct.iter().all(is_known)
+    }
 }
 
 impl Action {
@@ -109,8 +198,32 @@ impl Action {
 
     /// A hypothesis: where the cause is suspected, what is to be found out, and why it is plausible.
     pub fn test(cause: EntityId, focus: impl Into<String>, rationale: impl Into<String>) -> Self {
-        let call = Call::Test(Hypothesis { cause, focus: focus.into() });
+        let (focus, kind, specialists) = (focus.into(), None, Vec::new());
+        let call = Call::Test(Hypothesis { cause, focus, kind, specialists });
         Self { thought: rationale.into(), call }
+    }
+
+    /// A call of a tool, about an entity.
+    pub fn call(about: EntityId, call: ToolCall, thought: impl Into<String>) -> Self {
+        Self { thought: thought.into(), call: Call::Use { about, call } }
+    }
+
+    /// A hypothesis with the kind of cause that it suspects.
+    #[must_use]
+    pub fn of_kind(mut self, suspected: CauseKind) -> Self {
+        if let Call::Test(Hypothesis { kind, .. }) = &mut self.call {
+            *kind = Some(suspected);
+        }
+        self
+    }
+
+    /// A hypothesis that one more specialist investigates, who is asked this; those who are not named do not.
+    #[must_use]
+    pub fn asking(mut self, agent: Specialist, focus: impl Into<String>) -> Self {
+        if let Call::Test(Hypothesis { specialists, .. }) = &mut self.call {
+            specialists.push(Assignment { agent, focus: focus.into() });
+        }
+        self
     }
 
     /// The entity that it looks at, or in which the cause is suspected.
@@ -129,11 +242,53 @@ impl Action {
         matches!(self.call, Call::Look(_) | Call::Test(_))
     }
 
+    /// The call of a tool, if it is one.
+    pub fn tool(&self) -> Option<&ToolCall> {
+        match &self.call {
+            Call::Use { call, .. } => Some(call),
+            _ => None,
+        }
+    }
+
+    /// Whether something comes of it: not so for goals and paths.
+    pub(crate) fn is_step(&self) -> bool {
+        self.is_done() || self.tool().is_some()
+    }
+
+    /// The hypothesis, if it is one.
+    pub fn hypothesis(&self) -> Option<&Hypothesis> {
+        match &self.call {
+            Call::Test(hypothesis) => Some(hypothesis),
+            _ => None,
+        }
+    }
+
     /// What specialists are to find out; nothing where it is no hypothesis.
     pub fn focus(&self) -> Option<&str> {
-        match &self.call {
-            Call::Look(_) | Call::Goal(_) | Call::Path(_) | Call::Use { .. } => None,
-            Call::Test(hypothesis) => Some(&hypothesis.focus),
+        Some(&self.hypothesis()?.focus)
+    }
+
+    /// What one specialist is to find out; nothing where it is no hypothesis.
+    pub fn focus_of(&self, agent: Specialist) -> Option<&str> {
+        let Hypothesis { focus, specialists, .. } = self.hypothesis()?;
+        let own = specialists.iter().find(|it| it.agent == agent && !it.focus.is_empty());
+        Some(own.map_or(focus, |own| &own.focus))
+    }
+
+    /// Whether it does what another does, however they say it.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self.hypothesis(), other.hypothesis()) {
+            (Some(own), Some(other)) => own.is_same(other),
+            _ => self.call == other.call,
+        }
+    }
+
+    /// Why specialists cannot investigate it, if they cannot.
+    pub(crate) fn unfit_for_specialists(&self) -> Option<RefusedAction> {
+        match self.hypothesis() {
+            None => Some(RefusedAction::NoHypothesis),
+            Some(it) if it.misassigns() => Some(RefusedAction::Misassigned),
+            Some(_) => None,
         }
     }
 }
@@ -142,7 +297,12 @@ impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Look(entity) => write!(f, "look at {entity}"),
-            Self::Test(Hypothesis { cause, focus }) => write!(f, "suspect {cause}: {focus}"),
+            Self::Test(Hypothesis { cause, focus, kind: None, .. }) => {
+                write!(f, "suspect {cause}: {focus}")
+            }
+            Self::Test(Hypothesis { cause, focus, kind: Some(kind), .. }) => {
+                write!(f, "suspect {cause}, {kind}: {focus}")
+            }
             Self::Goal(goal) => write!(f, "{}", goal.question),
             Self::Path(path) => write!(f, "{}", path.approach),
             Self::Use { call, .. } => write!(f, "{} {}", call.tool, call.arguments),
@@ -163,8 +323,22 @@ pub struct Proposed {
     /// Why nothing could be had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// Where candidates were drawn apart: what each draw gave, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<Drawn>,
     /// Which of them became no children, by position, each with the reason.
     pub refused: Vec<(u32, RefusedAction)>,
+}
+
+/// One of the draws of which actions came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drawn {
+    /// How many of the actions it gave.
+    pub actions: u32,
+    /// Why it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
 }
 
 /// Why an action is not taken.
@@ -182,7 +356,9 @@ pub enum RefusedAction {
     TooMany,
     /// It says nothing that specialists could find out.
     NoHypothesis,
-    /// It is no look.
+    /// It names a specialist twice, or one who investigates no hypotheses.
+    Misassigned,
+    /// It is neither a look nor a call.
     NoLook,
 }
 
@@ -196,7 +372,8 @@ impl fmt::Display for RefusedAction {
             Self::UnknownEntity => "nobody named the entity",
             Self::TooMany => "there are enough",
             Self::NoHypothesis => "it is no hypothesis",
-            Self::NoLook => "it is no look",
+            Self::Misassigned => "it names a specialist twice, or one who investigates nothing",
+            Self::NoLook => "it is neither a look nor a call",
         })
     }
 }
@@ -215,6 +392,18 @@ pub struct Acted {
     /// Why the action is not taken; the trajectory ends then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<RefusedAction>,
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Used {
+    /// Where in the tree.
+    pub at: Place,
+    /// The call.
+    pub call: ToolCall,
+    /// What came of it.
+    pub came: Came,
 }
 
 /// A look at an entity.
@@ -306,13 +495,82 @@ pub struct Verdict {
     /// What is missing for a higher score of a hypothesis. Untrusted text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
+    /// What else whoever plans may want to know, such as how strong the evidence is. Untrusted.
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
+}
+
+/// Texts and numbers by name, at most [`Metadata::MOST`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Metadata(pub BTreeMap<String, MetadataValue>);
+
+/// A text or a number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum MetadataValue {
+    /// A number.
+    Number(serde_json::Number),
+    /// A text.
+    Text(String),
+}
+
+impl Metadata {
+    /// Most entries.
+    pub const MOST: usize = 8;
+    /// Most characters of a name.
+    pub const LONGEST_NAME: usize = 40;
+    /// Most characters of a text.
+    pub const LONGEST_TEXT: usize = 200;
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is wrong with it, if it is too much.
+    pub fn problem(&self) -> Option<String> {
+        let Self(entries) = self;
+        if entries.len() > Self::MOST {
+            return Some(format!(
+                "metadata: {} entries are more than {}",
+                entries.len(),
+                Self::MOST
+            ));
+        }
+        entries.iter().find_map(|(name, value)| {
+            let (length, text) = (name.chars().count(), value.to_string().chars().count());
+            if length == 0 || length > Self::LONGEST_NAME {
+                Some(format!(
+                    "metadata: a name has {length} characters, not 1 to {}",
+                    Self::LONGEST_NAME
+                ))
+            } else if text > Self::LONGEST_TEXT {
+                Some(format!(
+                    "metadata: {name} has {text} characters, more than {}",
+                    Self::LONGEST_TEXT
+                ))
+            } else {
+                None
+            }
+        })
+    }
+}
+
+impl fmt::Display for MetadataValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
 }
 
 impl Verdict {
     /// A score with its reason, that prunes nothing, cites nothing and finds nothing missing.
     pub fn new(score: u16, reasoning: impl Into<String>) -> Self {
-        let (key_evidence, gaps) = (Vec::new(), Vec::new());
-        Self { score, reasoning: reasoning.into(), prune: false, key_evidence, gaps }
+        let (key_evidence, gaps, metadata) = (Vec::new(), Vec::new(), Metadata::default());
+        Self { score, reasoning: reasoning.into(), prune: false, key_evidence, gaps, metadata }
     }
 }
 

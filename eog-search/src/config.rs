@@ -14,7 +14,7 @@ use eog_core::ledger::Settings;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use change::Setting;
+pub use change::{MAX_PROMPT, Setting};
 pub use fit::Incoherent;
 pub use most::MostAsked;
 pub use profiles::Profile;
@@ -49,12 +49,20 @@ pub struct SearchConfig {
     /// without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     reach: bool,
+    /// What whoever plans is asked beside the case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    initial_prompt: Option<String>,
 }
 
 impl SearchConfig {
     /// Whether packets show which anomalies effects of the entity can reach.
     pub(crate) fn tells_reach(&self) -> bool {
         self.reach
+    }
+
+    /// What whoever plans is asked beside the case, if anything.
+    pub fn initial_prompt(&self) -> Option<&str> {
+        self.initial_prompt.as_deref()
     }
 
     /// Where the tree grows next.

@@ -168,6 +168,7 @@ impl SearchController {
                 anomalies: case.anomalies.clone(),
                 seeds: case.seeds.clone(),
                 case_file: case.case_file.clone(),
+                initial_prompt: config.initial_prompt().map(Arc::from),
             }),
             known: blank.clone(),
             blank,
@@ -474,6 +475,7 @@ impl Machine for SearchController {
         self.halted = None;
         if let Some(config) = &forked.changes.config {
             self.config = config.clone();
+            Arc::make_mut(&mut self.scene).initial_prompt = config.initial_prompt().map(Arc::from);
         }
         if forked.changes.policy.is_some() {
             self.decided.clear();

@@ -52,16 +52,16 @@ pub mod tree;
 pub use arithmetic::{SQRT_2, ln, pending_bound, upper_bound};
 pub use ask::{Answer, Ask, Role};
 pub use body::{
-    Acted, Action, Call, Decomposed, End, Ended, Hypothesis, Investigated, Looked, PlanAction,
-    PlanTry, Planned, Progressed, Proposed, Purpose, Reflected, RefusedAction, Scored, SearchBody,
-    Steered, Verdict,
+    Acted, Action, Assignment, Call, CauseKind, Decomposed, Drawn, End, Ended, Hypothesis,
+    Investigated, Looked, Metadata, MetadataValue, PlanAction, PlanTry, Planned, Progressed,
+    Proposed, Purpose, Reflected, RefusedAction, Scored, SearchBody, Steered, Used, Verdict,
 };
 pub use chain::{
     Called, ChainAction, ChainPhase, Compacted, Deed, PlanEdit, PlanStatus, PlanStep, Reacted,
 };
 pub use config::{
-    Backup, Evaluation, Expansion, Exploration, Incoherent, Lanes, MostAsked, Profile, Pruning,
-    SearchConfig, Selection, Setting, Stop,
+    Backup, Evaluation, Expansion, Exploration, Incoherent, Lanes, MAX_PROMPT, MostAsked, Profile,
+    Pruning, SearchConfig, Selection, Setting, Stop,
 };
 pub use controller::{SearchController, SearchProgress};
 pub use id::{InvalidPlace, NodeId, Place};

@@ -74,17 +74,18 @@ roles! {
     /// }
     /// ```
     trait Roles {
-        /// Distinct actions at the end of a path, best first; none where there is nothing left to do.
+        /// Distinct actions at the end of a path, best first; none where there is nothing left to do. An action looks
+        /// at an entity or calls one of the tools that are offered.
         ///
         /// # Errors
         /// A [`Failure`] is recorded, and the leaf is given up.
-        propose(ProposeAsk) -> Vec<Action>;
+        propose(ProposeAsk, tools: [ToolSpec]) -> Vec<Action>;
 
         /// The next action of a simulation; nothing where the trajectory answers.
         ///
         /// # Errors
         /// A [`Failure`] is recorded, and the trajectory ends.
-        act(ProposeAsk) -> Option<Action>;
+        act(ProposeAsk, tools: [ToolSpec]) -> Option<Action>;
 
         /// How good a path is.
         ///
@@ -136,11 +137,11 @@ roles! {
         /// A [`Failure`] is recorded; it is asked once more, then the least selected paths go on.
         steer(SteerAsk) -> Steering;
 
-        /// The next look of a path; nothing where there is nothing left to do, which closes it.
+        /// The next look of a path, or a call of one of the tools that are offered; nothing where there is nothing left to do, which closes it.
         ///
         /// # Errors
         /// A [`Failure`] is recorded, and the path makes no step in this round.
-        step(StepAsk) -> Option<Action>;
+        step(StepAsk, tools: [ToolSpec]) -> Option<Action>;
 
         /// What came of a round: facts, candidate answers, how far goals are, what is kept at branches, what
         /// changes in the plan.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::arithmetic::{ln, upper_bound};
-use crate::body::Action;
+use crate::body::{Action, Metadata, Verdict};
 use crate::config::Backup;
 use crate::id::NodeId;
 #[cfg(feature = "planted-faults")]
@@ -120,6 +120,8 @@ pub struct Tree {
     nodes: Vec<Node>,
     /// Leaves that were set aside, by value.
     set_aside: BTreeMap<Reverse<u16>, BTreeSet<Ix>>,
+    /// What evaluators said of nodes beside scores.
+    metadata: BTreeMap<Ix, Metadata>,
 }
 
 impl Tree {
@@ -127,7 +129,7 @@ impl Tree {
         let mut root = Node::new(None, Ix::NONE, 0, 0);
         root.phase = Phase::Scored;
         root.flags.selectable = true;
-        Self { nodes: vec![root], set_aside: BTreeMap::new() }
+        Self { nodes: vec![root], set_aside: BTreeMap::new(), metadata: BTreeMap::new() }
     }
 
     /// How many nodes it has, with the root.
@@ -155,6 +157,20 @@ impl Tree {
 
     pub(crate) fn node_mut(&mut self, ix: Ix) -> &mut Node {
         &mut self.nodes[ix.0 as usize]
+    }
+
+    /// Keeps the score of a node, and what was said beside it.
+    pub(crate) fn judge(&mut self, ix: Ix, verdict: &Verdict) {
+        self.node_mut(ix).set_score(verdict.score);
+        match verdict.metadata.is_empty() {
+            true => self.metadata.remove(&ix),
+            false => self.metadata.insert(ix, verdict.metadata.clone()),
+        };
+    }
+
+    /// What an evaluator said of a node beside its score, if anything.
+    pub(crate) fn metadata(&self, ix: Ix) -> Option<&Metadata> {
+        self.metadata.get(&ix)
     }
 
     /// Adds a node below another.

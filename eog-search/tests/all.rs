@@ -1,6 +1,7 @@
 //! Tests of the tree searches, as one binary.
 
 mod bandit;
+mod choices;
 mod common;
 mod dead_source;
 mod evidence;

@@ -150,7 +150,7 @@ impl ControllerName {
 
     /// Whether it calls tools beside asking for contexts.
     pub fn calls_tools(self) -> bool {
-        matches!(self, Self::Search(Profile::Hypotheses | Profile::React))
+        !matches!(self, Self::Eog | Self::Linear | Self::Search(Profile::Bfs | Profile::Beam))
     }
 
     /// The profile of tree search, if it is one.
@@ -651,6 +651,14 @@ impl AnyFinished {
     pub fn tree_json(&self) -> Option<String> {
         match self {
             Self::Search(finished) => Some(eog_report::search_tree_json(&finished.machine)),
+            Self::Eog(_) | Self::Linear(_) => None,
+        }
+    }
+
+    /// How the search went, as metrics in OTLP JSON, if it is a tree search.
+    pub fn search_metrics(&self, at: eog::Timestamp) -> Option<String> {
+        match self {
+            Self::Search(finished) => Some(eog_report::search_metrics(&finished.machine, at)),
             Self::Eog(_) | Self::Linear(_) => None,
         }
     }

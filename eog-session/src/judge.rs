@@ -23,6 +23,7 @@ use std::sync::Arc;
 use eog::{AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, Limits, Usage, Window};
 use eog_evidence::{EvidencePolicy, Incident, Weights};
 use eog_report::Narrative;
+use eog_search::tools::Skill;
 use eog_search::{Roles, Toolset};
 
 use crate::controllers::AnyFinished;
@@ -135,11 +136,16 @@ pub trait Judge: Send + Sync {
         None
     }
 
-    /// Tools for the specialists of a tree search, beside those of the source. None unless implemented.
+    /// Tools for the specialists of a tree search, beside those of the source, which gives skills of its own. None
+    /// unless implemented.
     ///
     /// Asked for when a run begins that has specialists. An error says what cannot be used, such as a server
     /// that does not start.
-    fn tools(&self) -> BoxFuture<'_, Result<Vec<Arc<dyn Toolset>>, JudgeError>> {
+    fn tools(
+        &self,
+        of_source: Vec<Skill>,
+    ) -> BoxFuture<'_, Result<Vec<Arc<dyn Toolset>>, JudgeError>> {
+        let _ = of_source;
         Box::pin(async { Ok(Vec::new()) })
     }
 

@@ -69,10 +69,22 @@ macro_rules! remember {
     )+};
 }
 
+/// The same where tools are offered: others make it another question.
+macro_rules! remember_with_tools {
+    ($($role:ident($ask:ident: $type:ty) -> $answer:ty: $about:expr;)+) => {$(
+        fn $role<'a>(&'a self, $ask: &'a $type, tools: &'a [ToolSpec]) -> Reply<'a, $answer> {
+            let about = $about;
+            let question = ($ask, offered(tools));
+            Box::pin(async move {
+                let asked = self.roles.$role($ask, tools);
+                self.answer((stringify!($role), &question), about, asked).await
+            })
+        }
+    )+};
+}
+
 impl Roles for RememberingRoles {
     remember! {
-        propose(ask: ProposeAsk) -> Vec<Action>: about(&ask.scene, &ask.path);
-        act(ask: ProposeAsk) -> Option<Action>: about(&ask.scene, &ask.path);
         evaluate(ask: EvaluateAsk) -> Verdict: about(&ask.scene, &ask.path);
         plan(ask: PlanAsk) -> Vec<PlanAction>: about(&ask.scene, &[]);
         reflect(ask: EvaluateAsk) -> String: about(&ask.scene, &ask.path);
@@ -80,25 +92,16 @@ impl Roles for RememberingRoles {
         weigh(ask: WeighAsk) -> Verdict: blamed(&ask.scene, &ask.path);
         decompose(ask: DecomposeAsk) -> Vec<Goal>: about(&ask.scene, &[]);
         steer(ask: SteerAsk) -> Steering: about(&ask.scene, &[]);
-        step(ask: StepAsk) -> Option<Action>: about(&ask.scene, &ask.path.recent);
         progress(ask: ProgressAsk) -> Progress: about(&ask.scene, &[]);
         compact(ask: CompactAsk) -> String: about(&ask.scene, &[]);
     }
 
-    fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
-        let about = Some(ask.hypothesis.entity());
-        let question = (ask, offered(tools));
-        Box::pin(async move {
-            self.answer(("investigate", &question), about, self.roles.investigate(ask, tools)).await
-        })
-    }
-
-    fn react<'a>(&'a self, ask: &'a ReactAsk, tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
-        let about = about(&ask.scene, &[]);
-        let question = (ask, offered(tools));
-        Box::pin(async move {
-            self.answer(("react", &question), about, self.roles.react(ask, tools)).await
-        })
+    remember_with_tools! {
+        propose(ask: ProposeAsk) -> Vec<Action>: about(&ask.scene, &ask.path);
+        act(ask: ProposeAsk) -> Option<Action>: about(&ask.scene, &ask.path);
+        step(ask: StepAsk) -> Option<Action>: about(&ask.scene, &ask.path.recent);
+        investigate(ask: LaneAsk) -> LaneAction: Some(ask.hypothesis.entity());
+        react(ask: ReactAsk) -> ChainAction: about(&ask.scene, &[]);
     }
 
     fn timeout(&self) -> Option<Duration> {

@@ -28,6 +28,7 @@ use crate::judge::{ForRun, Judge, Policies, split_prompts};
 use crate::listener::{Listener, Step};
 use crate::roles::RememberingRoles;
 use crate::source::{Opened, Supplemented, Words};
+use crate::tools::catalogue;
 
 pub use error::{RunError, Unbegun};
 pub use records::{Records, RecordsError, last_stop};
@@ -378,7 +379,11 @@ impl<'a> Course<'a> {
         controller: ControllerName,
     ) -> Result<Vec<Arc<dyn Toolset>>, RunError> {
         match controller.calls_tools() {
-            true => self.unless_ended(judge.tools()).await,
+            true => {
+                let of_source = judge.roles().map(|_| catalogue(&self.source.metrics()));
+                let of_source = of_source.flatten().into_iter().collect();
+                self.unless_ended(judge.tools(of_source)).await
+            }
             false => Ok(Vec::new()),
         }
     }

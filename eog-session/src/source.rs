@@ -29,7 +29,7 @@ use eog::{
 };
 use eog_evidence::{Chart, Incident, StartError, case_file, entities_of_case_file, open_case};
 use eog_search::Toolset;
-use eog_sre::tools::Toolbox;
+use eog_sre::tools::{MetricFamily, Toolbox};
 use serde_json::Value;
 
 use crate::tools::SreTools;
@@ -85,6 +85,11 @@ pub trait Source: Send + Sync {
     fn ask(&self, tool: &str, arguments: Value) -> Result<String, AskError> {
         let toolbox = self.toolbox().ok_or(AskError::NoTools)?;
         Ok(toolbox.call_text(tool, arguments)?)
+    }
+
+    /// Every metric that it has, by name; none where that is not known.
+    fn metrics(&self) -> Vec<MetricFamily> {
+        self.toolbox().map(Toolbox::metric_families).unwrap_or_default()
     }
 
     /// Tools for the specialists of a tree search, beside those over its contexts.

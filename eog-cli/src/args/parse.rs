@@ -1,5 +1,6 @@
 //! Values of options.
 
+use std::io::Read as _;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -48,6 +49,17 @@ pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
 
 pub(super) fn parse_count(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| format!("expected a whole number from 1 to {}", u32::MAX))
+}
+
+/// A text, or `@FILE` with the text of a file, for whoever plans a search.
+pub(super) fn parse_prompt(text: &str) -> Result<String, String> {
+    let Some(path) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    let wrong = |reason: String| format!("{path}: {reason}");
+    let file = std::fs::File::open(path).map_err(|error| wrong(error.to_string()))?;
+    let mut read = String::new();
+    let most = eog_search::MAX_PROMPT as u64 + 1;
+    file.take(most).read_to_string(&mut read).map_err(|error| wrong(error.to_string()))?;
+    Ok(read)
 }
 
 /// A factor of exploration, such as `1.4`, or where it begins and ends, such as `2..0.5`.

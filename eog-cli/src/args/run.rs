@@ -12,8 +12,8 @@ use eog_session::controllers::ControllerName;
 
 use super::codes::{EXIT_CODES, exit_codes};
 use super::parse::{
-    controllers, parse_budget, parse_count, parse_exploration, parse_file, parse_seconds,
-    parse_window,
+    controllers, parse_budget, parse_count, parse_exploration, parse_file, parse_prompt,
+    parse_seconds, parse_window,
 };
 use super::{Format, History, Judging, LiveArgs, Reading, Said};
 
@@ -177,7 +177,7 @@ impl From<Damped> for Damping {
 }
 
 /// Options of the tree searches.
-#[derive(Clone, Copy, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Search {
     /// Maximum number of rounds (lats, hypotheses, treeseeker), plans (bfs, beam) or steps (react). Default:
     /// 50, 6, 30, 20 and 60.
@@ -213,6 +213,11 @@ pub(crate) struct Search {
     #[arg(long, hide_short_help = true, value_name = "C", value_parser = parse_exploration, help_heading = TREE_SEARCH)]
     pub(crate) exploration: Option<Exploration>,
 
+    /// How the candidates of an expansion are drawn (lats): all by one request, or each by a request of its own at
+    /// temperature 0.8, where equal ones are refused. Default: together.
+    #[arg(long, hide_short_help = true, value_enum, value_name = "HOW", help_heading = TREE_SEARCH)]
+    pub(crate) sampling: Option<Sampling>,
+
     /// Keep the first score of each hypothesis (hypotheses) instead of scoring all of them again when findings
     /// arrive.
     #[arg(long, hide_short_help = true, help_heading = TREE_SEARCH)]
@@ -237,6 +242,11 @@ pub(crate) struct Search {
     #[arg(long, hide_short_help = true, value_enum, value_name = "HOW", help_heading = TREE_SEARCH)]
     pub(crate) textual: Option<Textual>,
 
+    /// Text for whoever plans the search, beside the incident: what to find, or what is known; @FILE reads it from a
+    /// file. At most 4096 bytes. For models. [in eog.toml: search.initial_prompt]
+    #[arg(long, hide_short_help = true, value_name = "TEXT|@FILE", value_parser = parse_prompt, help_heading = TREE_SEARCH)]
+    pub(crate) initial_prompt: Option<String>,
+
     /// Seed of --textual random. Default: 0.
     #[arg(long, hide_short_help = true, value_name = "N", requires = "textual", help_heading = TREE_SEARCH)]
     pub(crate) lot_seed: Option<u64>,
@@ -249,6 +259,15 @@ pub(crate) enum Evaluator {
     Judge,
     /// The planner.
     Planner,
+}
+
+/// How candidates are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sampling {
+    /// All by one request.
+    Together,
+    /// Each by a request of its own.
+    Apart,
 }
 
 /// What results mean for the nodes above them.
@@ -321,8 +340,8 @@ pub(crate) struct Running {
 
     /// Folder for the report (HTML, Markdown), the ledger and the graph.
     ///
-    /// Files: agent_output.json, ledger.jsonl, graph.dot, report.md and report.html. The folder is created if
-    /// missing; files with these names are replaced.
+    /// Files: agent_output.json, ledger.jsonl, graph.dot, report.md, report.html and, of a tree search, metrics.json
+    /// (OTLP). The folder is created if missing; files with these names are replaced.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 

@@ -44,6 +44,7 @@ fn a_dry_run_shows_what_would_be_asked_and_asks_nobody() {
         messages: vec![ChatMessage::system(first.system()), ChatMessage::user(first.question())],
         answer: phases::answer_forms().into_iter().find(|form| form.name == "explore"),
         max_output_tokens: 1,
+        drawn: None,
     };
     assert_eq!(tokens, TokenCounter::new("gpt2").request(&request));
 }

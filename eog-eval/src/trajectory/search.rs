@@ -4,7 +4,9 @@ use eog::Machine;
 use eog::ledger::{Ledger, restore};
 use eog_search::chain::RefusedDeed;
 use eog_search::lane::{Acts, Came, FINISH, Turn};
-use eog_search::{Deed, PlanStatus, PlanTry, Profile, Reacted, SearchBody, SearchController, Try};
+use eog_search::{
+    Deed, PlanStatus, PlanTry, Profile, Reacted, SearchBody, SearchController, ToolCall, Try,
+};
 
 use super::ledger::looked;
 use super::{Outcome, Step};
@@ -21,7 +23,9 @@ pub(super) fn steps(body: &SearchBody) -> Vec<Step> {
     match body {
         SearchBody::Looked(_) => eog::ledger::Body::look(body).map(looked).into_iter().collect(),
         SearchBody::Proposed(it) => {
-            one("planner", it.refused.len() + usize::from(it.failure.is_some()))
+            // Draws that failed, or else the one answer.
+            let failed = it.drawn.iter().filter(|draw| draw.failure.is_some()).count();
+            one("planner", it.refused.len() + failed.max(usize::from(it.failure.is_some())))
         }
         SearchBody::Acted(it) | SearchBody::Stepped(it) => {
             one("executor", usize::from(it.refused.is_some()) + usize::from(it.failure.is_some()))
@@ -40,16 +44,19 @@ pub(super) fn steps(body: &SearchBody) -> Vec<Step> {
             it.turns.iter().filter_map(|turn| lane_step(&who, turn)).collect()
         }
         SearchBody::Reacted(it) => vec![chain_step(it)],
-        SearchBody::Called(it) => {
-            let step = Step::call(AGENT, it.call.tool.clone(), it.call.arguments.clone());
-            vec![Step { entity: named(&it.call.arguments), came: outcome(&it.came), ..step }]
-        }
+        SearchBody::Called(it) => vec![tool_step(AGENT, &it.call, &it.came)],
+        SearchBody::Used(it) => vec![tool_step("executor", &it.call, &it.came)],
         SearchBody::Compacted(it) => {
             let refused = u32::try_from(it.failures.len()).unwrap_or(u32::MAX);
             vec![Step { compacted: true, refused, ..Step::other(AGENT) }]
         }
         _ => Vec::new(),
     }
+}
+
+fn tool_step(who: &str, call: &ToolCall, came: &Came) -> Step {
+    let step = Step::call(who, call.tool.clone(), call.arguments.clone());
+    Step { entity: named(&call.arguments), came: outcome(came), ..step }
 }
 
 fn unused<T>(tries: &[Try<T>]) -> usize {

@@ -42,7 +42,8 @@ impl Settings {
             .with_raw_frame_sink_arc(frames)
             .with_max_tokens(tokens::output(info, request));
         if self.capabilities.temperature {
-            options = options.with_temperature(0.0);
+            options =
+                options.with_temperature(request.drawn.map_or(0.0, |drawn| drawn.temperature));
         }
         if self.capabilities.seed {
             options = options.with_seed(self.seed);

@@ -186,6 +186,7 @@ pub fn request() -> ChatRequest {
         messages: vec![ChatMessage::system("Find the cause."), ChatMessage::user("What broke?")],
         answer: Some(AnswerForm { name: "finding".to_owned(), schema }),
         max_output_tokens: 500,
+        drawn: None,
     }
 }
 

@@ -64,6 +64,7 @@ impl Frame {
             end: clock.show_end(window.end()),
             alerts: self.alerts.iter().map(line).collect(),
             more_alerts: self.more,
+            request: String::new(),
         }
     }
 }
@@ -76,6 +77,8 @@ pub(crate) struct IncidentLines {
     end: String,
     alerts: Vec<AlertLine>,
     more_alerts: usize,
+    /// What is asked beside the case; empty where that is nothing.
+    pub(crate) request: String,
 }
 
 /// One alert.

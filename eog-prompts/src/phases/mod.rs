@@ -38,12 +38,12 @@ pub use search::{
     Act, ActAnswer, Compact, CompactAnswer, CompactInput, Decompose, DecomposeAnswer,
     DecomposeInput, DeedWord, Detail, EditWord, Evaluate, EvaluateAnswer, EvaluateInput,
     Hypothesize, HypothesizeAnswer, HypothesizeInput, Investigate, InvestigateAnswer,
-    InvestigateInput, MoveWord, PhaseWord, Plan, PlanAnswer, PlanExpansion, PlanInput, PlanNote,
-    ProgressAnswer, ProgressInput, Propose, ProposeAnswer, ProposeInput, ProposedLook, React,
-    ReactAnswer, ReactInput, Reflect, ReflectAnswer, RewriteWord, Steer, SteerAnswer, SteerInput,
-    Stride, StrideAnswer, StrideInput, Suspicion, TakeStock, ToldApproach, ToldCandidate, ToldEdit,
-    ToldFact, ToldGoal, ToldMove, ToldPath, ToldRatio, ToldRewrite, ToldSignal, Weigh, WeighAnswer,
-    WeighInput,
+    InvestigateInput, KindWord, MoveWord, PhaseWord, Plan, PlanAnswer, PlanExpansion, PlanInput,
+    PlanNote, ProgressAnswer, ProgressInput, Propose, ProposeAnswer, ProposeInput, ProposedLook,
+    React, ReactAnswer, ReactInput, Reflect, ReflectAnswer, RewriteWord, SpecialistWord, Steer,
+    SteerAnswer, SteerInput, Stride, StrideAnswer, StrideInput, Suspicion, TakeStock, ToldApproach,
+    ToldAssignment, ToldCandidate, ToldEdit, ToldEntry, ToldFact, ToldGoal, ToldMove, ToldPath,
+    ToldRatio, ToldRewrite, ToldSignal, Weigh, WeighAnswer, WeighInput,
 };
 pub use select_window::{SelectWindow, WindowAnswer, WindowInput};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eog_core::contract::Failure;
 use eog_search::{
     Acted, Action, Ended, Investigated, Looked, NodeId, Place, PlanAction, PlanTry, Planned,
-    Proposed, Purpose, Reflected, Scored, SearchBody,
+    Proposed, Purpose, Reflected, Scored, SearchBody, Used,
 };
 
 use eog_search::lane::{Came, Turn};
@@ -35,6 +35,7 @@ impl Told for SearchBody {
             Self::Progressed(progressed) => told_progressed(progressed),
             Self::Reacted(reacted) => told_reacted(reacted),
             Self::Called(called) => told_called(called),
+            Self::Used(used) => told_used(used),
             Self::Compacted(compacted) => told_compacted(compacted),
             Self::Ended(ended) => told_ended(ended),
             _ => "an entry of an unknown kind".to_owned(),
@@ -56,6 +57,9 @@ fn grown(body: &SearchBody) -> Vec<Grown> {
     match body {
         SearchBody::Looked(looked) => {
             vec![Grown { below: Some(below(&looked.at)), ..Grown::at(&looked.at) }]
+        }
+        SearchBody::Used(used) => {
+            vec![Grown { below: Some(below(&used.at)), ..Grown::at(&used.at) }]
         }
         // Three specialists investigate a hypothesis before anybody decides on it.
         SearchBody::Investigated(investigated) => {
@@ -108,7 +112,7 @@ fn failed(failure: Option<&Failure>) -> String {
 }
 
 fn told_proposed(proposed: &Proposed) -> String {
-    let Proposed { node, round, actions, failure, refused } = proposed;
+    let Proposed { node, round, actions, failure, refused, .. } = proposed;
     let what = match actions {
         None => failed(failure.as_ref()),
         Some(actions) if actions.is_empty() => "nothing left to propose".to_owned(),
@@ -309,13 +313,21 @@ fn told_reacted(reacted: &Reacted) -> String {
 
 fn told_called(called: &Called) -> String {
     let Called { step, call, came } = called;
-    let came = match came {
+    format!("step {step}: {} {}", clean_to(&call.tool, MAX_REASON), told_came(came))
+}
+
+fn told_used(used: &Used) -> String {
+    let Used { at, call, came } = used;
+    format!("{at}: {} {}", clean_to(&call.tool, MAX_REASON), told_came(came))
+}
+
+fn told_came(came: &Came) -> String {
+    match came {
         Came::Answered(_) => "answered".to_owned(),
         Came::Refused(reason) => format!("refused: {}", clean_to(reason, MAX_REASON)),
         Came::Failed(failures) => failed(failures.last()),
         _ => "done".to_owned(),
-    };
-    format!("step {step}: {} {came}", clean_to(&call.tool, MAX_REASON))
+    }
 }
 
 fn told_compacted(compacted: &Compacted) -> String {

@@ -11,6 +11,9 @@ use super::{
     Selection, count,
 };
 
+/// Most bytes of a text for whoever plans.
+pub const MAX_PROMPT: usize = 4096;
+
 macro_rules! settings {
     ($($(#[$of:meta])* $setting:ident $name:literal,)*) => {
         /// A setting that some profiles use and others do not.
@@ -54,6 +57,8 @@ settings! {
     Backup "backup",
     /// [`SearchConfig::with_siblings`].
     Siblings "siblings",
+    /// [`SearchConfig::with_sampling_apart`].
+    Sampling "sampling",
     /// [`SearchConfig::with_random`].
     Random "random",
     /// [`SearchConfig::with_patience`].
@@ -89,6 +94,14 @@ impl SearchConfig {
     #[must_use]
     pub fn with_budget(self, budget: Budget) -> Self {
         Self { budget, ..self }
+    }
+
+    /// With a text for whoever plans, beside the case: what is to be found, or what is known. Rules do not read it.
+    ///
+    /// # Errors
+    /// [`Incoherent::Prompt`] where it is empty or longer than [`MAX_PROMPT`] bytes.
+    pub fn with_initial_prompt(self, prompt: impl Into<String>) -> Result<Self, Incoherent> {
+        Self { initial_prompt: Some(prompt.into()), ..self }.checked()
     }
 
     /// With other checks of decisions.
@@ -133,6 +146,7 @@ impl SearchConfig {
             Setting::Rescore => self.rescores().is_some(),
             Setting::Backup => self.backup != Backup::None,
             Setting::Siblings => self.shows_siblings().is_some(),
+            Setting::Sampling => matches!(self.expansion, Expansion::Actions { .. }),
             Setting::Random | Setting::Patience => self.is_random().is_some(),
             Setting::Lanes => matches!(self.expansion, Expansion::Hypotheses { .. }),
             Setting::Shown => self.shown().is_some(),
@@ -262,6 +276,18 @@ impl SearchConfig {
         Ok(self)
     }
 
+    /// Whether each action of an expansion is drawn by a question of its own.
+    ///
+    /// # Errors
+    /// [`Incoherent::Idle`] where none are proposed at leaves.
+    pub fn with_sampling_apart(mut self, drawn: bool) -> Result<Self, Incoherent> {
+        match &mut self.expansion {
+            Expansion::Actions { apart, .. } => *apart = drawn,
+            _ => return Err(self.idle(Setting::Sampling)),
+        }
+        Ok(self)
+    }
+
     /// With moves on goals drawn by lot from a seed, or not.
     ///
     /// # Errors
@@ -336,6 +362,7 @@ mod tests {
                 _ => config.with_backup(Backup::Mean),
             },
             Setting::Siblings => config.with_siblings(false),
+            Setting::Sampling => config.with_sampling_apart(true),
             Setting::Random => config.with_random(Some(17)),
             Setting::Nodes => config.with_nodes(17),
             Setting::Evaluator => config.with_scores_of_planner(),

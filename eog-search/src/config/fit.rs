@@ -1,5 +1,6 @@
 //! Which strategies fit each other.
 
+use super::change::MAX_PROMPT;
 use super::{
     Backup, Evaluation, Expansion, Profile, Pruning, SearchConfig, Selection, Setting, Stop,
 };
@@ -57,6 +58,9 @@ pub enum Incoherent {
         /// The profile.
         profile: Profile,
     },
+    /// A text for whoever plans that says nothing, or too much.
+    #[error("an initial prompt has 1 to {MAX_PROMPT} bytes that are not all blank, not {0}")]
+    Prompt(usize),
     /// Scores go from 0 to 1000.
     #[error("scores go from 0 to 1000, not to {0}")]
     Score(u16),
@@ -96,6 +100,11 @@ impl SearchConfig {
         };
         if let Some(score) = [stop.accept, below, above].into_iter().find(|score| *score > 1000) {
             return Err(Incoherent::Score(score));
+        }
+        if let Some(prompt) = self.initial_prompt()
+            && (prompt.trim().is_empty() || prompt.len() > MAX_PROMPT)
+        {
+            return Err(Incoherent::Prompt(prompt.len()));
         }
         match (selection, expansion, evaluation, backup) {
             (

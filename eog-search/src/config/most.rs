@@ -42,13 +42,16 @@ impl SearchConfig {
                 let roles = (2 * rounds + 1).saturating_mul(tries);
                 MostAsked { looks: rounds, roles, tools: rounds.saturating_mul(tries) }
             }
-            Expansion::Actions { count, depth } => {
+            Expansion::Actions { count, depth, apart } => {
                 let (count, depth) = (u64::from(count.get()), u64::from(depth.get()));
                 let scores = (count + 1).saturating_mul(1 + retries);
+                let draws = if apart { count } else { 1 };
+                // An action is a look or a call.
+                let looks = rounds.saturating_mul(count + depth - 1);
                 MostAsked {
-                    looks: rounds.saturating_mul(count + depth - 1),
-                    roles: rounds.saturating_mul((depth + 1).saturating_add(scores)),
-                    tools: 0,
+                    looks,
+                    roles: rounds.saturating_mul((depth + draws).saturating_add(scores)),
+                    tools: looks.saturating_mul(1 + retries),
                 }
             }
             Expansion::Planned { nodes, retries: again, .. } => {
@@ -64,7 +67,7 @@ impl SearchConfig {
                 let moves = if self.is_random() == Some(true) { 0 } else { 2 };
                 let others = rounds.saturating_mul(moves + 1 + retries);
                 let roles = (1 + u64::from(again)).saturating_add(looks).saturating_add(others);
-                MostAsked { looks, roles, tools: 0 }
+                MostAsked { looks, roles, tools: looks.saturating_mul(1 + retries) }
             }
             Expansion::Hypotheses { lanes, .. } => {
                 let acts = rounds.saturating_mul(3 * u64::from(lanes.most.get()));

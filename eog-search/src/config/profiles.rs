@@ -65,7 +65,7 @@ impl SearchConfig {
     pub fn lats() -> Self {
         Self {
             selection: Selection::Ucb(Exploration::Fixed(SQRT_2)),
-            expansion: Expansion::Actions { count: count(5), depth: count(7) },
+            expansion: Expansion::Actions { count: count(5), depth: count(7), apart: false },
             evaluation: Evaluation::Reward { retries: 2 },
             backup: Backup::Mean,
             pruning: Pruning::Unvisited { below: 500 },
@@ -146,6 +146,7 @@ impl SearchConfig {
             checks: Checks::Full,
             budget: Budget::default(),
             reach: true,
+            initial_prompt: None,
         }
     }
 

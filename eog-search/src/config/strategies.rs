@@ -78,6 +78,9 @@ pub enum Expansion {
         count: NonZeroU32,
         /// How many actions lead from the root to the end of a trajectory at most.
         depth: NonZeroU32,
+        /// Whether each is drawn by a question of its own, instead of all by one.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        apart: bool,
     },
     /// Tasks that a planner gives to nodes.
     Planned {

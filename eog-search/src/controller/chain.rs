@@ -379,12 +379,7 @@ impl SearchController {
     /// A call of the chain was answered, or not.
     pub(super) fn commit_used(&mut self, node: Ix, number: u32, came: Came) {
         let entry = self.ledger.next_seq();
-        if let Came::Answered(answer) = &came
-            && let Some(evidence) = &answer.evidence
-            && self.known.is_known(&evidence.entity)
-        {
-            self.known.learn(&evidence.entity, &evidence.context, entry);
-        }
+        self.learn_from(&came, entry);
         let answered = matches!(came, Came::Answered(_));
         let it = self.tree.node_mut(node);
         it.phase = if answered { Phase::Scored } else { Phase::Failed };

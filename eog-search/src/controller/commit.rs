@@ -5,8 +5,9 @@ use eog_core::machine::Judged;
 
 use super::SearchController;
 use super::slot::{Outcome, Slot, Task};
-use crate::body::{Looked, SearchBody};
+use crate::body::{Action, Looked, SearchBody, Used};
 use crate::id::Place;
+use crate::lane::Came;
 use crate::tree::Ix;
 
 /// What a look came to.
@@ -22,7 +23,7 @@ impl SearchController {
         let Some((task, outcome)) = slot.into_parts() else { return };
         match (task, outcome) {
             (Task::Propose { round, leaf }, Outcome::Actions(actions)) => {
-                self.commit_proposed(round, leaf, actions);
+                self.commit_proposed(round, leaf, actions, Vec::new());
             }
             (Task::Look { node, round }, Outcome::Looked { packet, answer }) => {
                 let look = self.look_of(node, packet.as_deref(), answer);
@@ -31,6 +32,22 @@ impl SearchController {
                     Some(round) => self.commit_child(node, round, look.failed),
                     None => self.commit_task(node, look.failed),
                 }
+            }
+            (Task::Propose { round, leaf }, Outcome::Draws(draws)) => {
+                self.commit_draws(round, leaf, draws);
+            }
+            (Task::Look { node, round: Some(round) }, Outcome::Came(came)) => {
+                let look = self.use_of(node, came);
+                self.commit_child(node, round, look.failed);
+            }
+            (Task::Step { round, action }, Outcome::Came(came)) => {
+                let at = self.next_step(round);
+                let look = self.called(at, &action, came);
+                self.commit_step(round, action, look.entry);
+            }
+            (Task::Stride { node, goal, path }, Outcome::Came(came)) => {
+                let look = self.use_of(node, came);
+                self.commit_call(node, (goal, path), look.failed);
             }
             (Task::Step { round, action }, Outcome::Looked { packet, answer }) => {
                 let at = self.next_step(round);
@@ -95,6 +112,36 @@ impl SearchController {
             }
             // A slot completes with what its task asks for.
             (_, _) => {}
+        }
+    }
+
+    /// Records the call of a tool at a node.
+    fn use_of(&mut self, node: Ix, came: Came) -> Look {
+        let action = self.tree.node(node).action().cloned();
+        let Some(action) = action else { unreachable!("the root calls no tool") };
+        let look = self.called(Place::node(self.tree.id(node)), &action, came);
+        self.tree.node_mut(node).set_entry(look.entry);
+        look
+    }
+
+    /// Records a call of a tool: who is named in what it answers is known from now on.
+    fn called(&mut self, at: Place, action: &Action, came: Came) -> Look {
+        let entry = self.ledger.next_seq();
+        self.learn_from(&came, entry);
+        let failed = !matches!(came, Came::Answered(_));
+        let call = action.tool().cloned();
+        let Some(call) = call else { unreachable!("only calls of tools are answered by tools") };
+        self.ledger.append(SearchBody::Used(Box::new(Used { at, call, came })));
+        Look { entry, failed }
+    }
+
+    /// Learns what a tool tells of an entity.
+    pub(super) fn learn_from(&mut self, came: &Came, entry: u64) {
+        if let Came::Answered(answer) = came
+            && let Some(evidence) = &answer.evidence
+            && self.known.is_known(&evidence.entity)
+        {
+            self.known.learn(&evidence.entity, &evidence.context, entry);
         }
     }
 

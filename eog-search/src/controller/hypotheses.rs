@@ -13,7 +13,7 @@ use super::lane::{Brief, Lane};
 use super::slot::Task;
 use crate::arithmetic::{ln, pending_bound};
 use crate::ask::{HypothesizeAsk, Known, Tested, WeighAsk};
-use crate::body::{Action, End, Investigated, Purpose, RefusedAction, Scored, SearchBody, Verdict};
+use crate::body::{Action, End, Hypothesis, Investigated, Purpose, Scored, SearchBody, Verdict};
 use crate::config::{Backup, Expansion};
 use crate::id::{NodeId, Place};
 use crate::lane::{Came, LaneEnd, Specialist, StoredFinding, Turn, kept};
@@ -86,8 +86,8 @@ impl SearchController {
             return None;
         }
         // A round for each three of the width, so that one is chosen by what those before it showed.
-        let lanes = Specialist::ALL.len();
-        if self.trials.open.len() >= (self.config.width().get() as usize).div_ceil(lanes) {
+        let all = Specialist::ALL.len();
+        if self.trials.open.len() >= (self.config.width().get() as usize).div_ceil(all) {
             return None;
         }
         let Some(node) = self.pending(c) else {
@@ -98,8 +98,10 @@ impl SearchController {
         let round = self.begun;
         self.tree.begin(node);
         self.tree.node_mut(node).phase = Phase::Running;
-        self.trials.open.insert(round, Trial { node, lanes, weighs: 0 });
-        let mut tasks = Specialist::ALL.map(|agent| Task::Lane { node, round, agent }).into_iter();
+        let agents = self.tree.node(node).action().and_then(|action| action.hypothesis());
+        let agents = agents.map(Hypothesis::agents).unwrap_or_default();
+        self.trials.open.insert(round, Trial { node, lanes: agents.len(), weighs: 0 });
+        let mut tasks = agents.into_iter().map(|agent| Task::Lane { node, round, agent });
         let first = tasks.next();
         self.follow_ups.extend(tasks);
         first
@@ -229,9 +231,11 @@ impl SearchController {
         result: Result<Vec<Action>, Failure>,
     ) {
         let most = self.most_below(node) as usize;
-        let (taken, count) = self.record_proposed((node, round, most), result, |action| {
-            action.focus().is_none().then_some(RefusedAction::NoHypothesis)
-        });
+        let (taken, count) = self.record_proposed(
+            (node, round, most),
+            (result, Vec::new()),
+            Action::unfit_for_specialists,
+        );
         for action in taken {
             self.tree.add(node, action);
         }
@@ -350,9 +354,8 @@ impl SearchController {
         self.ledger.append(SearchBody::Scored(Box::new(scored)));
         match (&verdict, again) {
             (Some(verdict), _) => {
-                let it = self.tree.node_mut(node);
-                it.phase = Phase::Scored;
-                it.set_score(verdict.score);
+                self.tree.node_mut(node).phase = Phase::Scored;
+                self.tree.judge(node, verdict);
             }
             (None, false) => self.tree.node_mut(node).phase = Phase::EvalFailed,
             // The score before stands.

@@ -112,6 +112,7 @@ impl SearchController {
                 phase: node.phase,
                 score: node.score().filter(|_| is_scored),
                 held: node.is_held(),
+                metadata: self.tree.metadata(ix).cloned().unwrap_or_default(),
                 seen,
             })
         });
@@ -294,9 +295,9 @@ impl SearchController {
             self.tree.node_mut(node).phase = Phase::EvalFailed;
             return;
         };
+        self.tree.judge(node, &verdict);
         let it = self.tree.node_mut(node);
         it.phase = Phase::Scored;
-        it.set_score(verdict.score);
         if verdict.prune {
             it.prune(PrunedBy::Evaluator);
         }

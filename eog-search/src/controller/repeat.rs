@@ -8,7 +8,7 @@ use eog_core::{Entry, Usage};
 
 use super::SearchController;
 use crate::ask::{Answer, Role};
-use crate::body::{Action, Investigated, Looked, PlanTry, SearchBody};
+use crate::body::{Action, Drawn, Investigated, Looked, PlanTry, Proposed, SearchBody};
 use crate::lane::{Acts, Came, FINISH, RECORD_FINDING, Turn};
 use crate::seek::Try;
 
@@ -52,6 +52,7 @@ impl SearchController {
     fn replies(&self, seq: u64, body: &SearchBody) -> Result<Vec<Reply>, RestoreError> {
         let owned = |action: &std::sync::Arc<Action>| action.as_ref().clone();
         Ok(match body {
+            SearchBody::Proposed(proposed) if !proposed.drawn.is_empty() => draws(proposed),
             SearchBody::Proposed(proposed) => match (&proposed.actions, &proposed.failure) {
                 (Some(actions), _) => {
                     vec![Ok(Answer::Actions(actions.iter().map(owned).collect()))]
@@ -93,12 +94,8 @@ impl SearchController {
                 let action = it.action.as_ref().map(|action| Answer::Chain((**action).clone()));
                 after(&it.failures, action)
             }
-            SearchBody::Called(it) => match &it.came {
-                Came::Answered(answer) => vec![Ok(Answer::Tool(Ok(answer.clone())))],
-                Came::Refused(reason) => vec![Ok(Answer::Tool(Err(reason.clone())))],
-                Came::Failed(failures) => failures.iter().cloned().map(Err).collect(),
-                Came::Recorded { .. } | Came::Finished => Vec::new(),
-            },
+            SearchBody::Called(it) => tool_replies(&it.came),
+            SearchBody::Used(it) => tool_replies(&it.came),
             SearchBody::Compacted(it) => after(&it.failures, it.text.clone().map(Answer::Summary)),
             SearchBody::SearchOpened(_) | SearchBody::Ended(_) | SearchBody::Forked(_) => {
                 Vec::new()
@@ -123,6 +120,29 @@ impl SearchController {
             RecordedAnswer::Remembered { .. } => {}
         }
         Ok(replies)
+    }
+}
+
+/// What each draw of actions gave.
+fn draws(proposed: &Proposed) -> Vec<Reply> {
+    let mut actions = proposed.actions.iter().flatten();
+    let draw = |drawn: &Drawn| match &drawn.failure {
+        Some(failure) => Err(failure.clone()),
+        None => {
+            let own = actions.by_ref().take(drawn.actions as usize);
+            Ok(Answer::Actions(own.map(|action| action.as_ref().clone()).collect()))
+        }
+    };
+    proposed.drawn.iter().map(draw).collect()
+}
+
+/// What a tool answered, after how many failures.
+fn tool_replies(came: &Came) -> Vec<Reply> {
+    match came {
+        Came::Answered(answer) => vec![Ok(Answer::Tool(Ok(answer.clone())))],
+        Came::Refused(reason) => vec![Ok(Answer::Tool(Err(reason.clone())))],
+        Came::Failed(failures) => failures.iter().cloned().map(Err).collect(),
+        Came::Recorded { .. } | Came::Finished => Vec::new(),
     }
 }
 

@@ -38,7 +38,7 @@ impl SearchController {
     pub(super) fn way_to(&self, ix: Ix) -> Vec<Done> {
         let done = |ix: Ix| {
             let node = self.tree.node(ix);
-            let action = node.action().filter(|action| action.is_done())?;
+            let action = node.action().filter(|action| action.is_step())?;
             Some(Done { action: Arc::clone(action), entry: node.entry() })
         };
         self.tree.path(ix).into_iter().filter_map(done).collect()
@@ -120,7 +120,7 @@ impl SearchController {
     }
 
     /// The looks that found symptoms, by path.
-    fn symptoms(&self) -> Vec<u64> {
+    pub(super) fn symptoms(&self) -> Vec<u64> {
         let is_symptom = |look: &Looked| look.belief.label == Label::Symptom;
         let is_symptom = |entry: &u64| self.looked(*entry).is_some_and(is_symptom);
         if matches!(self.config.selection(), Selection::Textual { .. }) {
@@ -142,9 +142,10 @@ impl SearchController {
         judged
     }
 
-    /// What is believed by the result: the looks on the best way; of hypotheses and goals also those that found
-    /// symptoms, wherever they stand, if they explain alerts that nothing explained before; then, best score first, those on the way
-    /// to each further node whose score is accepted, if they explain alerts that nothing explained before.
+    /// What is believed by the result: the looks on the best way; then, each if it explains alerts that nothing
+    /// explained before, of hypotheses and goals those that found symptoms, wherever they stand, of goals those that
+    /// lead to other origins, on whichever path they were found, and best score first those on the way to each
+    /// further node whose score is accepted.
     pub(super) fn judged(&self) -> Judgements {
         let mut judged = self.blank.clone();
         let mut held = BTreeSet::new();
@@ -162,7 +163,8 @@ impl SearchController {
         );
         // An origin may be suspected at once, and what joins it to the alerts be found elsewhere.
         let symptoms = adds_symptoms.then(|| self.symptoms());
-        for looks in symptoms.into_iter().chain(accepted.into_iter().map(|ix| self.looks(ix))) {
+        let accepted = accepted.into_iter().map(|ix| self.looks(ix));
+        for looks in symptoms.into_iter().chain(self.other_answers()).chain(accepted) {
             if unexplained == 0 {
                 break;
             }

@@ -10,7 +10,8 @@ use super::result::{Best, Done};
 use super::slot::Task;
 use crate::ask::explained;
 use crate::body::{
-    Acted, Action, End, Proposed, Purpose, Reflected, RefusedAction, Scored, SearchBody, Verdict,
+    Acted, Action, Drawn, End, Proposed, Purpose, Reflected, RefusedAction, Scored, SearchBody,
+    Verdict,
 };
 use crate::config::{Expansion, Exploration, Pruning};
 use crate::id::Place;
@@ -94,8 +95,10 @@ impl SearchController {
 
     /// Whether an action was done on a way, and nothing was found since that is a reason to do it again.
     pub(super) fn is_repeated(&self, way: &[Done], action: &Action) -> bool {
-        let is_done = way.iter().any(|done| done.action.call == action.call);
-        is_done && !self.scene.is_concerned(&self.seen(way), action.entity())
+        let is_done = way.iter().any(|done| done.action.is_same(action));
+        let is_again = || self.scene.is_concerned(&self.seen(way), action.entity());
+        // A tool answers the same.
+        is_done && (action.tool().is_some() || !is_again())
     }
 
     /// Whether a way ends with an answer: an origin that explains an alert, or any where nothing alerts.
@@ -110,7 +113,9 @@ impl SearchController {
     pub(super) fn refused(&self, way: &[Done], action: &Action) -> Option<RefusedAction> {
         if self.is_repeated(way, action) {
             Some(RefusedAction::EqualAncestor)
-        } else if !self.known.is_known(action.entity()) {
+        } else if !action.is_step() {
+            Some(RefusedAction::NoLook)
+        } else if action.tool().is_none() && !self.known.is_known(action.entity()) {
             Some(RefusedAction::UnknownEntity)
         } else {
             None
@@ -122,7 +127,7 @@ impl SearchController {
     pub(super) fn record_proposed(
         &mut self,
         (node, round, most): (Ix, u32, usize),
-        result: Result<Vec<Action>, Failure>,
+        (result, drawn): (Result<Vec<Action>, Failure>, Vec<Drawn>),
         unfit: fn(&Action) -> Option<RefusedAction>,
     ) -> (Vec<Arc<Action>>, Option<usize>) {
         let (actions, failure) = match result {
@@ -133,7 +138,7 @@ impl SearchController {
         let (mut refused, mut taken): (Vec<(u32, RefusedAction)>, Vec<Arc<Action>>) =
             (Vec::new(), Vec::new());
         for (position, action) in (0..).zip(actions.iter().flatten()) {
-            let reason = if taken.iter().any(|other| other.call == action.call) {
+            let reason = if taken.iter().any(|other| other.is_same(action)) {
                 Some(RefusedAction::EqualSibling)
             } else if taken.len() >= most {
                 Some(RefusedAction::TooMany)
@@ -146,9 +151,28 @@ impl SearchController {
             }
         }
         let count = actions.as_ref().map(Vec::len);
-        let proposed = Proposed { node: self.tree.id(node), round, actions, failure, refused };
+        let node = self.tree.id(node);
+        let proposed = Proposed { node, round, actions, failure, drawn, refused };
         self.ledger.append(SearchBody::Proposed(Box::new(proposed)));
         (taken, count)
+    }
+
+    /// The actions of a leaf were drawn apart: together they are what was proposed, unless every draw failed.
+    pub(super) fn commit_draws(
+        &mut self,
+        round: u32,
+        leaf: Ix,
+        draws: Vec<Result<Vec<Action>, Failure>>,
+    ) {
+        let drawn = draws.iter().map(|draw| Drawn {
+            actions: draw.as_ref().map_or(0, |it| u32::try_from(it.len()).unwrap_or(u32::MAX)),
+            failure: draw.as_ref().err().cloned(),
+        });
+        let drawn: Vec<Drawn> = drawn.collect();
+        let none = draws.iter().all(Result::is_err);
+        let failure = draws.last().and_then(|draw| draw.as_ref().err().cloned()).filter(|_| none);
+        let actions = draws.into_iter().flatten().flatten().collect();
+        self.commit_proposed(round, leaf, failure.map_or(Ok(actions), Err), drawn);
     }
 
     pub(super) fn commit_proposed(
@@ -156,12 +180,13 @@ impl SearchController {
         round: u32,
         leaf: Ix,
         result: Result<Vec<Action>, Failure>,
+        drawn: Vec<Drawn>,
     ) {
         let most = match self.config.expansion() {
             Expansion::Actions { count, .. } => count.get() as usize,
             _ => 0,
         };
-        let (taken, count) = self.record_proposed((leaf, round, most), result, |_| None);
+        let (taken, count) = self.record_proposed((leaf, round, most), (result, drawn), |_| None);
         for action in &taken {
             let node = self.tree.add(leaf, Arc::clone(action));
             self.follow_ups.push_back(Task::Look { node, round: Some(round) });
@@ -203,12 +228,14 @@ impl SearchController {
         failures: Vec<Failure>,
         verdict: Option<Verdict>,
     ) {
-        let score = verdict.as_ref().map_or(NEUTRAL, |verdict| verdict.score);
+        match &verdict {
+            Some(verdict) => self.tree.judge(node, verdict),
+            None => self.tree.node_mut(node).set_score(NEUTRAL),
+        }
         let at = Place::node(self.tree.id(node));
         let scored = Scored { at, purpose: Purpose::Value, round: Some(round), failures, verdict };
         self.ledger.append(SearchBody::Scored(Box::new(scored)));
         self.tree.node_mut(node).phase = Phase::Scored;
-        self.tree.node_mut(node).set_score(score);
         #[cfg(feature = "planted-faults")]
         if is_planted(PlantedFault::ClosesUnrewarded) && self.tree.node(node).is_terminal() {
             self.tree.close(node);

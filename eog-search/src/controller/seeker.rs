@@ -11,10 +11,12 @@ mod steps;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use eog_core::belief::Label;
 use eog_core::evidence::Finding;
 use eog_core::{EntityId, EvidenceId};
 
 use super::SearchController;
+use super::result::Done;
 use super::slot::Task;
 use crate::body::{Action, Call, Decomposed, End, SearchBody};
 use crate::config::{Expansion, Selection};
@@ -31,6 +33,8 @@ pub(super) struct Quest {
     goals: Vec<GoalState>,
     facts: Vec<Fact>,
     candidates: Vec<Candidate>,
+    /// Who was a candidate before and is none now, the last first.
+    former: Vec<EntityId>,
     /// Every finding that a look showed.
     found: BTreeMap<EvidenceId, Finding>,
     /// What decisions cited so far.
@@ -246,17 +250,42 @@ impl SearchController {
         let mut looks: BTreeSet<u64> = BTreeSet::new();
         let mut best = None;
         for candidate in &self.quest.candidates {
-            let Some((node, entry)) = self.quest.latest.get(&candidate.entity) else { continue };
+            let Some((node, _)) = self.quest.latest.get(&candidate.entity) else { continue };
             best = best.or(Some(*node));
-            looks.insert(*entry);
-            for done in self.way_to(*node) {
-                let last = self.quest.latest.get(done.action.entity()).map(|(_, entry)| *entry);
-                looks.extend(done.entry);
-                looks.extend(last);
-            }
+            looks.extend(self.looks_that_lead_to(&candidate.entity));
         }
         let ratio = self.quest.goals.iter().map(|goal| goal.ratio).min()?;
         Some((Place::node(self.tree.id(best?)), ratio, looks.into_iter().collect()))
+    }
+
+    /// The looks on the way to an entity, and the last one at each entity there.
+    fn looks_that_lead_to(&self, entity: &EntityId) -> BTreeSet<u64> {
+        let Some((node, entry)) = self.quest.latest.get(entity) else { return BTreeSet::new() };
+        let way = self.way_to(*node);
+        let last = |done: &Done| Some(self.quest.latest.get(done.action.entity())?.1);
+        way.iter().flat_map(|done| [done.entry, last(done)]).flatten().chain([*entry]).collect()
+    }
+
+    /// Of the origins that were found on any path of any goal and are no candidates now, the looks that lead to each,
+    /// with those that found symptoms on any path: those that were candidates before first, the last before the
+    /// others, then by name.
+    pub(super) fn other_answers(&self) -> Vec<Vec<u64>> {
+        let Quest { candidates, former, latest, .. } = &self.quest;
+        let mut others: Vec<&EntityId> = former.iter().collect();
+        others.extend(latest.keys().filter(|entity| !former.contains(entity)));
+        let is_origin = |entity: &&EntityId| {
+            let look = latest.get(*entity).and_then(|(_, entry)| self.looked(*entry));
+            look.is_some_and(|look| look.belief.label == Label::Origin)
+        };
+        others.retain(|entity| candidates.iter().all(|it| it.entity != **entity));
+        others.retain(is_origin);
+        let symptoms = if others.is_empty() { Vec::new() } else { self.symptoms() };
+        let looks = |entity: &EntityId| {
+            let mut looks = self.looks_that_lead_to(entity);
+            looks.extend(&symptoms);
+            looks.into_iter().collect()
+        };
+        others.into_iter().map(looks).collect()
     }
 
     /// The last look at each entity, oldest first.

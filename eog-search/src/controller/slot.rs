@@ -12,8 +12,8 @@ use eog_core::{Digest, EntityId, EvidenceId};
 use super::SearchController;
 use super::lane::{Lane, Next};
 use super::result::Done;
-use crate::ask::{Answer, Ask, CallAsk, EvaluateAsk, PlanAsk, ProposeAsk, Role, Scene};
-use crate::body::{Action, Call, PlanTry, Purpose, Verdict};
+use crate::ask::{Answer, Ask, CallAsk, EvaluateAsk, PlanAsk, ProposeAsk, Role, Sample, Scene};
+use crate::body::{Action, PlanTry, Purpose, Verdict};
 use crate::chain::ChainAction;
 use crate::config::{Evaluation, Expansion};
 use crate::id::Place;
@@ -93,6 +93,8 @@ pub(super) struct Slot {
     tries: Vec<PlanTry>,
     goals: Vec<Try<Vec<Goal>>>,
     steerings: Vec<Try<Steering>>,
+    /// What the draws so far gave, where candidates are drawn apart.
+    draws: Vec<Result<Vec<Action>, Failure>>,
     /// How many findings were recorded at dispatch.
     found: usize,
     outcome: Option<Outcome>,
@@ -111,6 +113,7 @@ struct Rest {
 pub(super) enum Outcome {
     Looked { packet: Option<Arc<ContextPacket>>, answer: RecordedAnswer },
     Actions(Result<Vec<Action>, Failure>),
+    Draws(Vec<Result<Vec<Action>, Failure>>),
     Action(Result<Option<Action>, Failure>),
     Score { failures: Vec<Failure>, verdict: Option<Verdict> },
     Plan(Vec<PlanTry>),
@@ -161,9 +164,11 @@ impl Slot {
         self.tries.clear();
         self.goals.clear();
         self.steerings.clear();
+        self.draws.clear();
+        // A lane, and draws, count from 1.
+        self.step = self.step.min(1);
         if let Some(lane) = &mut self.lane {
             **lane = lane.again();
-            self.step = 1;
         }
     }
 
@@ -233,13 +238,14 @@ impl SearchController {
             Role::Decide(packet) => Some(self.rest(&task, &packet.entity)),
             _ => None,
         };
+        let is_drawn = matches!(&first, Role::Propose(ask) if ask.sample.is_some());
         Slot {
             key: key(&task, &place, &first),
             after: self.ledger.next_seq(),
             pending: Some(first.clone()),
             first,
             rest,
-            step: u32::from(lane.is_some()),
+            step: u32::from(lane.is_some() || is_drawn),
             lane,
             task,
             open: None,
@@ -248,6 +254,7 @@ impl SearchController {
             tries: Vec::new(),
             goals: Vec::new(),
             steerings: Vec::new(),
+            draws: Vec::new(),
             found: self.count_findings(),
             outcome: None,
         }
@@ -258,13 +265,16 @@ impl SearchController {
         match task {
             Task::Propose { leaf, .. } => {
                 let way = self.way_to(*leaf);
-                (place(self, *leaf), Role::Propose(self.propose(&way)))
+                (place(self, *leaf), Role::Propose(self.candidates_after(&way)))
             }
-            Task::Look { node, .. } | Task::Stride { node, .. } | Task::Glance { node } => {
+            Task::Look { node, .. }
+            | Task::Stride { node, .. }
+            | Task::Glance { node }
+            | Task::Use { node, .. } => {
                 self.tree.node_mut(*node).phase = crate::Phase::Running;
-                let entity = self.tree.node(*node).action().map(|action| action.entity().clone());
-                let Some(entity) = entity else { unreachable!("the root is not looked at") };
-                (place(self, *node), Role::Context(self.request(entity)))
+                let action = self.tree.node(*node).action().cloned();
+                let Some(action) = action else { unreachable!("the root is not looked at") };
+                (place(self, *node), self.deed(&action))
             }
             Task::Score { node, round } => {
                 let purpose = round.map_or(Purpose::Judgement, |_| Purpose::Value);
@@ -275,10 +285,7 @@ impl SearchController {
                 let (at, way) = (self.next_step(*round), self.trajectory(*round));
                 (at, Role::Act(self.propose(&way)))
             }
-            Task::Step { round, action } => {
-                let request = self.request(action.entity().clone());
-                (self.next_step(*round), Role::Context(request))
-            }
+            Task::Step { round, action } => (self.next_step(*round), self.deed(action)),
             Task::Reward { round } => {
                 let (at, way) = (self.last_step(*round), self.trajectory(*round));
                 (at, Role::Evaluate(self.evaluate(&way, Purpose::Reward)))
@@ -307,15 +314,6 @@ impl SearchController {
             Task::Progress => (Place::root(), Role::Progress(self.progress_ask())),
             Task::React { step } => (Place::root(), Role::React(self.react_ask(*step))),
             Task::Compact { through } => (Place::root(), Role::Compact(self.compact_ask(*through))),
-            Task::Use { node, .. } => {
-                self.tree.node_mut(*node).phase = crate::Phase::Running;
-                let call = self.tree.node(*node).action().map(|action| action.call.clone());
-                let Some(Call::Use { call, .. }) = call else {
-                    unreachable!("node {} calls a tool", self.tree.id(*node))
-                };
-                let (scene, agent) = (Arc::clone(&self.scene), Specialist::Generalist);
-                (place(self, *node), Role::Call(Arc::new(CallAsk { scene, agent, call })))
-            }
             Task::Lane { node, .. } => unreachable!("node {} has a lane", self.tree.id(*node)),
         }
     }
@@ -342,6 +340,29 @@ impl SearchController {
         ContextRequest::whole(entity, self.scene.window, around)
     }
 
+    /// The question that carries out a look, or a call of a tool.
+    fn deed(&self, action: &Action) -> Role {
+        match action.tool() {
+            None => Role::Context(self.request(action.entity().clone())),
+            Some(call) => {
+                let (scene, agent) = (Arc::clone(&self.scene), Specialist::Generalist);
+                Role::Call(Arc::new(CallAsk { scene, agent, call: call.clone() }))
+            }
+        }
+    }
+
+    /// The first question for the actions of a leaf: for all of them, or for the first where they are drawn apart.
+    fn candidates_after(&self, way: &[Done]) -> Arc<ProposeAsk> {
+        let ask = self.propose(way);
+        match self.config.expansion() {
+            Expansion::Actions { count, apart: true, .. } => {
+                let sample = Some(Sample { index: 1, of: count.get() });
+                Arc::new(ProposeAsk { sample, at_most: 1, ..(*ask).clone() })
+            }
+            _ => ask,
+        }
+    }
+
     fn propose(&self, way: &[Done]) -> Arc<ProposeAsk> {
         let at_most = match self.config.expansion() {
             Expansion::Actions { count, .. } => count.get(),
@@ -352,6 +373,7 @@ impl SearchController {
             path: self.seen(way),
             at_most,
             reflections: self.reflections.iter().cloned().collect(),
+            sample: None,
         })
     }
 
@@ -392,7 +414,8 @@ impl SearchController {
         };
         let neighbours = self.known.neighbours(entity);
         let around = neighbours.iter().map(|neighbour| neighbour.entity.clone());
-        let way = way.iter().map(|done| done.action.entity().clone());
+        let way = way.iter().filter(|done| done.action.is_done());
+        let way = way.map(|done| done.action.entity().clone());
         let others: std::collections::BTreeSet<EntityId> =
             around.chain(way).chain(before).collect();
         let message = |sender: EntityId| {
@@ -491,6 +514,19 @@ impl SearchController {
                 let failed = |failure: Failure| RecordedAnswer::Failed(failure.as_recorded());
                 let answer = came!(result, Decision).map_or_else(failed, RecordedAnswer::Decided);
                 it.complete(Outcome::Looked { packet: Some(packet), answer });
+            }
+            (Role::Propose(ask), result) if ask.sample.is_some() => {
+                it.draws.push(came!(result, Actions).map_err(as_recorded));
+                match next_sample(&ask) {
+                    Some(next) => {
+                        it.step += 1;
+                        it.next(Role::Propose(Arc::new(next)));
+                    }
+                    None => {
+                        let draws = std::mem::take(&mut it.draws);
+                        it.complete(Outcome::Draws(draws));
+                    }
+                }
             }
             (Role::Propose(_) | Role::Hypothesize(_), result) => {
                 it.complete(Outcome::Actions(came!(result, Actions).map_err(as_recorded)));
@@ -669,6 +705,12 @@ impl Slot {
     }
 }
 
+/// The question for the next of several candidates, if there is one.
+fn next_sample(ask: &ProposeAsk) -> Option<ProposeAsk> {
+    let Sample { index, of } = ask.sample.filter(|sample| sample.index < sample.of)?;
+    Some(ProposeAsk { sample: Some(Sample { index: index + 1, of }), ..ask.clone() })
+}
+
 /// Keeps an answer that had to be admissible. Whether it is the last: it is, or there were enough.
 fn is_last<T>(
     tries: &mut Vec<Try<T>>,
@@ -689,6 +731,9 @@ fn is_last<T>(
 fn unusable(ask: &Role, verdict: &Verdict) -> Option<String> {
     if verdict.score > 1000 {
         return Some(format!("the score is {}; scores go from 0 to 1000", verdict.score));
+    }
+    if let Some(problem) = verdict.metadata.problem() {
+        return Some(problem);
     }
     let known = match ask {
         Role::Weigh(ask) => &ask.known[..],

@@ -1,8 +1,8 @@
 //! The roles by rules over what a policy decided on single entities.
 
-use eog_core::EntityId;
 use eog_core::belief::Label;
 use eog_core::incident::Direction;
+use eog_core::{EntityId, Measures};
 
 use super::{Reply, Roles, chain, seeker, specialists};
 use crate::ask::{
@@ -31,8 +31,8 @@ use crate::tree::Phase;
 /// - **Hypothesize:** the leads of *propose* that no other hypothesis blames.
 /// - **Investigate:** fetch the context of the entity that is blamed, record what it holds of one's own kinds,
 ///   finish.
-/// - **Decompose:** a goal for each alert, up to four, the fourth of which takes the rest; then the fewest
-///   origins for all.
+/// - **Decompose:** a goal for each alert, up to four, the fourth of which takes the rest, with paths from the seeds
+///   whose effects reach it, from the alert, and from upstream of it; then the fewest origins for all.
 /// - **Steer:** go back with a path that may; exploit a path with a score of 700 or more, else explore all;
 ///   finished once candidates of 700 or more explain all alerts.
 /// - **Step:** the first of *propose* that no path of the goal looked at.
@@ -53,11 +53,12 @@ pub struct PolicyRoles {
 /// looked at; docs/controllers.md lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyScores {
-    /// Whether the policy's own score of an origin takes the place of the next two.
+    /// Whether the policy's own score of an origin, or else its probability ([`Measures::probability`]), takes the
+    /// place of the next.
+    ///
+    /// [`Measures::probability`]: eog_core::Measures::probability
     pub own: bool,
-    /// An origin that cites a change.
-    pub origin_with_change: u16,
-    /// An origin that cites none.
+    /// An origin of which the policy says no more.
     pub origin: u16,
     /// At most so much for an origin that, by what was seen along the path, explains no alert.
     pub unjoined: u16,
@@ -81,8 +82,7 @@ impl Default for PolicyScores {
     fn default() -> Self {
         Self {
             own: true,
-            origin_with_change: 900,
-            origin: 700,
+            origin: 900,
             unjoined: 600,
             symptom_of: 500,
             symptom: 350,
@@ -98,7 +98,9 @@ impl Default for PolicyScores {
 impl PolicyScores {
     /// The score of a path.
     pub(super) fn of(&self, ask: &EvaluateAsk) -> Verdict {
-        let Some(seen) = ask.path.last() else { return Verdict::new(0, "nothing was looked at") };
+        let Some(seen) = last_look(&ask.path) else {
+            return Verdict::new(0, "nothing was looked at");
+        };
         let entity = seen.action.entity();
         let conclusion = seen.is_origin().then(|| ask.scene.conclusion(&ask.path));
         let explains = conclusion.is_some_and(|it| explained(&it).contains_key(entity));
@@ -116,17 +118,16 @@ impl PolicyScores {
         };
         match belief.label {
             Label::Origin => {
-                let changed = seen.cites_change();
                 let own = seen.decision().into_iter().flat_map(|decision| &decision.scores);
-                let own = own.into_iter().find(|score| self.own && score.entity == *entity);
-                let by_kind = if changed { self.origin_with_change } else { self.origin };
-                let score = own.map_or(by_kind, |own| own.score.min(1000));
-                let with = if changed { "with a change" } else { "without a change" };
+                let own = own.into_iter().find(|score| score.entity == *entity);
+                let likely = || belief.measures.as_ref().map(Measures::probability);
+                let own = own.map(|own| own.score.min(1000)).or_else(likely);
+                let score = own.filter(|_| self.own).unwrap_or(self.origin);
                 match explains {
-                    true => (score, format!("{entity} is an origin {with}, and explains an alert")),
+                    true => (score, format!("{entity} is an origin, and explains an alert")),
                     false => (
                         score.min(self.unjoined),
-                        format!("{entity} is an origin {with}, and explains no alert so far"),
+                        format!("{entity} is an origin, and explains no alert so far"),
                     ),
                 }
             }
@@ -144,10 +145,15 @@ impl PolicyScores {
     }
 }
 
+/// The last look of a path, which calls of tools may follow.
+fn last_look(path: &[Seen]) -> Option<&Seen> {
+    path.iter().rev().find(|seen| seen.action.is_done())
+}
+
 /// Where to look after a path, best first.
 pub(super) fn leads(scene: &Scene, path: &[Seen]) -> Vec<Action> {
     let mut leads = named(scene, path);
-    let Some(seen) = path.last() else { return leads };
+    let Some(seen) = last_look(path) else { return leads };
     for neighbour in scene.topology.neighbours(seen.action.entity()) {
         if neighbour.direction != Direction::Downstream {
             lead(&mut leads, (scene, path), &neighbour.entity, "upstream");
@@ -158,7 +164,7 @@ pub(super) fn leads(scene: &Scene, path: &[Seen]) -> Vec<Action> {
 
 /// The same for whoever goes one way: from an origin nothing that is merely upstream.
 pub(super) fn onward(scene: &Scene, path: &[Seen]) -> Vec<Action> {
-    let is_origin = path.last().is_some_and(Seen::is_origin);
+    let is_origin = last_look(path).is_some_and(Seen::is_origin);
     if is_origin { named(scene, path) } else { leads(scene, path) }
 }
 
@@ -166,7 +172,7 @@ pub(super) fn onward(scene: &Scene, path: &[Seen]) -> Vec<Action> {
 fn named(scene: &Scene, path: &[Seen]) -> Vec<Action> {
     let mut leads: Vec<Action> = Vec::new();
     let mut add = |entity: &EntityId, why: &str| lead(&mut leads, (scene, path), entity, why);
-    let Some(seen) = path.last() else {
+    let Some(seen) = last_look(path) else {
         scene.seeds.iter().for_each(|seed| add(&seed.entity, &seed.reason));
         return leads;
     };
@@ -178,7 +184,8 @@ fn named(scene: &Scene, path: &[Seen]) -> Vec<Action> {
     if let Some(decision) = seen.decision() {
         decision.proposals.iter().for_each(|proposal| add(&proposal.entity, &proposal.reason));
     }
-    for before in path.iter().rev().map(|seen| seen.action.entity()) {
+    for before in path.iter().rev().filter(|seen| seen.action.is_done()) {
+        let before = before.action.entity();
         if scene.is_concerned(path, before) {
             add(before, "what was found since concerns it");
         }
@@ -189,7 +196,7 @@ fn named(scene: &Scene, path: &[Seen]) -> Vec<Action> {
 /// One more lead, unless it is there already, or lies on the path and nothing found since concerns it.
 fn lead(leads: &mut Vec<Action>, (scene, path): (&Scene, &[Seen]), entity: &EntityId, why: &str) {
     let leads_there = |action: &Action| action.entity() == entity;
-    let is_done = path.iter().any(|seen| leads_there(&seen.action));
+    let is_done = path.iter().any(|seen| seen.action.is_done() && leads_there(&seen.action));
     if (!is_done || scene.is_concerned(path, entity)) && !leads.iter().any(leads_there) {
         leads.push(Action::look(entity.clone(), why));
     }
@@ -249,13 +256,18 @@ fn ready<'a, T: Send + 'a>(answer: T) -> Reply<'a, T> {
 }
 
 impl Roles for PolicyRoles {
-    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
-        let mut leads = leads(&ask.scene, &ask.path);
-        leads.truncate(ask.at_most as usize);
-        ready(leads)
+    fn propose<'a>(
+        &'a self,
+        ask: &'a ProposeAsk,
+        _tools: &'a [ToolSpec],
+    ) -> Reply<'a, Vec<Action>> {
+        // Drawn apart, each is the next best.
+        let before = ask.sample.map_or(0, |sample| sample.index.saturating_sub(1));
+        let leads = leads(&ask.scene, &ask.path).into_iter().skip(before as usize);
+        ready(leads.take(ask.at_most as usize).collect())
     }
 
-    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
+    fn act<'a>(&'a self, ask: &'a ProposeAsk, _tools: &'a [ToolSpec]) -> Reply<'a, Option<Action>> {
         ready(onward(&ask.scene, &ask.path).into_iter().next())
     }
 
@@ -291,7 +303,7 @@ impl Roles for PolicyRoles {
         ready(seeker::steer(&self.scores, ask))
     }
 
-    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
+    fn step<'a>(&'a self, ask: &'a StepAsk, _tools: &'a [ToolSpec]) -> Reply<'a, Option<Action>> {
         ready(seeker::step(ask))
     }
 

@@ -112,8 +112,14 @@ impl<C: ContextContract, P: AbductivePolicy, R: Roles> Responder<Ask> for Search
                         remembered: answer.remembered,
                     }
                 }
-                Role::Propose(ask) => with(self.roles.propose(ask).await?, Answer::Actions),
-                Role::Act(ask) => with(self.roles.act(ask).await?, Answer::Action),
+                Role::Propose(ask) => {
+                    let tools = self.tools(Specialist::Generalist);
+                    with(self.roles.propose(ask, &tools).await?, Answer::Actions)
+                }
+                Role::Act(ask) => {
+                    let tools = self.tools(Specialist::Generalist);
+                    with(self.roles.act(ask, &tools).await?, Answer::Action)
+                }
                 Role::Evaluate(ask) => with(self.roles.evaluate(ask).await?, Answer::Verdict),
                 Role::Plan(ask) => with(self.roles.plan(ask).await?, Answer::Plan),
                 Role::Reflect(ask) => with(self.roles.reflect(ask).await?, Answer::Reflection),
@@ -126,7 +132,10 @@ impl<C: ContextContract, P: AbductivePolicy, R: Roles> Responder<Ask> for Search
                 Role::Weigh(ask) => with(self.roles.weigh(ask).await?, Answer::Verdict),
                 Role::Decompose(ask) => with(self.roles.decompose(ask).await?, Answer::Goals),
                 Role::Steer(ask) => with(self.roles.steer(ask).await?, Answer::Steering),
-                Role::Step(ask) => with(self.roles.step(ask).await?, Answer::Action),
+                Role::Step(ask) => {
+                    let tools = self.tools(Specialist::Generalist);
+                    with(self.roles.step(ask, &tools).await?, Answer::Action)
+                }
                 Role::Progress(ask) => with(self.roles.progress(ask).await?, Answer::Progress),
                 Role::React(ask) => {
                     let tools = self.tools(Specialist::Generalist);

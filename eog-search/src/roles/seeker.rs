@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::EntityId;
 use eog_core::belief::Label;
 use eog_core::incident::Direction;
+use eog_evidence::effect_path;
 
 use super::policy::{PolicyScores, leads};
 use crate::ask::{
@@ -57,6 +58,12 @@ fn approach(start: &EntityId, how: impl Into<String>, success: impl Into<String>
     Approach { start: start.clone(), approach: how.into(), success: success.into() }
 }
 
+/// Where the case says to start, as far as effects travel from there to an entity.
+fn seeds_of<'a>(scene: &'a Scene, about: &EntityId) -> Vec<&'a EntityId> {
+    let seeds = scene.seeds.iter().map(|seed| &seed.entity);
+    seeds.filter(|seed| effect_path(&scene.topology, seed, about).is_some()).collect()
+}
+
 /// A goal for each alert, up to four, the fourth of which takes the rest; then the fewest origins for all.
 pub(super) fn decompose(ask: &DecomposeAsk) -> Vec<Goal> {
     let groups = groups(&ask.scene);
@@ -95,13 +102,13 @@ pub(super) fn decompose(ask: &DecomposeAsk) -> Vec<Goal> {
                 own.map(|it| approach(it, format!("follow the leads from {it}"), success())),
             );
         } else {
-            paths.push(approach(&about, format!("follow the leads from {about}"), success()));
-            for neighbour in ask.scene.topology.neighbours(&about) {
-                let starts = paths.iter().any(|path| path.start == neighbour.entity);
-                if neighbour.direction != Direction::Downstream && !starts && paths.len() < most {
-                    let how =
-                        format!("follow the leads from {}, upstream of {about}", neighbour.entity);
-                    paths.push(approach(&neighbour.entity, how, success()));
+            let around = ask.scene.topology.neighbours(&about);
+            let upstream = around.iter().filter(|it| it.direction != Direction::Downstream);
+            let starts = seeds_of(&ask.scene, &about).into_iter().chain([&about]);
+            for start in starts.chain(upstream.map(|neighbour| &neighbour.entity)) {
+                if paths.len() < most && !paths.iter().any(|path| path.start == *start) {
+                    let how = format!("follow the leads from {start}");
+                    paths.push(approach(start, how, success()));
                 }
             }
         }
@@ -162,10 +169,37 @@ impl<'a> Known<'a> {
         explained.and_then(|all| all.into_iter().min()).unwrap_or_else(by_paths)
     }
 
-    /// What was named and not looked at yet: claimed causes first, then proposals, then whatever is upstream
-    /// of what is not healthy.
+    /// On the ways that effects take from origins to alerts, the next entity that was not looked at: nothing that is not
+    /// looked at lies before it on any of them, since it tells what it suffers from by what is known around it. Without
+    /// an origin, what alerts.
+    fn towards_alerts(&self, scene: &Scene, taken: &BTreeSet<&EntityId>) -> Option<EntityId> {
+        let alerts = || scene.anomalies.iter().map(|alert| &alert.entity);
+        let origins = self.seen.iter().filter(|(_, seen)| seen.is_origin());
+        let mut origins = origins.map(|(origin, _)| *origin).peekable();
+        if origins.peek().is_none() {
+            let is_new = |it: &&EntityId| !self.seen.contains_key(*it) && !taken.contains(*it);
+            return alerts().find(is_new).cloned();
+        }
+        let ways = origins.flat_map(|origin| {
+            alerts().filter_map(move |alert| effect_path(&scene.topology, origin, alert))
+        });
+        let (mut next, mut later) = (BTreeSet::new(), BTreeSet::new());
+        for way in ways {
+            let mut left = way.into_iter().filter(|entity| !self.seen.contains_key(entity));
+            next.extend(left.next());
+            later.extend(left);
+        }
+        let is_free = |entity: &EntityId| !taken.contains(entity) && !later.contains(entity);
+        next.into_iter().find(is_free)
+    }
+
+    /// What was not looked at yet: claimed causes first, then proposals, then whatever is upstream of what is not
+    /// healthy; at last who stands between origins and alerts.
     fn further(&self, scene: &Scene, taken: &BTreeSet<&EntityId>) -> Option<Action> {
-        let mut best: Option<(u8, Action)> = None;
+        let is_new = |entity: &EntityId| !self.seen.contains_key(entity) && !taken.contains(entity);
+        let mut best: Option<(u8, Action)> = self.towards_alerts(scene, taken).map(|entity| {
+            (4, Action::look(entity, "what was found may lead to the alerts through it"))
+        });
         for seen in self.seen.values() {
             let claimed: BTreeSet<&EntityId> = seen
                 .belief()
@@ -182,7 +216,7 @@ impl<'a> Known<'a> {
             let healthy = seen.belief().is_some_and(|it| it.label == Label::Healthy);
             for lead in leads(scene, std::slice::from_ref(*seen)) {
                 let rank = match lead.entity() {
-                    entity if self.seen.contains_key(entity) || taken.contains(entity) => continue,
+                    entity if !is_new(entity) => continue,
                     entity if claimed.contains(entity) => 0,
                     entity if proposed.contains(entity) => 1,
                     _ if healthy => 3,

@@ -21,6 +21,8 @@ pub struct Skill {
     pub about: String,
     /// The advice.
     pub body: String,
+    /// Whether it is given with the index instead of being loaded.
+    pub at_once: bool,
 }
 
 /// Skills as a tool, `load_skill`. Its description is an index of the skills of whoever is offered it, and a
@@ -34,6 +36,7 @@ pub struct Skill {
 ///     name: "red".to_owned(),
 ///     about: "rate, errors and duration of a service".to_owned(),
 ///     body: "Begin with errors.".to_owned(),
+///     at_once: false,
 /// };
 /// let skills = Skills::new(vec![red]);
 /// let [tool] = &skills.tools(Specialist::Metrics)[..] else { panic!() };
@@ -83,8 +86,14 @@ impl Toolset for Skills {
             return Vec::new();
         }
         let index = self.of(agent).map(|skill| format!("\n{}: {}", skill.name, skill.about));
-        let description =
-            format!("Loads one of your skills, advice on method:{}", index.collect::<String>());
+        let given = self.of(agent).filter(|skill| skill.at_once);
+        let given =
+            given.map(|skill| format!("\n{}, in full:\n{}", skill.name, skill.body.trim_end()));
+        let description = format!(
+            "Loads one of your skills, advice on method:{}{}",
+            index.collect::<String>(),
+            given.collect::<String>()
+        );
         let schema = json!({
             "type": "object",
             "properties": { "name": { "enum": names, "description": "Which one." } },

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Ix, Phase, PrunedBy, Tree};
-use crate::body::Action;
+use crate::body::{Action, Metadata};
 use crate::id::NodeId;
 
 /// A node as it stands.
@@ -18,6 +18,9 @@ pub struct NodeView<'t> {
     pub phase: Phase,
     /// Value or score, from 0 to 1000, if it has one.
     pub score: Option<u16>,
+    /// What an evaluator said beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<&'t Metadata>,
     /// How many simulations went through it. Always 0 where none are made.
     pub visits: u32,
     /// The rewards of these, added up.
@@ -44,6 +47,7 @@ impl Tree {
             action: node.action.as_deref(),
             phase: node.phase,
             score: node.score(),
+            metadata: self.metadata(ix),
             visits: node.visits,
             total: node.total,
             under_way: node.under_way,

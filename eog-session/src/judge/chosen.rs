@@ -10,6 +10,7 @@ use eog::{
 };
 use eog_evidence::{BoundByVerdicts, EvidencePolicy, Incident, Weights};
 use eog_report::Narrative;
+use eog_search::tools::Skill;
 use eog_search::{Roles, Toolset};
 
 use super::masked::Masked;
@@ -115,6 +116,11 @@ impl Chosen {
     /// Whether packets show what stands out in the incident as a whole: to programs and models.
     pub fn reads_case_file(&self) -> bool {
         !matches!(self.settings.policy, PolicyChoice::Evidence)
+    }
+
+    /// Whether models play the roles of a tree search, and what the settings have for whoever plans it.
+    pub fn planner(&self) -> (bool, Option<&str>) {
+        (self.settings.roles == By::Model, self.settings.initial_prompt.as_deref())
     }
 
     /// Whether the user has chosen a policy.
@@ -244,9 +250,12 @@ impl Judge for OfRun {
         self.models.as_ref()?.roles()
     }
 
-    fn tools(&self) -> BoxFuture<'_, Result<Vec<Arc<dyn Toolset>>, JudgeError>> {
+    fn tools(
+        &self,
+        of_source: Vec<Skill>,
+    ) -> BoxFuture<'_, Result<Vec<Arc<dyn Toolset>>, JudgeError>> {
         match &self.models {
-            Some(models) => models.tools(),
+            Some(models) => models.tools(of_source),
             None => Box::pin(async { Ok(Vec::new()) }),
         }
     }

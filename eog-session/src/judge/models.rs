@@ -15,7 +15,7 @@ use eog_prompts::{
     ModelInfo, Opening, Pack, Prompter, load_skills,
 };
 use eog_report::Narrative;
-use eog_search::tools::Skills;
+use eog_search::tools::{Skill, Skills};
 use eog_search::{Roles, Toolset};
 
 use super::settings::{By, Env, Options, PolicyChoice, Settings};
@@ -234,12 +234,16 @@ impl Judge for Models {
     }
 
     /// Rules load no skills, and call no tools of servers.
-    fn tools(&self) -> BoxFuture<'_, Result<Vec<Arc<dyn Toolset>>, JudgeError>> {
+    fn tools(
+        &self,
+        of_source: Vec<Skill>,
+    ) -> BoxFuture<'_, Result<Vec<Arc<dyn Toolset>>, JudgeError>> {
         Box::pin(async {
             if self.settings.roles == By::Rules {
                 return Ok(Vec::new());
             }
-            let mut tools = vec![Arc::clone(&self.asked.skills) as Arc<dyn Toolset>];
+            let skills = Skills::new([of_source, self.asked.skills.all().to_vec()].concat());
+            let mut tools = vec![Arc::new(skills) as Arc<dyn Toolset>];
             if let Some(config) = &self.asked.servers {
                 let opened = McpTools::open(config, self.recorder.clone()).await;
                 let opened = opened.map_err(|error| of_servers(&self.settings, &error))?;

@@ -119,6 +119,8 @@ pub struct Settings {
     pub searches: u32,
     /// A table of weights for the evidence policy, in place of the shipped one.
     pub weights: Option<PathBuf>,
+    /// A text for whoever plans a tree search, beside the case.
+    pub initial_prompt: Option<String>,
     /// The language models.
     pub llm: LlmConfig,
 }
@@ -135,7 +137,15 @@ struct File {
     tools: Option<PathBuf>,
     searches: Option<u32>,
     weights: Option<PathBuf>,
+    search: SearchFile,
     llm: LlmConfig,
+}
+
+/// What the file says of tree searches.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct SearchFile {
+    initial_prompt: Option<String>,
 }
 
 impl Settings {
@@ -179,6 +189,7 @@ impl Settings {
             tools: options.tools.clone().or(file.tools),
             searches: options.searches.or(file.searches).unwrap_or(0),
             weights: options.weights.clone().or(file.weights),
+            initial_prompt: file.search.initial_prompt,
             llm,
             file: path,
         })

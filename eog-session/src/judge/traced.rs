@@ -75,6 +75,7 @@ mod tests {
             messages: vec![ChatMessage::user("password=hunter2")],
             answer: None,
             max_output_tokens: 500,
+            drawn: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {

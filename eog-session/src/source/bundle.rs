@@ -1,29 +1,33 @@
 //! A bundle as a source.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use eog::{
     BoxFuture, ContextContract as _, ContextRequest, Failure, Finding, LocalContext, Window,
 };
 use eog_evidence::{Bundle, BundleContext, Chart, FolderHandle, Incident};
+use eog_search::Toolset;
 use eog_sre::Stop;
-use eog_sre::tools::BundleToolbox;
+use eog_sre::tools::{BundleToolbox, MetricFamily};
 use serde_json::Value;
 
 use super::live::add_report;
 use super::{AskError, Kind, OpenError, ReadOptions, Source, handle};
+use crate::tools::SreTools;
 
 /// A bundle in memory.
 #[derive(Clone, Debug)]
 pub struct OfBundle {
-    incident: Incident,
-    context: BundleContext,
+    incident: Arc<Incident>,
+    context: Arc<BundleContext>,
 }
 
 impl OfBundle {
     /// A bundle that was read or made.
     pub fn new(bundle: Bundle) -> Self {
-        Self { incident: bundle.incident(), context: BundleContext::new(bundle) }
+        let incident = Arc::new(bundle.incident());
+        Self { incident, context: Arc::new(BundleContext::new(bundle)) }
     }
 
     /// Reads the folder of a bundle.
@@ -45,7 +49,7 @@ impl OfBundle {
         }
         let is_gone = || options.stop.as_ref().is_some_and(Stop::is_wanted);
         let mut opened = Self::new(Bundle::read_from(folder, options.max_memory, &is_gone)?);
-        add_report(folder, &mut opened.incident);
+        add_report(folder, Arc::make_mut(&mut opened.incident));
         Ok(opened)
     }
 
@@ -69,6 +73,14 @@ impl Source for OfBundle {
         request: &'a ContextRequest,
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
         self.context.get_context(request)
+    }
+
+    fn toolsets(&self) -> Vec<Arc<dyn Toolset>> {
+        vec![Arc::new(SreTools::of_bundle(self.clone()))]
+    }
+
+    fn metrics(&self) -> Vec<MetricFamily> {
+        self.tools().metric_families()
     }
 
     fn ask(&self, tool: &str, arguments: Value) -> Result<String, AskError> {

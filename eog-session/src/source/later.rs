@@ -1,8 +1,11 @@
 //! A source that was recorded after an investigation had begun: it knows what came later.
 
+use std::sync::Arc;
+
 use eog::{BoxFuture, Case, ContextRequest, Failure, Finding, LocalContext, Timestamp, Window};
 use eog_evidence::{Chart, Incident, StartError};
-use eog_sre::tools::Toolbox;
+use eog_search::Toolset;
+use eog_sre::tools::{MetricFamily, Toolbox};
 use serde_json::Value;
 
 use super::{AskError, Opened, Source};
@@ -52,6 +55,14 @@ impl Source for Later {
 
     fn toolbox(&self) -> Option<&Toolbox> {
         self.source.toolbox()
+    }
+
+    fn toolsets(&self) -> Vec<Arc<dyn Toolset>> {
+        self.source.toolsets()
+    }
+
+    fn metrics(&self) -> Vec<MetricFamily> {
+        self.source.metrics()
     }
 
     fn ask(&self, tool: &str, arguments: Value) -> Result<String, AskError> {

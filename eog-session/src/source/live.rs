@@ -1,11 +1,13 @@
 //! Live sources: captured into a folder, which is then a source like any other.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use eog::{BoxFuture, Case, ContextRequest, Failure, Finding, LocalContext, Timestamp, Window};
 use eog_evidence::{Chart, FolderHandle, Incident, StartError};
+use eog_search::Toolset;
 use eog_sources::{CaptureReport, Heard, SourceConfig};
-use eog_sre::tools::Toolbox;
+use eog_sre::tools::{MetricFamily, Toolbox};
 use serde_json::Value;
 
 use super::{AskError, Kind, OpenError, Opened, ReadOptions, Source, open_folder};
@@ -79,6 +81,14 @@ impl Source for OfLive {
 
     fn toolbox(&self) -> Option<&Toolbox> {
         self.captured.toolbox()
+    }
+
+    fn toolsets(&self) -> Vec<Arc<dyn Toolset>> {
+        self.captured.toolsets()
+    }
+
+    fn metrics(&self) -> Vec<MetricFamily> {
+        self.captured.metrics()
     }
 
     fn ask(&self, tool: &str, arguments: Value) -> Result<String, AskError> {

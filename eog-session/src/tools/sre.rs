@@ -1,4 +1,4 @@
-//! The tools of a snapshot, each for one specialist.
+//! The tools of a snapshot or a bundle, each for one specialist.
 
 use eog::{BoxFuture, Failure};
 #[cfg(feature = "mcp")]
@@ -6,19 +6,52 @@ use eog_mcp_client::fits;
 use eog_search::ask::CallAsk;
 use eog_search::tools::{bounded_lines, checked, lines_of_json};
 use eog_search::{Specialist, ToolAnswer, ToolFailure, ToolSpec, Toolset};
-use eog_sre::tools::{ToolError, ToolInfo, Toolbox, tools};
+use eog_sre::tools::{BundleToolbox, ToolError, ToolInfo, Toolbox, tools};
+use serde_json::{Map, Value};
 
-/// The tools over a snapshot ([`Toolbox`]), each offered to one specialist. Their answers lead to entities whose
-/// findings can then be recorded; they are no findings themselves.
+use crate::source::OfBundle;
+
+/// The tools over a snapshot ([`Toolbox`]) or a bundle ([`BundleToolbox`]), each offered to one specialist. Their
+/// answers lead to entities whose findings can then be recorded; they are no findings themselves.
 #[derive(Clone, Debug)]
 pub struct SreTools {
-    toolbox: Toolbox,
+    over: Over,
+}
+
+/// What the tools read.
+#[derive(Clone, Debug)]
+enum Over {
+    Snapshot(Toolbox),
+    Bundle(OfBundle),
 }
 
 impl SreTools {
     /// The tools over a snapshot.
     pub fn new(toolbox: Toolbox) -> Self {
-        Self { toolbox }
+        Self { over: Over::Snapshot(toolbox) }
+    }
+
+    /// The tools that bundles answer, too, with the arguments that these take.
+    pub fn of_bundle(bundle: OfBundle) -> Self {
+        Self { over: Over::Bundle(bundle) }
+    }
+
+    /// A tool as it is offered; nothing if there is none over what is read.
+    fn spec(&self, name: &str) -> Option<ToolSpec> {
+        let info = tools().iter().find(|info| info.name == name)?;
+        match &self.over {
+            Over::Snapshot(_) => Some(spec(info, None)),
+            Over::Bundle(_) => Some(spec(info, Some(BundleToolbox::arguments(name)?))),
+        }
+    }
+}
+
+impl Over {
+    fn call(&self, name: &str, arguments: Value) -> Result<Value, ToolError> {
+        match self {
+            Self::Snapshot(toolbox) => toolbox.call(name, arguments),
+            Self::Bundle(bundle) => bundle.tools().call(name, arguments),
+        }
     }
 }
 
@@ -51,28 +84,35 @@ fn fits(_schema: &serde_json::Value, _given: &serde_json::Value) -> Result<(), S
     Ok(())
 }
 
-fn spec(info: &ToolInfo) -> ToolSpec {
-    let examples = info.examples.iter().take(2).map(|example| format!("\nsuch as {example}"));
+/// A tool, with no other arguments than these.
+fn spec(info: &ToolInfo, only: Option<&[&str]>) -> ToolSpec {
+    let mut schema = info.args_schema();
+    if let (Some(only), Some(arguments)) = (only, schema["properties"].as_object_mut()) {
+        arguments.retain(|name, _| only.contains(&name.as_str()));
+    }
+    let is_taken = |example: &&&str| {
+        let given = serde_json::from_str::<Map<String, Value>>(example).unwrap_or_default();
+        given.keys().all(|name| schema["properties"].get(name).is_some())
+    };
+    let examples = info.examples.iter().filter(is_taken).take(2);
+    let examples = examples.map(|example| format!("\nsuch as {example}"));
     let description = format!("{}{}", info.summary, examples.collect::<String>());
-    ToolSpec::new(info.name, description).with_schema(info.args_schema(), fits)
+    ToolSpec::new(info.name, description).with_schema(schema, fits)
 }
 
 impl Toolset for SreTools {
     fn tools(&self, agent: Specialist) -> Vec<ToolSpec> {
-        let names = names(agent);
-        let known = tools();
-        let of = |name: &&str| known.iter().find(|info| info.name == *name).map(spec);
-        names.iter().filter_map(of).collect()
+        names(agent).iter().filter_map(|name| self.spec(name)).collect()
     }
 
     fn call<'a>(&'a self, ask: &'a CallAsk) -> BoxFuture<'a, Result<ToolAnswer, ToolFailure>> {
         Box::pin(async move {
             let (name, arguments) = checked(&self.tools(ask.agent), &ask.call)?;
-            let toolbox = self.toolbox.clone();
+            let over = self.over.clone();
             let tool = name.clone();
-            // A first call indexes the whole snapshot.
+            // A first call indexes a whole snapshot.
             let called =
-                tokio::task::spawn_blocking(move || toolbox.call(&tool, arguments.into_json()));
+                tokio::task::spawn_blocking(move || over.call(&tool, arguments.into_json()));
             match called.await {
                 Ok(Ok(answer)) => Ok(bounded_lines(lines_of_json(&answer)).into()),
                 Ok(Err(error @ ToolError::Answer { .. })) => {

@@ -18,6 +18,7 @@ mod bundle;
 mod catalogue;
 mod entities;
 mod error;
+mod families;
 mod get_context_contract;
 mod get_k8_spec;
 mod get_metric_anomalies;
@@ -36,6 +37,7 @@ pub use build_topology::{BuildTopology, NamedCount, TopologyEdge, TopologyNode, 
 pub use bundle::BundleToolbox;
 pub use catalogue::tools;
 pub use error::ToolError;
+pub use families::MetricFamily;
 pub use get_context_contract::GetContextContract;
 pub use get_k8_spec::{GetK8Spec, SpecHistory, SpecObservation};
 pub use get_metric_anomalies::{GetMetricAnomalies, MeasureKind, MetricAnomalies};

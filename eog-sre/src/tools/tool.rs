@@ -128,6 +128,6 @@ pub(super) fn write<T: Tool>(answer: &T::Answer) -> Result<String, ToolError> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands where map_err wants a function")]
-fn cannot_write<T: Tool>(error: serde_json::Error) -> ToolError {
+pub(super) fn cannot_write<T: Tool>(error: serde_json::Error) -> ToolError {
     ToolError::Answer { tool: T::NAME.to_owned(), reason: error.to_string() }
 }

@@ -40,6 +40,7 @@ fn request(text: String) -> ChatRequest {
         messages: vec![ChatMessage::system(instructions::EXPLORE), ChatMessage::user(text)],
         answer: Some(AnswerForm { name: "explore".to_owned(), schema: schema() }),
         max_output_tokens: 8_192,
+        drawn: None,
     }
 }
 
@@ -51,6 +52,7 @@ pub(super) fn asking(instructions: &str, parts: &[(&str, &str)]) -> ChatRequest 
         messages: vec![ChatMessage::system(instructions), ChatMessage::user(parts.join("\n"))],
         answer: None,
         max_output_tokens: 8_192,
+        drawn: None,
     }
 }
 

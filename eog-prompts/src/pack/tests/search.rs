@@ -94,6 +94,7 @@ fn investigate(told: &Arc<Mutex<Given>>) {
         name: "red".to_owned(),
         about: "rate, errors and duration".to_owned(),
         body: "Begin with errors.\nThen go on.".to_owned(),
+        at_once: false,
     };
     let world = SearchResponder::new(evidence(), policy_fn(judge));
     let world = world.with_roles(Telling(Arc::clone(told)));
@@ -178,14 +179,14 @@ impl Telling {
 }
 
 impl Roles for Telling {
-    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
-        self.tell("search_propose", &ProposeInput::new(ask, Detail::ALL[0]));
-        Box::pin(async move { PolicyRoles::default().propose(ask).await })
+    fn propose<'a>(&'a self, ask: &'a ProposeAsk, tools: &'a [ToolSpec]) -> Reply<'a, Vec<Action>> {
+        self.tell("search_propose", &ProposeInput::new(ask, tools, Detail::ALL[0]));
+        Box::pin(async move { PolicyRoles::default().propose(ask, tools).await })
     }
 
-    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
-        self.tell("search_act", &ProposeInput::new(ask, Detail::ALL[0]));
-        Box::pin(async move { PolicyRoles::default().act(ask).await })
+    fn act<'a>(&'a self, ask: &'a ProposeAsk, tools: &'a [ToolSpec]) -> Reply<'a, Option<Action>> {
+        self.tell("search_act", &ProposeInput::new(ask, tools, Detail::ALL[0]));
+        Box::pin(async move { PolicyRoles::default().act(ask, tools).await })
     }
 
     fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
@@ -262,9 +263,9 @@ impl Roles for Telling {
         })
     }
 
-    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
-        self.tell("search_step", &StrideInput::new(ask, Detail::ALL[0]));
-        Box::pin(async move { PolicyRoles::default().step(ask).await })
+    fn step<'a>(&'a self, ask: &'a StepAsk, tools: &'a [ToolSpec]) -> Reply<'a, Option<Action>> {
+        self.tell("search_step", &StrideInput::new(ask, tools, Detail::ALL[0]));
+        Box::pin(async move { PolicyRoles::default().step(ask, tools).await })
     }
 
     fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {

@@ -16,8 +16,14 @@ pub struct Act;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActAnswer {
-    /// name of the entity to look at; null if the path explains the alerts, or leads no further
+    /// name of the entity to look at; null for a call, or if the path explains the alerts, or leads no further
     pub entity: Option<String>,
+    /// call: name of the tool; else empty
+    #[serde(default)]
+    pub tool: String,
+    /// call: its arguments, a JSON object as text; else empty
+    #[serde(default)]
+    pub with: String,
     /// one sentence
     pub why: String,
 }
@@ -25,7 +31,13 @@ pub struct ActAnswer {
 impl ActAnswer {
     /// The action of an answer without problems; nothing where the path ends.
     pub fn action(&self, input: &ProposeInput) -> Option<Action> {
-        input.look(self.entity.as_deref()?, &self.why).ok()
+        self.deed(input)?.ok()
+    }
+
+    fn deed(&self, input: &ProposeInput) -> Option<Result<Action, String>> {
+        let ends = self.entity.is_none() && self.tool.trim().is_empty();
+        let entity = self.entity.as_deref().unwrap_or_default();
+        (!ends).then(|| input.action(entity, (&self.tool, &self.with), &self.why))
     }
 }
 
@@ -36,10 +48,9 @@ impl Phase for Act {
 
     fn problems(input: &ProposeInput, answer: &ActAnswer) -> Vec<String> {
         let mut problems = Vec::new();
-        if let Some(entity) = &answer.entity
-            && let Err(reason) = input.look(entity, &answer.why)
-        {
-            problems.push(format!("entity: {reason}"));
+        if let Some(Err(reason)) = answer.deed(input) {
+            let field = if answer.tool.trim().is_empty() { "entity" } else { "tool" };
+            problems.push(format!("{field}: {reason}"));
         }
         empty("why", &answer.why, &mut problems);
         problems

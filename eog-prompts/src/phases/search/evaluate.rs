@@ -1,7 +1,8 @@
 //! How good a path is.
 
+use eog_evidence::mask_text;
 use eog_search::ask::EvaluateAsk;
-use eog_search::{Purpose, Verdict};
+use eog_search::{Metadata, MetadataValue, Purpose, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,7 @@ use super::path::{Detail, LookLine, Writer};
 use super::{empty, kept, score};
 use crate::Phase;
 use crate::phases::frame::IncidentLines;
+use crate::phases::lines::cut;
 
 /// Gives a score to a path.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +48,40 @@ pub struct EvaluateAnswer {
     pub because: String,
     /// whether nothing beyond the end of this path can explain the alerts
     pub dead_end: bool,
+    /// what else whoever plans should know, such as evidence_strength: moderate; empty if nothing
+    #[serde(default)]
+    pub metadata: Vec<ToldEntry>,
     /// 0 to 1000
     pub score: u16,
+}
+
+/// A text or a number with a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToldEntry {
+    /// its name, in a word or two
+    pub name: String,
+    /// the text, or the number as text
+    pub value: String,
 }
 
 impl EvaluateAnswer {
     /// The verdict of an answer without problems.
     pub fn verdict(&self) -> Verdict {
-        Verdict { prune: self.dead_end, ..Verdict::new(self.score, kept(&self.because)) }
+        let metadata = self.metadata.iter().map(ToldEntry::entry).take(Metadata::MOST).collect();
+        let verdict = Verdict::new(self.score, kept(&self.because));
+        Verdict { prune: self.dead_end, metadata: Metadata(metadata), ..verdict }
+    }
+}
+
+impl ToldEntry {
+    fn entry(&self) -> (String, MetadataValue) {
+        let text = |text: &str, most| cut(&mask_text(text.trim()), Some(most));
+        let value = match serde_json::from_str(self.value.trim()) {
+            Ok(number) => MetadataValue::Number(number),
+            Err(_) => MetadataValue::Text(text(&self.value, Metadata::LONGEST_TEXT - 1)),
+        };
+        (text(&self.name, Metadata::LONGEST_NAME - 1), value)
     }
 }
 
@@ -66,6 +94,13 @@ impl Phase for Evaluate {
         let mut problems = Vec::new();
         empty("because", &answer.because, &mut problems);
         score("score", answer.score, &mut problems);
+        for (at, entry) in answer.metadata.iter().enumerate() {
+            empty(&format!("metadata[{at}].name"), &entry.name, &mut problems);
+        }
+        if answer.metadata.len() > Metadata::MOST {
+            let (given, most) = (answer.metadata.len(), Metadata::MOST);
+            problems.push(format!("metadata: {given} entries are more than {most}"));
+        }
         problems
     }
 }

@@ -1,10 +1,11 @@
 //! What may have caused an incident: hypotheses, at first or below another one.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use eog_core::EntityId;
-use eog_search::Action;
-use eog_search::ask::{HypothesizeAsk, Tested};
+use eog_search::ask::HypothesizeAsk;
+use eog_search::{Action, CauseKind, Specialist};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,7 @@ pub struct HypothesizeInput {
     named: Named,
     /// Suspected on the way.
     #[serde(skip)]
-    above: Vec<EntityId>,
+    above: Vec<Arc<Action>>,
 }
 
 impl HypothesizeInput {
@@ -67,22 +68,32 @@ impl HypothesizeInput {
             more_known,
             at_most: ask.at_most,
             named: writer.named(),
-            above: ask.path.iter().map(entity).collect(),
+            above: ask.path.iter().map(|it| Arc::clone(&it.seen.action)).collect(),
         }
     }
 
     fn hypothesis(&self, told: &Suspicion) -> Result<Action, String> {
         let entity = self.named.resolve(&told.entity)?;
-        if self.above.contains(&entity) {
-            let name = &told.entity;
-            return Err(format!("{name} is suspected on the way here already; name another"));
+        let mut action = Action::test(entity, kept(&told.focus), kept(&told.why));
+        if let Some(kind) = told.kind {
+            action = action.of_kind(kind.into());
         }
-        Ok(Action::test(entity, kept(&told.focus), kept(&told.why)))
+        for one in &told.specialists {
+            action = action.asking(one.who.into(), kept(&one.focus));
+        }
+        let kind = action.hypothesis().and_then(|it| it.kind);
+        let suspects = |above: &Action| {
+            let other = above.hypothesis().and_then(|it| it.kind);
+            above.entity() == action.entity() && (kind.is_none() || kind == other)
+        };
+        if self.above.iter().any(|above| suspects(above)) {
+            let name = &told.entity;
+            return Err(format!(
+                "{name} is suspected on the way here already; name another entity or kind"
+            ));
+        }
+        Ok(action)
     }
-}
-
-fn entity(tested: &Tested) -> EntityId {
-    tested.seen.action.entity().clone()
 }
 
 /// Hypotheses.
@@ -101,8 +112,85 @@ pub struct Suspicion {
     pub entity: String,
     /// what the specialists are to find out, in one or two sentences
     pub focus: String,
+    /// kind of cause; null if open
+    #[serde(default)]
+    pub kind: Option<KindWord>,
+    /// who investigates it; empty: all three, by the focus
+    #[serde(default)]
+    pub specialists: Vec<ToldAssignment>,
     /// why it is plausible, in one sentence
     pub why: String,
+}
+
+/// What one specialist is to find out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToldAssignment {
+    /// which
+    pub who: SpecialistWord,
+    /// what it is to find out, in one sentence
+    pub focus: String,
+}
+
+/// A specialist.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SpecialistWord {
+    /// measured series and alerts
+    Metrics,
+    /// log lines, events, changes
+    Logs,
+    /// traced requests
+    Traces,
+}
+
+impl From<SpecialistWord> for Specialist {
+    fn from(word: SpecialistWord) -> Self {
+        match word {
+            SpecialistWord::Metrics => Self::Metrics,
+            SpecialistWord::Logs => Self::Logs,
+            SpecialistWord::Traces => Self::Traces,
+        }
+    }
+}
+
+/// A kind of cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KindWord {
+    /// something was changed
+    Change,
+    /// a resource ran out
+    Exhaustion,
+    /// more to do than usual
+    Load,
+    /// something that it relies on failed
+    Dependency,
+    /// what lies between two entities failed
+    Network,
+    /// wrong data
+    Data,
+    /// a machine or a part of one failed
+    Hardware,
+    /// none of these
+    Other,
+}
+
+impl From<KindWord> for CauseKind {
+    fn from(word: KindWord) -> Self {
+        match word {
+            KindWord::Change => Self::Change,
+            KindWord::Exhaustion => Self::Exhaustion,
+            KindWord::Load => Self::Load,
+            KindWord::Dependency => Self::Dependency,
+            KindWord::Network => Self::Network,
+            KindWord::Data => Self::Data,
+            KindWord::Hardware => Self::Hardware,
+            KindWord::Other => Self::Other,
+        }
+    }
 }
 
 impl HypothesizeAnswer {
@@ -127,15 +215,23 @@ impl Phase for Hypothesize {
         if given == 0 && input.path.is_empty() {
             problems.push("hypotheses: there is none; suspect at least one entity".to_owned());
         }
-        let mut before = BTreeSet::new();
+        let mut before: Vec<Action> = Vec::new();
         for (at, told) in answer.hypotheses.iter().enumerate() {
             let place = format!("hypotheses[{at}]");
             match input.hypothesis(told) {
                 Err(reason) => problems.push(format!("{place}: {reason}")),
-                Ok(action) if !before.insert(action.call.clone()) => {
+                Ok(action) if before.iter().any(|other| other.is_same(&action)) => {
                     problems.push(format!("{place}: it is the same as one before"));
                 }
-                Ok(_) => {}
+                Ok(action) => before.push(action),
+            }
+            let mut named = BTreeSet::new();
+            for (at, one) in told.specialists.iter().enumerate() {
+                if !named.insert(one.who) {
+                    problems.push(format!("{place}.specialists[{at}]: it is named twice"));
+                }
+                let field = format!("{place}.specialists[{at}].focus");
+                empty(&field, &one.focus, &mut problems);
             }
             for (field, text) in [("focus", &told.focus), ("why", &told.why)] {
                 empty(&format!("{place}.{field}"), text, &mut problems);
@@ -152,7 +248,13 @@ impl Phase for Hypothesize {
         let mut hypotheses: Vec<Suspicion> = Vec::new();
         for told in &answer.hypotheses {
             let alone = HypothesizeAnswer { hypotheses: vec![told.clone()] };
-            if !hypotheses.contains(told) && Self::problems(input, &alone).is_empty() {
+            let mut with = HypothesizeAnswer { hypotheses: hypotheses.clone() };
+            with.hypotheses.push(told.clone());
+            let actions = with.actions(input);
+            let is_new = actions
+                .split_last()
+                .is_some_and(|(last, before)| !before.iter().any(|other| other.is_same(last)));
+            if is_new && Self::problems(input, &alone).is_empty() {
                 hypotheses.push(told.clone());
             }
         }

@@ -40,6 +40,8 @@ pub struct InvestigateInput {
     logs: bool,
     traces: bool,
     entity: String,
+    /// The kind of cause that is suspected; empty if that is open.
+    kind: &'static str,
     focus: String,
     why: String,
     /// The hypotheses above it.
@@ -109,7 +111,8 @@ impl InvestigateInput {
             logs: ask.agent == Specialist::Logs,
             traces: ask.agent == Specialist::Traces,
             entity: ask.hypothesis.entity().to_string(),
-            focus: text(ask.hypothesis.focus().unwrap_or_default()),
+            focus: text(ask.hypothesis.focus_of(ask.agent).unwrap_or_default()),
+            kind: ask.hypothesis.hypothesis().and_then(|it| it.kind).map_or("", |it| it.name()),
             why: text(&ask.hypothesis.thought),
             path: ask.path.iter().map(|tested| writer.tested(tested)).collect(),
             incident: writer.incident(),

@@ -5,6 +5,7 @@
 mod act;
 mod compact;
 mod decompose;
+mod deed;
 mod evaluate;
 mod goals;
 mod hypothesize;
@@ -23,9 +24,12 @@ mod weigh;
 pub use act::{Act, ActAnswer};
 pub use compact::{Compact, CompactAnswer, CompactInput};
 pub use decompose::{Decompose, DecomposeAnswer, DecomposeInput, ToldGoal};
-pub use evaluate::{Evaluate, EvaluateAnswer, EvaluateInput};
+pub use evaluate::{Evaluate, EvaluateAnswer, EvaluateInput, ToldEntry};
 pub use goals::ToldApproach;
-pub use hypothesize::{Hypothesize, HypothesizeAnswer, HypothesizeInput, Suspicion};
+pub use hypothesize::{
+    Hypothesize, HypothesizeAnswer, HypothesizeInput, KindWord, SpecialistWord, Suspicion,
+    ToldAssignment,
+};
 pub use investigate::{Investigate, InvestigateAnswer, InvestigateInput};
 pub use path::Detail;
 pub use plan::{Plan, PlanAnswer, PlanExpansion, PlanInput, PlanNote};

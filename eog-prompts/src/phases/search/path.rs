@@ -7,6 +7,8 @@ use eog_core::ledger::RecordedAnswer;
 use eog_core::{EntityId, EvidenceId, Finding};
 use eog_evidence::mask_text;
 use eog_search::ask::{Known, Scene, Seen, Tested};
+use eog_search::lane::Came;
+use eog_search::{ToolAnswer, ToolCall};
 use serde::Serialize;
 
 use crate::phases::frame::{Frame, IncidentLines};
@@ -58,6 +60,11 @@ pub(super) struct Writer<'a> {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct LookLine {
     entity: String,
+    /// The tool that was called with what; empty for a look.
+    tool: String,
+    with: String,
+    /// What the tool answered, line by line.
+    answer: Vec<String>,
     /// Why it was looked at.
     why: String,
     /// Empty where it could not be judged.
@@ -81,6 +88,8 @@ pub(super) struct LookLine {
 pub(super) struct TestedLine {
     #[serde(flatten)]
     look: LookLine,
+    /// The kind of cause that it suspects; empty if that is open.
+    kind: &'static str,
     focus: String,
     /// Empty if it has none.
     score: String,
@@ -115,7 +124,11 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn incident(&self) -> IncidentLines {
-        Frame::of_alerts(&self.scene.anomalies).lines(self.scene.window, &self.clock)
+        let mut lines =
+            Frame::of_alerts(&self.scene.anomalies).lines(self.scene.window, &self.clock);
+        let request = self.scene.initial_prompt.as_deref().map(mask_text);
+        lines.request = request.unwrap_or_default();
+        lines
     }
 
     pub(super) fn path(&mut self, path: &[Seen]) -> Vec<LookLine> {
@@ -123,8 +136,48 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn look(&mut self, seen: &Seen) -> LookLine {
+        if let Some(call) = seen.action.tool() {
+            return self.called(seen, call);
+        }
         let evidence = self.findings(seen);
         self.line(seen, evidence)
+    }
+
+    /// A call of a tool, and what came of it.
+    fn called(&mut self, seen: &Seen, call: &ToolCall) -> LookLine {
+        let text = |text: &str, most| cut(&mask_text(text), Some(most));
+        let (mut answer, mut findings, mut more) = (Vec::new(), Vec::new(), 0);
+        let said = match seen.came() {
+            Some(Came::Answered(ToolAnswer { text: answered, evidence })) => {
+                let lines: Vec<&str> = answered.lines().collect();
+                let shown = lines.iter().take(self.detail.lines);
+                answer.extend(shown.map(|line| text(line, self.detail.text)));
+                if let Some(evidence) = evidence {
+                    let all = &evidence.context.findings;
+                    let some: Vec<&Finding> = all.iter().take(self.detail.answer).collect();
+                    more = all.len() - some.len();
+                    findings = self.finding_lines(&some);
+                }
+                match lines.len() - answer.len() {
+                    0 if lines.is_empty() && findings.is_empty() => "it has nothing".to_owned(),
+                    0 => "it answered".to_owned(),
+                    left => format!("it answered; {left} more lines are not shown"),
+                }
+            }
+            Some(Came::Refused(reason)) => text(reason, 300),
+            Some(Came::Failed(failures)) => {
+                let last = failures.last().map_or("it failed", |failure| failure.message.as_str());
+                text(last, 300)
+            }
+            _ => "it was not called yet".to_owned(),
+        };
+        LookLine {
+            tool: text(&call.tool, 100),
+            with: text(&call.arguments, self.detail.text),
+            answer,
+            text: said,
+            ..self.line(seen, (Vec::new(), findings, more))
+        }
     }
 
     /// A hypothesis, and what became of it. The evidence stands elsewhere.
@@ -134,6 +187,7 @@ impl<'a> Writer<'a> {
         let verdict = tested.verdict.as_ref();
         TestedLine {
             look,
+            kind: tested.seen.action.hypothesis().and_then(|it| it.kind).map_or("", |it| it.name()),
             focus: text(tested.seen.action.focus().unwrap_or_default()),
             score: verdict.map(|verdict| verdict.score.to_string()).unwrap_or_default(),
             because: verdict.map(|verdict| text(&verdict.reasoning)).unwrap_or_default(),
@@ -199,6 +253,9 @@ impl<'a> Writer<'a> {
         let since = belief.and_then(|belief| belief.since);
         LookLine {
             entity: entity.to_string(),
+            tool: String::new(),
+            with: String::new(),
+            answer: Vec::new(),
             why: cut(&mask_text(&seen.action.thought), limit),
             label: belief.map(|belief| label_word(belief.label)).unwrap_or_default(),
             since: since.map(|since| self.clock.interval(since)).unwrap_or_default(),
@@ -252,7 +309,8 @@ impl<'a> Writer<'a> {
     pub(super) fn neighbours(&mut self, entity: &EntityId, path: &[Seen]) -> Vec<NeighbourLine> {
         let all = self.scene.topology.neighbours(entity);
         let is_new = |neighbour: &&Neighbour| {
-            path.iter().all(|seen| *seen.action.entity() != neighbour.entity)
+            let is_there = |seen: &Seen| *seen.action.entity() == neighbour.entity;
+            !path.iter().any(|seen| seen.action.is_done() && is_there(seen))
         };
         let new: Vec<&Neighbour> = all.iter().filter(is_new).collect();
         new.iter().for_each(|neighbour| self.named.names.add(&neighbour.entity));

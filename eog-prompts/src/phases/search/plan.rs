@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use eog_core::EntityId;
 use eog_search::ask::PlanAsk;
-use eog_search::{Action, NodeId, Phase as NodePhase, PlanAction};
+use eog_search::{Action, Metadata, MetadataValue, NodeId, Phase as NodePhase, PlanAction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,8 @@ struct NodeLine {
     state: &'static str,
     /// Empty if it has none.
     score: String,
+    /// What its evaluator said beside the score.
+    metadata: Vec<String>,
     #[serde(flatten)]
     look: LookLine,
     /// Who stands around its entity, if it may be expanded.
@@ -61,6 +63,7 @@ impl PlanInput {
             node: node.id.to_string(),
             state: if node.held { "held" } else { state(node.phase) },
             score: node.score.map(|score| score.to_string()).unwrap_or_default(),
+            metadata: entries(&node.metadata),
             look: writer.look(&node.seen),
             neighbours: match ask.expandable.contains(&node.id) {
                 true => writer.neighbours(node.seen.action.entity(), &ask.path(&node.id)),
@@ -124,6 +127,11 @@ impl PlanInput {
         let id = self.node(name)?;
         if id.is_root() { Err("the root cannot be pruned".to_owned()) } else { Ok(id) }
     }
+}
+
+fn entries(metadata: &Metadata) -> Vec<String> {
+    let entry = |(name, value): (&String, &MetadataValue)| kept(&format!("{name}: {value}"));
+    metadata.0.iter().map(entry).collect()
 }
 
 fn state(phase: NodePhase) -> &'static str {

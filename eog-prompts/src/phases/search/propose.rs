@@ -1,12 +1,13 @@
 //! Where to look next: several entities, best first.
 
-use eog_core::EntityId;
-use eog_search::Action;
 use eog_search::ask::ProposeAsk;
+use eog_search::{Action, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::path::{Detail, LeadLine, LookLine, Named, Writer};
+use super::deed::Deeds;
+use super::investigate::{ToolLine, tool_line};
+use super::path::{Detail, LeadLine, LookLine, Writer};
 use super::{empty, kept};
 use crate::Phase;
 use crate::phases::frame::IncidentLines;
@@ -28,18 +29,17 @@ pub struct ProposeInput {
     at_most: u32,
     /// What earlier attempts taught.
     lessons: Vec<String>,
+    tools: Vec<ToolLine>,
     #[serde(skip)]
-    named: Named,
-    #[serde(skip)]
-    done: Vec<EntityId>,
+    deeds: Deeds,
 }
 
 impl ProposeInput {
-    /// The input for a question of a search.
-    pub fn new(ask: &ProposeAsk, detail: Detail) -> Self {
+    /// The input for a question of a search, with the tools that are offered.
+    pub fn new(ask: &ProposeAsk, tools: &[ToolSpec], detail: Detail) -> Self {
         let mut writer = Writer::new(&ask.scene, detail);
         let path = writer.path(&ask.path);
-        let (seeds, neighbours) = match ask.path.last() {
+        let (seeds, neighbours) = match ask.path.iter().rev().find(|it| it.action.is_done()) {
             None => (writer.seeds(), Vec::new()),
             Some(last) => (Vec::new(), writer.neighbours(last.action.entity(), &ask.path)),
         };
@@ -50,21 +50,22 @@ impl ProposeInput {
             neighbours,
             at_most: ask.at_most,
             lessons: ask.reflections.iter().map(|text| kept(text)).collect(),
-            named: writer.named(),
-            done: ask.path.iter().map(|seen| seen.action.entity().clone()).collect(),
+            tools: tools.iter().map(tool_line).collect(),
+            deeds: Deeds::new(writer.named(), &ask.scene, &ask.path, tools),
         }
     }
 
-    /// The look at an entity that an answer names.
+    /// The action of an answer.
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn look(&self, name: &str, why: &str) -> Result<Action, String> {
-        let entity = self.named.resolve(name)?;
-        if self.done.contains(&entity) {
-            return Err(format!("{name} is on the path already; name another entity"));
-        }
-        Ok(Action::look(entity, kept(why)))
+    pub(super) fn action(
+        &self,
+        entity: &str,
+        call: (&str, &str),
+        why: &str,
+    ) -> Result<Action, String> {
+        self.deeds.read(entity, call, why)
     }
 }
 
@@ -72,16 +73,22 @@ impl ProposeInput {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposeAnswer {
-    /// best first; empty if nothing is left to look at
+    /// best first; empty if nothing is left to do
     pub looks: Vec<ProposedLook>,
 }
 
-/// A look at one entity.
+/// A look at one entity, or a call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposedLook {
-    /// its name
+    /// look: its name; else empty
     pub entity: String,
+    /// call: name of the tool; else empty
+    #[serde(default)]
+    pub tool: String,
+    /// call: its arguments, a JSON object as text; else empty
+    #[serde(default)]
+    pub with: String,
     /// what could be found there, in one sentence
     pub why: String,
 }
@@ -89,7 +96,13 @@ pub struct ProposedLook {
 impl ProposeAnswer {
     /// The actions of an answer without problems.
     pub fn actions(&self, input: &ProposeInput) -> Vec<Action> {
-        self.looks.iter().filter_map(|it| input.look(&it.entity, &it.why).ok()).collect()
+        self.looks.iter().filter_map(|it| it.action(input).ok()).collect()
+    }
+}
+
+impl ProposedLook {
+    fn action(&self, input: &ProposeInput) -> Result<Action, String> {
+        input.action(&self.entity, (&self.tool, &self.with), &self.why)
     }
 }
 
@@ -104,15 +117,16 @@ impl Phase for Propose {
             let (given, most) = (answer.looks.len(), input.at_most);
             problems.push(format!("looks: {given} are more than {most}; keep the best"));
         }
-        let mut before: Vec<EntityId> = Vec::new();
+        let mut before: Vec<Action> = Vec::new();
         for (at, look) in answer.looks.iter().enumerate() {
             let place = format!("looks[{at}]");
-            match input.look(&look.entity, &look.why) {
+            match look.action(input) {
                 Err(reason) => problems.push(format!("{place}: {reason}")),
-                Ok(action) if before.contains(action.entity()) => {
-                    problems.push(format!("{place}: {} is named twice", look.entity));
+                Ok(action) if before.iter().any(|other| other.is_same(&action)) => {
+                    let what = if look.tool.is_empty() { &look.entity } else { &look.tool };
+                    problems.push(format!("{place}: {what} is named twice"));
                 }
-                Ok(action) => before.push(action.entity().clone()),
+                Ok(action) => before.push(action),
             }
             empty(&format!("{place}.why"), &look.why, &mut problems);
         }
@@ -124,7 +138,10 @@ impl Phase for Propose {
         let mut looks: Vec<ProposedLook> = Vec::new();
         for look in &answer.looks {
             let alone = ProposeAnswer { looks: vec![look.clone()] };
-            let is_new = looks.iter().all(|other| other.entity != look.entity);
+            let same = |other: &ProposedLook| {
+                (&other.entity, &other.tool, &other.with) == (&look.entity, &look.tool, &look.with)
+            };
+            let is_new = !looks.iter().any(same);
             if is_new && Self::problems(input, &alone).is_empty() {
                 looks.push(look.clone());
             }

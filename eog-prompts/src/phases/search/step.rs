@@ -1,14 +1,16 @@
 //! The next look of a path.
 
 use eog_core::EntityId;
-use eog_search::Action;
 use eog_search::ask::StepAsk;
+use eog_search::{Action, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::deed::Deeds;
+use super::empty;
 use super::goals::{FactLine, GoalLine, Goals, PathLine};
-use super::path::{Detail, LookLine, Named, Writer};
-use super::{empty, kept};
+use super::investigate::{ToolLine, tool_line};
+use super::path::{Detail, LookLine, Writer};
 use crate::Phase;
 use crate::phases::frame::IncidentLines;
 use crate::phases::lines::NeighbourLine;
@@ -32,15 +34,14 @@ pub struct StrideInput {
     given_up: Vec<String>,
     elsewhere: Vec<String>,
     facts: Vec<FactLine>,
+    tools: Vec<ToolLine>,
     #[serde(skip)]
-    named: Named,
-    #[serde(skip)]
-    done: Vec<EntityId>,
+    deeds: Deeds,
 }
 
 impl StrideInput {
-    /// The input for a question of a search.
-    pub fn new(ask: &StepAsk, detail: Detail) -> Self {
+    /// The input for a question of a search, with the tools that are offered.
+    pub fn new(ask: &StepAsk, tools: &[ToolSpec], detail: Detail) -> Self {
         let mut writer = Writer::new(&ask.scene, detail);
         let goals = Goals { detail, ran: &[], may_return: &[] };
         let path = writer.path(&ask.path.recent);
@@ -57,26 +58,25 @@ impl StrideInput {
             given_up: names(&ask.given_up),
             elsewhere: names(&ask.elsewhere),
             facts: goals.facts(&ask.facts),
-            named: writer.named(),
-            done: [&ask.been[..], &ask.given_up].concat(),
+            tools: tools.iter().map(tool_line).collect(),
+            deeds: Deeds::new(writer.named(), &ask.scene, &ask.path.recent, tools)
+                .besides([&ask.been[..], &ask.given_up].concat()),
         }
-    }
-
-    fn look(&self, name: &str, why: &str) -> Result<Action, String> {
-        let entity = self.named.resolve(name)?;
-        if self.done.contains(&entity) {
-            return Err(format!("the path was at {name} already; name another, or null"));
-        }
-        Ok(Action::look(entity, kept(why)))
     }
 }
 
-/// A look.
+/// A look, or a call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StrideAnswer {
-    /// name of the entity; null if nothing on this path promises more, which closes it
+    /// name of the entity; null for a call, or if nothing on this path promises more, which closes it
     pub entity: Option<String>,
+    /// call: name of the tool; else empty
+    #[serde(default)]
+    pub tool: String,
+    /// call: its arguments, a JSON object as text; else empty
+    #[serde(default)]
+    pub with: String,
     /// why, in one sentence
     pub why: String,
 }
@@ -84,7 +84,13 @@ pub struct StrideAnswer {
 impl StrideAnswer {
     /// The action of an answer without problems.
     pub fn action(&self, input: &StrideInput) -> Option<Action> {
-        input.look(self.entity.as_deref()?, &self.why).ok()
+        self.deed(input)?.ok()
+    }
+
+    fn deed(&self, input: &StrideInput) -> Option<Result<Action, String>> {
+        let ends = self.entity.is_none() && self.tool.trim().is_empty();
+        let entity = self.entity.as_deref().unwrap_or_default();
+        (!ends).then(|| input.deeds.read(entity, (&self.tool, &self.with), &self.why))
     }
 }
 
@@ -95,10 +101,9 @@ impl Phase for Stride {
 
     fn problems(input: &StrideInput, answer: &StrideAnswer) -> Vec<String> {
         let mut problems = Vec::new();
-        if let Some(name) = &answer.entity
-            && let Err(reason) = input.look(name, &answer.why)
-        {
-            problems.push(format!("entity: {reason}"));
+        if let Some(Err(reason)) = answer.deed(input) {
+            let field = if answer.tool.trim().is_empty() { "entity" } else { "tool" };
+            problems.push(format!("{field}: {reason}"));
         }
         empty("why", &answer.why, &mut problems);
         problems

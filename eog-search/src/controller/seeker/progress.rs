@@ -32,10 +32,13 @@ impl SearchController {
                     refuse("fact", at, why);
                 }
             }
-            self.quest.candidates.clear();
+            self.retire_candidates();
             for (at, candidate) in (1..).zip(&progress.candidates) {
                 match self.quest.latest.contains_key(&candidate.entity) {
-                    true => self.quest.candidates.push(candidate.clone()),
+                    true => {
+                        self.quest.former.retain(|former| *former != candidate.entity);
+                        self.quest.candidates.push(candidate.clone());
+                    }
                     false => refuse("candidate", at, RefusedPart::UnknownEntity),
                 }
             }
@@ -67,6 +70,13 @@ impl SearchController {
         let round = turn.round;
         let progressed = Progressed { round, failures, progress, refused };
         self.ledger.append(SearchBody::Progressed(Box::new(progressed)));
+    }
+
+    /// The candidates so far are none any more, unless they are named again.
+    fn retire_candidates(&mut self) {
+        for candidate in std::mem::take(&mut self.quest.candidates).into_iter().rev() {
+            self.quest.former.insert(0, candidate.entity);
+        }
     }
 
     fn take_fact(&mut self, at: usize, change: &FactChange) -> Result<(), RefusedPart> {

@@ -29,8 +29,10 @@ impl SearchController {
             children.any(|it| self.tree.node(it).action().is_some_and(|it| it.call == action.call))
         };
         let refused = action.as_ref().and_then(|action| match &action.call {
-            Call::Look(_) if is_sibling(action) => Some(RefusedAction::EqualSibling),
-            Call::Look(_) => self.refused(&way, action),
+            Call::Look(_) | Call::Use { .. } if is_sibling(action) => {
+                Some(RefusedAction::EqualSibling)
+            }
+            Call::Look(_) | Call::Use { .. } => self.refused(&way, action),
             _ => Some(RefusedAction::NoLook),
         });
         let failed = failure.is_some();
@@ -77,6 +79,21 @@ impl SearchController {
         }
         if let Some(turn) = &mut self.quest.turn {
             turn.ran.insert((goal, path), fresh);
+        }
+        self.end_step();
+    }
+
+    /// The step of a path was a call of a tool: what it answered is read by whoever chooses the next step.
+    pub(in crate::controller) fn commit_call(
+        &mut self,
+        node: Ix,
+        (goal, path): (usize, usize),
+        failed: bool,
+    ) {
+        self.tree.node_mut(node).phase = if failed { Phase::Failed } else { Phase::Scored };
+        if failed {
+            let parent = self.tree.parent(node).unwrap_or(Ix::ROOT);
+            self.quest.goals[goal].paths[path].tip = parent;
         }
         self.end_step();
     }

@@ -10,8 +10,10 @@ use super::records::peer;
 use super::{BundleTool, BundleToolbox, word};
 use crate::tools::entities::Chosen;
 use crate::tools::get_metric_anomalies::Compared;
-use crate::tools::metric_analysis::{DEFAULTS, Statistic, bucket, statistics};
-use crate::tools::query::{Cell, Cells, Filters, Kind, Names, Page, Query, Table, near};
+use crate::tools::metric_analysis::{
+    DEFAULTS, Selector, Statistic, bucket, parsed, plain, statistics,
+};
+use crate::tools::query::{Cell, Cells, Filters, Kind, Names, Page, Pattern, Query, Table, near};
 use crate::tools::records::about;
 use crate::tools::series::name_patterns;
 use crate::tools::signals::readable;
@@ -65,13 +67,7 @@ fn key<'s>(series: &'s Series, name: &str) -> Cell<'s> {
 
 /// What series are grouped by.
 fn keys(group_by: &Names) -> Result<Vec<&'static str>, ToolError> {
-    let each = group_by.iter().map(|name| {
-        KEYS.into_iter().find(|key| *key == name).ok_or_else(|| {
-            let hint = near(name, KEYS.into_iter(), "columns");
-            ToolError::argument("group_by", format!("there is no column {name:?}"), hint)
-        })
-    });
-    let mut keys = each.collect::<Result<Vec<_>, _>>()?;
+    let mut keys = named(group_by)?;
     if keys.is_empty() {
         return Ok(KEYS.into());
     }
@@ -80,20 +76,135 @@ fn keys(group_by: &Names) -> Result<Vec<&'static str>, ToolError> {
     Ok(keys)
 }
 
+/// A column by name.
+fn column(argument: &str, name: &str) -> Result<&'static str, ToolError> {
+    KEYS.into_iter().find(|key| *key == name).ok_or_else(|| {
+        let hint = near(name, KEYS.into_iter(), "columns");
+        ToolError::argument(argument, format!("there is no column {name:?}"), hint)
+    })
+}
+
+fn named(group_by: &Names) -> Result<Vec<&'static str>, ToolError> {
+    group_by.iter().map(|name| column("group_by", name)).collect()
+}
+
 /// What is worked out of each group.
 fn wanted(aggregates: &Names) -> Result<Vec<Statistic>, ToolError> {
     let asked = statistics(aggregates)?;
-    if asked.iter().any(|one| matches!(one, Statistic::Increase | Statistic::Rate)) {
-        let reason = "increase and rate are of counters, which bundles do not hold";
-        return Err(ToolError::argument("aggregates", reason, "give mean, max or p95"));
-    }
+    asked.iter().try_for_each(|one| of_gauges("aggregates", *one))?;
     Ok(if asked.is_empty() { DEFAULTS.into() } else { asked })
+}
+
+fn of_gauges(argument: &str, statistic: Statistic) -> Result<(), ToolError> {
+    if matches!(statistic, Statistic::Increase | Statistic::Rate) {
+        let reason = "increase and rate are of counters, which bundles do not hold";
+        return Err(ToolError::argument(argument, reason, "give mean, max or p95"));
+    }
+    Ok(())
+}
+
+/// A statistic of points.
+fn statistic(of: Statistic, mut points: Vec<(Timestamp, f64)>) -> Option<f64> {
+    points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let last = points.last().map(|(_, value)| *value);
+    let mut values: Vec<f64> = points.into_iter().map(|(_, value)| value).collect();
+    values.sort_by(f64::total_cmp);
+    if of == Statistic::Last { last } else { of.of(&values) }
+}
+
+/// A metric of an expression, perhaps only its series with some columns.
+struct Matcher {
+    metric: Pattern,
+    columns: Vec<(&'static str, Pattern, bool)>,
+}
+
+impl Matcher {
+    fn new(toolbox: &BundleToolbox<'_>, selector: &Selector) -> Result<Self, ToolError> {
+        let known = || toolbox.bundle().series().map(|one| one.metric.as_str()).collect();
+        let mut names = name_patterns(known, "derive", std::iter::once(&*selector.metric))?;
+        let columns = selector.labels.iter().map(|test| {
+            let wrong = |reason: String| ToolError::argument("derive", reason, "");
+            let pattern = Pattern::new(&test.pattern).map_err(wrong)?;
+            Ok((column("derive", &test.label)?, pattern, test.negated))
+        });
+        let columns = columns.collect::<Result<_, ToolError>>()?;
+        let missing = || ToolError::argument("derive", "a metric has no name", "");
+        Ok(Self { metric: names.pop().ok_or_else(missing)?, columns })
+    }
+
+    fn fits(&self, series: &Series) -> bool {
+        let holds = |(column, pattern, negated): &(&str, Pattern, bool)| {
+            let text = match key(series, column) {
+                Cell::Text(text) => text,
+                _ => "".into(),
+            };
+            pattern.fits(&text) != *negated
+        };
+        self.metric.fits(&series.metric) && self.columns.iter().all(holds)
+    }
+}
+
+/// Expressions over metrics, one row for each group and bucket.
+fn derived(asked: &MetricAnalysis, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
+    asked.names_metrics_once()?;
+    let statistics = statistics(&asked.aggregates)?;
+    let usual = plain(&statistics)?.unwrap_or(Statistic::Mean);
+    of_gauges("aggregates", usual)?;
+    let mut keys = named(&asked.group_by)?;
+    if keys.is_empty() {
+        keys.push("entity");
+    }
+    let (mut expressions, mut matchers) = (Vec::new(), BTreeMap::new());
+    for (name, text) in &asked.derive.0 {
+        if keys.contains(&name.as_str()) || name == "from" {
+            let reason = format!("a column {name:?} already exists");
+            return Err(ToolError::argument("derive", reason, "choose another name"));
+        }
+        let expression = parsed(name, text)?;
+        for selector in expression.selectors() {
+            matchers.insert(selector.clone(), Matcher::new(toolbox, selector)?);
+        }
+        expressions.push((name, expression));
+    }
+    let length = asked.bucket.map(bucket).transpose()?;
+    let mut groups: BTreeMap<Cells<'_>, Vec<(&Series, (Timestamp, f64))>> = BTreeMap::new();
+    let none = Names::default();
+    for series in chosen(toolbox, asked.entity.as_deref(), &none, &asked.filters)? {
+        if !matchers.values().any(|one: &Matcher| one.fits(series)) {
+            continue;
+        }
+        let name: Cells<'_> = keys.iter().map(|one| key(series, one)).collect();
+        let in_time = |at| asked.window.is_none_or(|window| window.contains(at));
+        for (at, value) in series.points.iter().filter(|(at, it)| in_time(*at) && it.is_finite()) {
+            let from = length.map(|length| Cell::Time(start_of(*at, length)));
+            let group = name.iter().cloned().chain(from).collect();
+            groups.entry(group).or_default().push((series, (*at, *value)));
+        }
+    }
+    let mut rows = Vec::new();
+    for (mut cells, points) in groups {
+        for (_, expression) in &expressions {
+            let value = expression.value(&mut |named, selector| {
+                let matcher = matchers.get(selector)?;
+                let fitting = points.iter().filter(|(series, _)| matcher.fits(series));
+                statistic(named.unwrap_or(usual), fitting.map(|(_, point)| *point).collect())
+            });
+            cells.push(value.map(readable).into());
+        }
+        rows.push(cells);
+    }
+    let names = keys.iter().map(|key| ((*key).to_owned(), Kind::Text));
+    let from = length.map(|_| ("from".to_owned(), Kind::Time));
+    let numbers = expressions.iter().map(|(name, _)| ((*name).clone(), Kind::Number));
+    let table = Table::worked_out(names.chain(from).chain(numbers), rows);
+    Query::of_all(&asked.columns, &asked.sort, asked.limit, asked.offset).run(&table)
 }
 
 impl BundleTool for MetricAnalysis {
     const ARGUMENTS: &'static [&'static str] = &[
         "entity",
         "metrics",
+        "derive",
         "filters",
         "group_by",
         "aggregates",
@@ -106,6 +217,9 @@ impl BundleTool for MetricAnalysis {
     ];
 
     fn of_bundle(&self, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
+        if !self.derive.0.is_empty() {
+            return derived(self, toolbox);
+        }
         let (keys, statistics) = (keys(&self.group_by)?, wanted(&self.aggregates)?);
         let bucket = self.bucket.map(bucket).transpose()?;
         let mut groups: BTreeMap<Cells<'_>, Vec<(Timestamp, f64)>> = BTreeMap::new();
@@ -120,15 +234,8 @@ impl BundleTool for MetricAnalysis {
                 groups.entry(group).or_default().push((*at, *value));
             }
         }
-        let rows = groups.into_iter().map(|(mut cells, mut points)| {
-            points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-            let last = points.last().map(|(_, value)| *value);
-            let mut values: Vec<f64> = points.into_iter().map(|(_, value)| value).collect();
-            values.sort_by(f64::total_cmp);
-            let told = |one: &Statistic| match one {
-                Statistic::Last => last.map(readable).into(),
-                other => other.of(&values).map(readable).into(),
-            };
+        let rows = groups.into_iter().map(|(mut cells, points)| {
+            let told = |one: &Statistic| statistic(*one, points.clone()).map(readable).into();
             cells.extend(statistics.iter().map(told));
             cells
         });

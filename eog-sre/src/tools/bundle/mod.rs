@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::query::{Cell, near};
-use super::tool::{read, write};
+use super::tool::{cannot_write, read, write};
 use super::{
     AlertSummary, BuildTopology, EventAnalysis, GetContextContract, GetMetricAnomalies,
     LogAnalysis, MetricAnalysis, SpecChangeAnalysis, TableQuery, Tool, ToolError, TopologyAnalysis,
@@ -73,6 +73,21 @@ impl<'b> BundleToolbox<'b> {
     /// # Errors
     /// [`ToolError`] for an unknown tool, one that goes with a snapshot, and invalid arguments.
     pub fn call_text(&self, name: &str, arguments: Value) -> Result<String, ToolError> {
+        let (tool, arguments) = self.checked(name, arguments)?;
+        (tool.to_text)(self, arguments)
+    }
+
+    /// Runs a tool by name.
+    ///
+    /// # Errors
+    /// As for [`BundleToolbox::call_text`].
+    pub fn call(&self, name: &str, arguments: Value) -> Result<Value, ToolError> {
+        let (tool, arguments) = self.checked(name, arguments)?;
+        (tool.to_value)(self, arguments)
+    }
+
+    /// A tool by name, and arguments that it takes.
+    fn checked(&self, name: &str, arguments: Value) -> Result<(&'static Known, Value), ToolError> {
         let tool = find(name).ok_or_else(|| no_tool(name))?;
         let arguments = match arguments {
             Value::Null => Map::new(),
@@ -85,10 +100,10 @@ impl<'b> BundleToolbox<'b> {
             let reason = format!("{other} goes with a snapshot; of a bundle: {known}");
             return Err(invalid(tool.name, reason));
         }
-        (tool.run)(self, Value::Object(arguments))
+        Ok((tool, Value::Object(arguments)))
     }
 
-    fn bundle(&self) -> &'b Bundle {
+    pub(super) fn bundle(&self) -> &'b Bundle {
         self.context.bundle()
     }
 
@@ -117,7 +132,8 @@ trait BundleTool: Tool {
 struct Known {
     name: &'static str,
     arguments: &'static [&'static str],
-    run: fn(&BundleToolbox<'_>, Value) -> Result<String, ToolError>,
+    to_value: fn(&BundleToolbox<'_>, Value) -> Result<Value, ToolError>,
+    to_text: fn(&BundleToolbox<'_>, Value) -> Result<String, ToolError>,
 }
 
 impl Known {
@@ -125,7 +141,11 @@ impl Known {
         Self {
             name: T::NAME,
             arguments: T::ARGUMENTS,
-            run: |toolbox, arguments| write::<T>(&read::<T>(arguments)?.of_bundle(toolbox)?),
+            to_value: |toolbox, arguments| {
+                let answer = read::<T>(arguments)?.of_bundle(toolbox)?;
+                serde_json::to_value(answer).map_err(cannot_write::<T>)
+            },
+            to_text: |toolbox, arguments| write::<T>(&read::<T>(arguments)?.of_bundle(toolbox)?),
         }
     }
 }

@@ -123,6 +123,21 @@ fn records_are_rows() {
 }
 
 #[test]
+fn metrics_are_derived_by_entity_and_by_time() {
+    let rows = |arguments: Value| asked("metric_analysis", arguments).unwrap()["rows"].clone();
+    let most = json!({"derive": {"most": "max(wait) - max(p95)", "db": "max(wait{peer=\"db\"})"}});
+    assert_eq!(rows(most), json!([{"entity": "web", "db": 102.0, "most": 12.0}]));
+    let halves =
+        rows(json!({"derive": "share = p95 / wait * 100", "bucket": "30m", "group_by": "signal"}));
+    assert_eq!(halves.as_array().unwrap().len(), 2, "{halves}");
+    let wrong = |arguments: Value| asked("metric_analysis", arguments).unwrap_err().to_string();
+    assert!(wrong(json!({"derive": "x = p96"})).contains("p95"));
+    assert!(wrong(json!({"derive": "x = p95", "metrics": "p95"})).contains("cannot be combined"));
+    assert!(wrong(json!({"derive": "x = p95{pod=\"a\"}"})).contains("there is no column"));
+    assert!(wrong(json!({"derive": "x = p95", "aggregates": "rate"})).contains("counters"));
+}
+
+#[test]
 fn metrics_are_told_by_series_by_group_and_by_time() {
     let rows = |arguments: Value| asked("metric_analysis", arguments).unwrap()["rows"].clone();
     let each = rows(json!({"columns": "metric,peer,count,max", "sort": "metric"}));

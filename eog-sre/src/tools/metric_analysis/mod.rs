@@ -22,7 +22,7 @@ use crate::snapshot::Snapshot;
 pub use derived::Derived;
 pub use expression::{MAX_EXPRESSION_BYTES, MAX_EXPRESSION_DEPTH};
 
-use expression::{Expression, Selector};
+pub(in crate::tools) use expression::{Expression, Selector};
 use statistic::Points;
 pub(in crate::tools) use statistic::Statistic;
 
@@ -103,10 +103,7 @@ impl Question {
     fn new(snapshot: &Snapshot, arguments: &MetricAnalysis) -> Result<Self, ToolError> {
         let all = &snapshot.metrics;
         let derived = !arguments.derive.0.is_empty();
-        if derived && !arguments.metrics.is_empty() {
-            let hint = "name the metrics in the expressions instead";
-            return Err(ToolError::argument("metrics", "cannot be combined with derive", hint));
-        }
+        arguments.names_metrics_once()?;
         let statistics = statistics(&arguments.aggregates)?;
         let mut keys: Vec<String> = arguments.group_by.iter().map(str::to_owned).collect();
         for key in &keys {
@@ -148,24 +145,11 @@ impl Question {
         statistics: &[Statistic],
     ) -> Result<(), ToolError> {
         let wrong = |reason: String, hint: &str| ToolError::argument("derive", reason, hint);
-        let plain = match statistics {
-            [] => None,
-            [one] => Some(*one),
-            _ => {
-                let hint = "put further statistics into the expressions, such as p95(metric)";
-                return Err(ToolError::argument(
-                    "aggregates",
-                    "only one is allowed with derive",
-                    hint,
-                ));
-            }
-        };
+        let plain = plain(statistics)?;
         if name == FROM || self.columns().iter().any(|(known, _)| known == name) {
             return Err(wrong(format!("a column {name:?} already exists"), "choose another name"));
         }
-        let expression = Expression::parse(text).map_err(|error| {
-            wrong(format!("{name}: {error}"), "write an expression such as errors / requests * 100")
-        })?;
+        let expression = parsed(name, text)?;
         for selector in expression.selectors() {
             let mut metric =
                 metric_patterns(&snapshot.metrics, "derive", std::iter::once(&*selector.metric))?;
@@ -280,6 +264,37 @@ impl Question {
         let histogram = self.takes_histograms(members.clone());
         Points::new(members.map(|one| one.series).collect(), window, histogram)
     }
+}
+
+impl MetricAnalysis {
+    /// Refuses metrics beside expressions that name them.
+    pub(in crate::tools) fn names_metrics_once(&self) -> Result<(), ToolError> {
+        if self.derive.0.is_empty() || self.metrics.is_empty() {
+            return Ok(());
+        }
+        let hint = "name the metrics in the expressions instead";
+        Err(ToolError::argument("metrics", "cannot be combined with derive", hint))
+    }
+}
+
+/// The statistic that metrics stand for in expressions, if one is chosen.
+pub(in crate::tools) fn plain(statistics: &[Statistic]) -> Result<Option<Statistic>, ToolError> {
+    match statistics {
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
+        _ => {
+            let hint = "put further statistics into the expressions, such as p95(metric)";
+            Err(ToolError::argument("aggregates", "only one is allowed with derive", hint))
+        }
+    }
+}
+
+/// An expression of a column.
+pub(in crate::tools) fn parsed(name: &str, text: &str) -> Result<Expression, ToolError> {
+    Expression::parse(text).map_err(|error| {
+        let hint = "write an expression such as errors / requests * 100";
+        ToolError::argument("derive", format!("{name}: {error}"), hint)
+    })
 }
 
 /// Statistics of a row that nobody chose any for.
