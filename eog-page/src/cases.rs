@@ -239,10 +239,7 @@ mod tests {
         let page = cases(&all);
         assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'), "{page}");
         assert!(page.contains(r#"points="190.0,265.0 310.0,40.0""#), "{page}");
-        assert!(
-            page.contains("Said 50 %: 25 % right (n = 4)"),
-            "{page}"
-        );
+        assert!(page.contains("Said 50 %: 25 % right (n = 4)"), "{page}");
         assert!(page.contains("<td>14 % to 40 %</td><td>no</td>"), "{page}");
         assert!(cases(&Cases::default()).contains("No incident was closed yet"));
     }
