@@ -177,7 +177,7 @@ fn judged(systems: &Systems) {
         "source.toml",
         "history = '40m'\nchanges = ['changes.jsonl']\n[otlp]\nfiles = ['spans.json']\n",
     );
-    let pace = "[pace]\nsettle = '1s'\npause = '0s'\nquiet = '10s'\nwatch = '1s'\n";
+    let pace = "[pace]\nsettle = '1s'\npause = '0s'\nquiet = '30s'\nwatch = '1s'\n";
     write("oncall.toml", &format!("source = 'source.toml'\n{pace}{}", receiver.hook("team")));
     record(at, systems.recorded(SEEN));
     let service = Service::start(at);
