@@ -51,7 +51,7 @@ pub(super) fn parse_count(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
-/// A text, or `@FILE` with the text of a file, for whoever plans a search.
+/// A text, or `@FILE` with the text of a file, for the planner of a search.
 pub(super) fn parse_prompt(text: &str) -> Result<String, String> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
     let wrong = |reason: String| format!("{path}: {reason}");

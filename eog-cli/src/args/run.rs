@@ -242,7 +242,7 @@ pub(crate) struct Search {
     #[arg(long, hide_short_help = true, value_enum, value_name = "HOW", help_heading = TREE_SEARCH)]
     pub(crate) textual: Option<Textual>,
 
-    /// Text for whoever plans the search, beside the incident: what to find, or what is known; @FILE reads it from a
+    /// Text for the planner of the search, beside the incident: what to find, or what is known; @FILE reads it from a
     /// file. At most 4096 bytes. For models. [in eog.toml: search.initial_prompt]
     #[arg(long, hide_short_help = true, value_name = "TEXT|@FILE", value_parser = parse_prompt, help_heading = TREE_SEARCH)]
     pub(crate) initial_prompt: Option<String>,
