@@ -17,10 +17,12 @@ use eog_search::ask::{
     EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk, ProposeAsk, StepAsk, WeighAsk,
 };
 use eog_search::lane::Came;
+use eog_search::tools::{Skill, Skills};
 use eog_search::{
     Action, Candidate, CauseKind, Hypothesis, LaneAction, Metadata, MetadataValue, PlanAction,
     PolicyRoles, Profile, Progress, Proposed, RefusedAction, Reply, Roles, SearchBody,
-    SearchConfig, SearchController, SearchResponder, Specialist, ToolCall, ToolSpec, Verdict,
+    SearchConfig, SearchController, SearchResponder, Specialist, ToolCall, ToolSpec, Toolset as _,
+    Verdict,
 };
 use eog_testkit::{alert, case, entity, healthy, origin, symptom_of, topology};
 use serde_json::json;
@@ -381,7 +383,23 @@ fn the_answer_is_drawn_from_all_paths() {
 }
 
 #[test]
-fn every_profile_names_its_settings() {
+fn a_skill_that_is_given_at_once_stands_in_the_index_as_a_whole() {
+    let skill = |name: &str, at_once| Skill {
+        agent: Specialist::Metrics,
+        name: name.to_owned(),
+        about: format!("about {name}"),
+        body: format!("the text of {name}"),
+        at_once,
+    };
+    let skills = Skills::new(vec![skill("catalogue", true), skill("red", false)]);
+    let [tool] = &skills.tools(Specialist::Metrics)[..] else { panic!("one tool") };
+    assert!(tool.description.contains("catalogue, in full:\nthe text of catalogue"));
+    assert!(tool.description.contains("red: about red"));
+    assert!(!tool.description.contains("the text of red"), "that is loaded");
+}
+
+#[test]
+fn an_initial_prompt_is_one_of_every_profile() {
     for profile in Profile::ALL {
         let config = profile.config().with_initial_prompt("why?").expect("short");
         let read: SearchConfig =

@@ -9,3 +9,4 @@ mod hostile;
 mod incidents;
 mod markdown;
 mod rules;
+mod searches;
