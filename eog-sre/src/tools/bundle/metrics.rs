@@ -144,6 +144,9 @@ impl Matcher {
     }
 }
 
+/// A point, and the series that it is of.
+type Point<'s> = (&'s Series, (Timestamp, f64));
+
 /// Expressions over metrics, one row for each group and bucket.
 fn derived(asked: &MetricAnalysis, toolbox: &BundleToolbox<'_>) -> Result<Page, ToolError> {
     asked.names_metrics_once()?;
@@ -167,7 +170,7 @@ fn derived(asked: &MetricAnalysis, toolbox: &BundleToolbox<'_>) -> Result<Page, 
         expressions.push((name, expression));
     }
     let length = asked.bucket.map(bucket).transpose()?;
-    let mut groups: BTreeMap<Cells<'_>, Vec<(&Series, (Timestamp, f64))>> = BTreeMap::new();
+    let mut groups: BTreeMap<Cells<'_>, Vec<Point<'_>>> = BTreeMap::new();
     let none = Names::default();
     for series in chosen(toolbox, asked.entity.as_deref(), &none, &asked.filters)? {
         if !matchers.values().any(|one: &Matcher| one.fits(series)) {
