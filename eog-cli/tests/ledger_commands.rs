@@ -358,13 +358,13 @@ fn hypotheses_are_investigated_by_specialists_and_every_command_reads_their_ledg
     let folder = tempfile::tempdir().unwrap();
     let out = searched(&folder, "hypotheses");
     run!("tree", out).exits(0).prints(&[
-        "1.1 frontend origin, score 900, 3 findings",
-        "accepted: a score is high enough; best 1.1 with 900",
+        "1.1 frontend origin, score 995, 3 findings",
+        "accepted: a score is high enough; best 1.1 with 995",
     ]);
     run!("replay", out).exits(0).prints(&[")\n  frontend\n"]);
     run!("replay", out, "--entries")
         .exits(0)
-        .prints(&["1: metrics, 3 findings, 3 calls, finished", "best is 1.1 with 900"]);
+        .prints(&["1: metrics, 3 findings, 3 calls, finished", "best is 1.1 with 995"]);
     assert!(run!("diff", out, out).exits(0).out.starts_with("the ledgers are equal"));
     let page = folder.path().join("page.html");
     run!("report", out, FLASH_SALE, "--html", page).exits(0);

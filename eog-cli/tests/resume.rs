@@ -68,8 +68,8 @@ fn killed_at_any_time_tree_searches_end_with_the_same_journal_and_no_repeated_ca
 
 #[test]
 fn killed_at_any_time_goals_and_chains_end_with_the_same_journal_and_no_repeated_call() {
-    // Three goals with an alert each, and a fourth, which has five paths at most, for the rest.
-    kill_and_resume::<SearchBody>(&["treeseeker"], 8, 5);
+    // Three goals with an alert each, and a fourth for the rest: in the end each alert is looked at once.
+    kill_and_resume::<SearchBody>(&["treeseeker"], 10, 5);
     kill_and_resume::<SearchBody>(&["react"], ALERTS, 1);
 }
 

@@ -146,6 +146,12 @@ fn bundles_are_asked_what_they_record() {
     let onsets = shifted["rows"].as_array().unwrap();
     assert!(onsets.iter().any(|row| row["metric"] == "error_ratio"), "{shifted}");
 
+    let derived = rows("metric_analysis", &["--derive", "a = 2 * requests"]);
+    let single = rows("metric_analysis", &["--metrics", "requests", "--aggregates", "mean"]);
+    let value = |rows: &Value, name: &str| rows["rows"][0][name].as_f64().unwrap();
+    let (twice, once) = (value(&derived, "a"), value(&single, "mean"));
+    assert!((twice - 2.0 * once).abs() < 0.01, "{derived} {single}");
+
     let context = rows("get_context_contract", &["--entity", "database"]);
     let findings = context["findings"].as_array().unwrap();
     assert!(findings.iter().all(|finding| finding["content"]["entity"] == "database"));
@@ -153,7 +159,6 @@ fn bundles_are_asked_what_they_record() {
 
     for (name, flags, said) in [
         ("get_trace_error_tree", &[][..], "goes with a snapshot, and this is a bundle"),
-        ("metric_analysis", &["--derive", "a = requests"], "derive goes with a snapshot"),
         ("event_analysis", &["--filter", "reson=x"], "did you mean reason?"),
         (
             "get_context_contract",

@@ -92,14 +92,14 @@ fn levels_below_their_threshold_name_no_cause() {
         run!("investigate", FLASH_SALE, "--out", out, options).exits(3).prints(&[
             "INCONCLUSIVE",
             "1. frontend (origin",
-            "search exhausted: the best score is 900, accepted from 1000 on",
+            "search exhausted: the best score is 995, accepted from 1000 on",
         ]);
         run!("replay", out).exits(3);
         let tree = run!("tree", out, "--format", "json").out;
         let tree: serde_json::Value = serde_json::from_str(&tree).unwrap();
         assert_eq!(
             (&tree["best_score"], &tree["end"]),
-            (&900.into(), &"exhausted: nothing is left to expand".into())
+            (&995.into(), &"exhausted: nothing is left to expand".into())
         );
         assert!(tree["stagnation_iterations"].as_u64().unwrap() > 0, "{tree}");
         assert_eq!(tree["nodes"].as_array().unwrap().len(), 8, "{tree}");

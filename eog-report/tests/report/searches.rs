@@ -36,7 +36,8 @@ fn search() -> SearchController {
         _ => healthy(packet),
     });
     let incident = case(topology("web calls db; web calls mail"), [alert("web", "Slow", "10:06")]);
-    let mut search = SearchController::open(SearchConfig::bfs(), incident);
+    let mut search =
+        SearchController::open(SearchConfig::bfs().with_accept(1000).unwrap(), incident);
     let responder = SearchResponder::new(contract, policy).with_roles(Remarking);
     drive(&mut search, &responder).unwrap();
     search
