@@ -16,7 +16,7 @@ enum Repair {
     /// The change that caused it is undone, and all returns.
     Right,
     /// It is undone, and nothing returns.
-    InVain,
+    WithoutEffect,
     /// It is undone, and one of two alerts returns.
     Partial,
     /// A person reports what no record has, and all returns.
@@ -26,7 +26,7 @@ enum Repair {
 }
 
 const KINDS: [Repair; 5] =
-    [Repair::Right, Repair::InVain, Repair::Partial, Repair::Reported, Repair::None];
+    [Repair::Right, Repair::WithoutEffect, Repair::Partial, Repair::Reported, Repair::None];
 
 /// Minutes before now: when the fault begins, until when requests are on record at first, when it is repaired.
 const FAULT: i64 = -60;
@@ -51,7 +51,7 @@ impl Systems {
     /// How long a call of a service takes by itself, in milliseconds.
     fn own(&self, system: usize, service: &str, minute: i64) -> u64 {
         let repair = self.repairs[system];
-        let db_is_well = minute < FAULT || minute >= WELL && repair != Repair::InVain;
+        let db_is_well = minute < FAULT || minute >= WELL && repair != Repair::WithoutEffect;
         match service {
             "db" if !db_is_well => 250 + 30 * ((self.seed + system) as u64 % 7),
             // What came with it and stays.
@@ -196,7 +196,7 @@ fn judged(systems: &Systems) {
     let later = systems.recorded(0);
     for (system, repair) in systems.repairs.iter().enumerate() {
         let ends = |service| match repair {
-            Repair::InVain => None,
+            Repair::WithoutEffect => None,
             Repair::Partial if service == "web" => None,
             _ => Some(WELL),
         };
@@ -238,7 +238,7 @@ fn judged(systems: &Systems) {
                     "{recovery:#}"
                 );
             }
-            Repair::InVain => {
+            Repair::WithoutEffect => {
                 let all = wait_for(|| has("updated"));
                 assert_eq!(events(&all)[..3], ["diagnosed", "withdrawn", "updated"], "{all:#?}");
                 let recovery = recovery_of(&all, "withdrawn");
@@ -247,7 +247,10 @@ fn judged(systems: &Systems) {
                     "{recovery:#}"
                 );
                 let causes = all[2]["result"]["causes"].to_string();
-                assert!(!causes.contains(&db), "what was repaired in vain is no cause: {causes}");
+                assert!(
+                    !causes.contains(&db),
+                    "a cause whose repair had no effect is none: {causes}"
+                );
                 let name = all[2]["result"]["investigation"].as_str().unwrap();
                 assert_eq!(
                     name, all[0]["result"]["investigation"],
@@ -294,5 +297,5 @@ fn judged(systems: &Systems) {
     let (status, page) = service.get("/cases").unwrap();
     assert_eq!(status, 200);
     assert!(page.contains("recovery") && page.contains("exact"), "{page}");
-    assert_eq!(count(&at.join("state/captures"), "in-000001-look"), 0, "looks leave nothing");
+    assert_eq!(count(&at.join("state/captures"), "in-000001-check"), 0, "checks leave nothing");
 }

@@ -66,15 +66,15 @@ pub trait Host: Send + Sync + 'static {
         word: Word,
     ) -> BoxFuture<'a, Result<(), String>>;
 
-    /// The closed incidents; nothing where none are kept. Blocks.
+    /// The closed incidents. Blocks.
     ///
     /// # Errors
     /// Why they cannot be read.
-    fn cases(&self) -> Result<Option<Cases>, String> {
-        Ok(None)
+    fn cases(&self) -> Result<Cases, String> {
+        Ok(Cases::default())
     }
 
-    /// Whether incidents are closed here.
+    /// Whether incidents are closed here, and listed.
     fn keeps_cases(&self) -> bool {
         false
     }

@@ -103,15 +103,14 @@ async fn list(State(live): Shown) -> Response {
     let rows = move || {
         let mut rows = (live.waiting)();
         rows.extend(live.host.rows());
-        let has_cases = live.host.cases().is_ok_and(|cases| cases.is_some());
-        eog_page::list(&rows, has_cases)
+        eog_page::list(&rows, live.host.keeps_cases())
     };
     html(aside(rows).await)
 }
 
 async fn cases(State(live): Shown) -> Response {
     match aside(move || live.host.cases()).await {
-        Some(Ok(cases)) => html(Some(eog_page::cases(&cases.unwrap_or_default()))),
+        Some(Ok(cases)) => html(Some(eog_page::cases(&cases))),
         Some(Err(reason)) => as_page(StatusCode::INTERNAL_SERVER_ERROR, eog_page::missing(&reason)),
         None => html(None),
     }

@@ -53,8 +53,8 @@ impl Host for Server {
         Box::pin(self.tell(id, entity, word))
     }
 
-    fn cases(&self) -> Result<Option<Cases>, String> {
-        let Some((rows, worth)) = self.closed()? else { return Ok(None) };
+    fn cases(&self) -> Result<Cases, String> {
+        let (rows, worth) = self.closed()?;
         let row = |row: Closed| CaseRow {
             name: row.name,
             at: row.at,
@@ -77,11 +77,11 @@ impl Host for Server {
             right: bin.right,
             interval: wilson(bin.right, bin.cases),
         };
-        Ok(Some(Cases {
+        Ok(Cases {
             rows: rows.into_iter().map(row).collect(),
             words: worth.words.into_iter().map(word).collect(),
             curve: worth.curve.into_iter().map(bin).collect(),
-        }))
+        })
     }
 
     fn keeps_cases(&self) -> bool {

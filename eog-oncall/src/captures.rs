@@ -17,9 +17,9 @@ pub(crate) fn of_run(shared: &Shared, number: u64, run: u32) -> PathBuf {
     shared.captures.join(format!("{}-{run}", id(number)))
 }
 
-/// The folder of the capture for a look, which is removed after it.
-pub(crate) fn of_look(shared: &Shared, number: u64) -> PathBuf {
-    shared.captures.join(format!("{}-look", id(number)))
+/// The folder of the capture for a check, which is removed after it.
+pub(crate) fn of_check(shared: &Shared, number: u64) -> PathBuf {
+    shared.captures.join(format!("{}-check", id(number)))
 }
 
 /// Captures the sources around alerts into a folder, and gives what is said of alerts that are on nothing that is known.

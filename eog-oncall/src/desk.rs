@@ -71,13 +71,13 @@ pub(crate) struct Job {
     pub(crate) investigation: Option<String>,
     /// Since when there was something to look at.
     pub(crate) since: Timestamp,
-    /// Causes that were repaired in vain.
+    /// Causes whose repair had no effect.
     pub(crate) withdrawn: Words,
 }
 
-/// A look at the sources for the repair of a cause.
+/// A check of the sources for the repair of a cause.
 #[derive(Debug)]
-pub(crate) struct Look {
+pub(crate) struct Check {
     pub(crate) number: u64,
     /// The run whose result is watched.
     pub(crate) run: u32,
@@ -245,20 +245,20 @@ impl Desk {
         })
     }
 
-    /// The next look that is to be made, the one that waits longest first.
-    pub(crate) fn next_look(&self, now: Timestamp) -> Option<Look> {
+    /// The next check that is due, the one that waits longest first.
+    pub(crate) fn next_check(&self, now: Timestamp) -> Option<Check> {
         let pace = self.0.pace;
         let mut state = self.0.state();
-        let due = state.open.values_mut().filter(|incident| incident.is_look_due(now, &pace));
+        let due = state.open.values_mut().filter(|incident| incident.is_check_due(now, &pace));
         let incident =
-            due.min_by_key(|it| (it.watch.as_ref().map(|watch| watch.looked_at), it.number))?;
+            due.min_by_key(|it| (it.watch.as_ref().map(|watch| watch.checked_at), it.number))?;
         let (run, title) = (incident.runs, incident.title());
         let alerts = incident.alerts.values().map(Alert::sent).collect();
         let investigation = incident.investigation.clone()?;
         let watch = incident.watch.as_mut()?;
-        (watch.is_under_way, watch.looked_at) = (true, now);
+        (watch.is_under_way, watch.checked_at) = (true, now);
         let asked = watch.asked();
-        Some(Look { number: incident.number, run, title, alerts, investigation, asked })
+        Some(Check { number: incident.number, run, title, alerts, investigation, asked })
     }
 
     /// Changes an incident that is open, and has it written.
@@ -490,7 +490,7 @@ impl Shared {
     }
 }
 
-/// What was seen when causes were repaired in vain: verdicts on them.
+/// Verdicts on the causes whose repair had no effect.
 fn words(withdrawn: &BTreeMap<EntityId, String>) -> Words {
     let verdict = |text: &String| Word::verdict(Verdict::NotCause, text.as_str());
     withdrawn.iter().map(|(entity, text)| (entity.clone(), verdict(text))).collect()

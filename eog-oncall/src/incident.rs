@@ -40,7 +40,7 @@ pub struct Pace {
     pub pause: SignedDuration,
     /// How long all alerts must be resolved until the incident is closed.
     pub quiet: SignedDuration,
-    /// How often the sources are looked at for the repair of a cause; zero if they are not.
+    /// How often the sources are checked for the repair of a cause; zero if never.
     pub watch: SignedDuration,
 }
 
@@ -90,7 +90,7 @@ pub struct Incident {
     /// The watch on the cause of the last result.
     #[serde(default)]
     pub watch: Option<Watch>,
-    /// Causes that were repaired in vain, with what was seen then. Untrusted.
+    /// Causes whose repair had no effect, with what was observed. Untrusted.
     #[serde(default)]
     pub withdrawn: BTreeMap<EntityId, String>,
     /// The case that it was kept as, after its diagnosis was verified; empty where it could not be.
@@ -329,37 +329,37 @@ impl Incident {
         self.ran_at = Some(now);
     }
 
-    /// Whether the sources are to be looked at for a repair.
-    pub fn is_look_due(&self, now: Timestamp, pace: &Pace) -> bool {
+    /// Whether the sources are to be checked for a repair.
+    pub fn is_check_due(&self, now: Timestamp, pace: &Pace) -> bool {
         let is_at_rest = self.closed_at.is_none() && self.run.is_none() && self.news_at.is_none();
         let watch = self.watch.as_ref().filter(|_| is_at_rest && pace.watch.is_positive());
         watch.is_some_and(|watch| watch.is_due(now, pace.watch))
     }
 
-    /// The sources were looked at, and this became of a repair, if there is one, or else this is why that is not known. A cause that was repaired in vain is news
-    /// for a further run. Whether there is a verdict that was not there before.
-    pub fn looked(
+    /// The sources were checked: what followed a repair, if one is known, or why the check failed. A cause whose repair had no
+    /// effect, as two checks in a row say, is news for a further run. Whether there is a verdict that was not there before.
+    pub fn checked(
         &mut self,
         found: Option<Recovery>,
         problem: Option<String>,
-        in_vain: &[EntityId],
+        without_effect: &[EntityId],
         now: Timestamp,
     ) -> bool {
         let Some(watch) = self.watch.as_mut().filter(|watch| watch.is_open()) else { return false };
         watch.is_under_way = false;
-        watch.looks = watch.looks.saturating_add(1);
+        watch.checks = watch.checks.saturating_add(1);
         watch.problem = problem;
         let Some(found) = found else { return false };
-        let is_first = !std::mem::replace(&mut watch.seems_in_vain, !in_vain.is_empty());
-        if is_first && !in_vain.is_empty() {
+        let is_first = !std::mem::replace(&mut watch.seems_ineffective, !without_effect.is_empty());
+        if is_first && !without_effect.is_empty() {
             return false;
         }
-        for origin in in_vain {
+        for origin in without_effect {
             self.withdrawn.insert(origin.clone(), found.in_words());
             self.news_at.get_or_insert(now);
         }
         watch.recovery = Some(found);
-        if !in_vain.is_empty() {
+        if !without_effect.is_empty() {
             watch.reported = None;
         }
         !watch.is_open()
@@ -371,7 +371,7 @@ impl Incident {
         self.case.is_none() && self.recovery().is_some_and(is_verified)
     }
 
-    /// A person reports a repair. The sources are looked at again at once.
+    /// A person reports a repair. The next check is due at once.
     ///
     /// # Errors
     /// Why it cannot be verified.
@@ -529,74 +529,74 @@ mod tests {
         incident
     }
 
-    fn look(incident: &mut Incident, now: i64) {
+    fn check(incident: &mut Incident, now: i64) {
         let watch = incident.watch.as_mut().unwrap();
-        (watch.is_under_way, watch.looked_at) = (true, at(now));
+        (watch.is_under_way, watch.checked_at) = (true, at(now));
     }
 
     #[test]
     fn a_named_cause_is_watched_until_there_is_a_verdict() {
         let mut nothing_named = incident();
         ran(&mut nothing_named, 2);
-        assert!(!nothing_named.is_look_due(at(900), &PACE));
+        assert!(!nothing_named.is_check_due(at(900), &PACE));
         let mut incident = with_cause();
-        assert!(!incident.is_look_due(at(121), &PACE) && incident.is_look_due(at(122), &PACE));
-        look(&mut incident, 122);
-        assert!(!incident.is_look_due(at(900), &PACE), "it is under way");
-        assert!(!incident.looked(None, None, &[], at(123)));
-        assert!(!incident.is_look_due(at(241), &PACE) && incident.is_look_due(at(242), &PACE));
-        look(&mut incident, 242);
-        assert!(!incident.looked(Some(recovery("too_early")), None, &[], at(243)));
-        look(&mut incident, 362);
-        assert!(incident.looked(Some(recovery("verified")), None, &[], at(363)));
-        assert!(!incident.is_look_due(at(9_000), &PACE) && incident.is_to_be_kept());
+        assert!(!incident.is_check_due(at(121), &PACE) && incident.is_check_due(at(122), &PACE));
+        check(&mut incident, 122);
+        assert!(!incident.is_check_due(at(900), &PACE), "it is under way");
+        assert!(!incident.checked(None, None, &[], at(123)));
+        assert!(!incident.is_check_due(at(241), &PACE) && incident.is_check_due(at(242), &PACE));
+        check(&mut incident, 242);
+        assert!(!incident.checked(Some(recovery("too_early")), None, &[], at(243)));
+        check(&mut incident, 362);
+        assert!(incident.checked(Some(recovery("verified")), None, &[], at(363)));
+        assert!(!incident.is_check_due(at(9_000), &PACE) && incident.is_to_be_kept());
         incident.causes.push("web".to_owned());
         assert!(!incident.is_to_be_kept(), "of the other cause nothing is known");
     }
 
     #[test]
-    fn a_cause_that_was_repaired_in_vain_is_news() {
+    fn a_cause_that_was_repaired_without_effect_is_news() {
         let mut incident = with_cause();
-        look(&mut incident, 122);
+        check(&mut incident, 122);
         let db = EntityId::new("db").unwrap();
         let once = std::slice::from_ref(&db);
-        assert!(!incident.looked(Some(recovery("withdrawn")), None, once, at(123)));
-        assert!(incident.is_look_due(at(242), &PACE), "a second look decides");
-        look(&mut incident, 242);
-        assert!(incident.looked(Some(recovery("withdrawn")), None, once, at(243)));
+        assert!(!incident.checked(Some(recovery("withdrawn")), None, once, at(123)));
+        assert!(incident.is_check_due(at(242), &PACE), "the verdict needs two");
+        check(&mut incident, 242);
+        assert!(incident.checked(Some(recovery("withdrawn")), None, once, at(243)));
         assert_eq!(incident.stage(), "queued");
         assert!(incident.withdrawn[&db].contains("A on web did not return"));
-        assert!(incident.is_due(at(244), &PACE) && !incident.is_look_due(at(900), &PACE));
+        assert!(incident.is_due(at(244), &PACE) && !incident.is_check_due(at(900), &PACE));
         ran(&mut incident, 245);
         assert!(incident.watch.is_none(), "nothing is named");
     }
 
     #[test]
     fn it_stays_open_until_its_repair_is_judged() {
-        let quiet = |look_at: Option<i64>, found: Option<&str>| {
+        let quiet = |checked_at: Option<i64>, found: Option<&str>| {
             let mut incident = with_cause();
             incident.receive("a", alert(0, Some(100)), at(100), 3);
-            if let Some(now) = look_at {
-                look(&mut incident, now);
-                incident.looked(found.map(recovery), None, &[], at(now + 1));
+            if let Some(now) = checked_at {
+                check(&mut incident, now);
+                incident.checked(found.map(recovery), None, &[], at(now + 1));
             }
             incident
         };
-        assert!(!quiet(None, None).is_over(at(900), &PACE), "nobody has looked since");
+        assert!(!quiet(None, None).is_over(at(900), &PACE), "not checked since");
         assert!(!quiet(Some(99), None).is_over(at(900), &PACE));
         assert!(quiet(Some(130), None).is_over(at(900), &PACE));
         assert!(!quiet(Some(130), Some("too_early")).is_over(at(900), &PACE));
         assert!(quiet(Some(130), Some("too_early")).is_over(at(100 + 3 * 3_600), &PACE));
         assert!(quiet(Some(130), Some("verified")).is_over(at(900), &PACE));
         let mut reported = quiet(Some(130), None);
-        look(&mut reported, 250);
+        check(&mut reported, 250);
         let repair = Repair { at: at(90), cause: None, action: "restarted".to_owned() };
         assert_eq!(reported.report(repair.clone(), at(251)), Ok(()));
-        reported.looked(None, None, &[], at(252));
-        assert!(!reported.is_over(at(900), &PACE), "that look began before the report");
-        assert!(reported.is_look_due(at(253), &PACE), "at once");
-        look(&mut reported, 253);
-        assert!(reported.looked(Some(recovery("partial")), None, &[], at(254)));
+        reported.checked(None, None, &[], at(252));
+        assert!(!reported.is_over(at(900), &PACE), "that check began before the report");
+        assert!(reported.is_check_due(at(253), &PACE), "at once");
+        check(&mut reported, 253);
+        assert!(reported.checked(Some(recovery("partial")), None, &[], at(254)));
         assert!(reported.report(repair, at(255)).is_err() && reported.is_over(at(900), &PACE));
     }
 

@@ -21,6 +21,7 @@
 
 mod alert;
 mod captures;
+mod check;
 mod clock;
 mod config;
 mod desk;
@@ -30,7 +31,6 @@ pub mod fuzzing;
 mod health;
 pub mod incident;
 mod investigations;
-mod look;
 mod message;
 mod metrics;
 mod outbox;

@@ -56,7 +56,7 @@ pub enum Event {
     Failed,
     /// The cause was repaired, and what it explains returned as predicted.
     Verified,
-    /// The cause was repaired in vain: no alert returned. A further run follows.
+    /// The cause was repaired and no alert returned. A further run follows.
     Withdrawn,
     /// No alert has fired for some time; the incident is closed.
     Resolved,

@@ -163,7 +163,7 @@ async fn repair(
     };
     match served.desk.report(&id, repair, now).await {
         Some(Ok(())) => {
-            told(StatusCode::OK, "the sources are looked at now, and again until it is certain")
+            told(StatusCode::OK, "the repair is checked now, and again until there is a verdict")
         }
         Some(Err(reason)) => told(StatusCode::CONFLICT, &reason),
         None => {

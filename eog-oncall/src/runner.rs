@@ -11,9 +11,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::captures;
+use crate::check::{check, keep};
 use crate::desk::Job;
 use crate::incident::{Incident, id};
-use crate::look::{keep, look};
 use crate::message::{Event, Message, ResultView};
 use crate::metrics::Kind;
 use crate::retention;
@@ -46,10 +46,10 @@ pub(crate) async fn run(shared: Arc<Shared>, stop: CancellationToken) {
             runs.spawn(async move { work(&shared, job, &stop).await });
         }
         while runs.len() < shared.at_once
-            && let Some(one) = shared.desk.next_look(now)
+            && let Some(one) = shared.desk.next_check(now)
         {
             let (shared, stop) = (shared.clone(), stop.clone());
-            runs.spawn(async move { look(&shared, one, &stop).await });
+            runs.spawn(async move { check(&shared, one, &stop).await });
         }
         tokio::select! {
             biased;

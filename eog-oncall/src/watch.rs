@@ -1,7 +1,7 @@
 //! The watch on a cause that was named: whether what it explains returns once it is repaired.
 //!
 //! ```text
-//! a result names a cause ─► looks (every `pace.watch`) ─► a repair is on record, or was reported ─► verdict
+//! a result names a cause ─► checks (every `pace.watch`) ─► a repair is on record, or was reported ─► verdict
 //! ```
 
 use eog_core::EntityId;
@@ -24,21 +24,22 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(3);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watch {
-    /// When the last look at the sources began, or else when the cause was named.
-    pub looked_at: Timestamp,
-    /// How often they were looked at.
-    pub looks: u32,
+    /// When the last check of the sources began, or else when the cause was named.
+    pub checked_at: Timestamp,
+    /// How many checks were made.
+    pub checks: u32,
     /// The repair that somebody reported.
     pub reported: Option<Repair>,
     /// When they did.
     pub reported_at: Option<Timestamp>,
-    /// Whether the last look saw that nothing had returned. Only a second one decides: senders are late with the end of alerts.
-    pub seems_in_vain: bool,
+    /// Whether the last check found that nothing had returned. The verdict needs two in a row: senders report the end of alerts
+    /// late.
+    pub seems_ineffective: bool,
     /// The repair that was found or reported, and what followed.
     pub recovery: Option<Recovery>,
-    /// Why the last look failed.
+    /// Why the last check failed.
     pub problem: Option<String>,
-    /// Whether they are being looked at. Never after a restart.
+    /// Whether a check is under way. Never after a restart.
     #[serde(skip)]
     pub is_under_way: bool,
 }
@@ -84,11 +85,11 @@ pub struct Recovery {
 impl Watch {
     pub(crate) fn begin(now: Timestamp) -> Self {
         Self {
-            looked_at: now,
-            looks: 0,
+            checked_at: now,
+            checks: 0,
             reported: None,
             reported_at: None,
-            seems_in_vain: false,
+            seems_ineffective: false,
             recovery: None,
             problem: None,
             is_under_way: false,
@@ -100,22 +101,22 @@ impl Watch {
         self.recovery.as_ref().is_none_or(Recovery::is_open)
     }
 
-    /// Whether the sources are to be looked at: after so long, or at once where a repair was reported.
+    /// Whether a check is due: after so long, or at once where a repair was reported.
     pub(crate) fn is_due(&self, now: Timestamp, pace: SignedDuration) -> bool {
-        let next = self.looked_at.checked_add(pace).unwrap_or(Timestamp::MAX);
+        let next = self.checked_at.checked_add(pace).unwrap_or(Timestamp::MAX);
         self.is_open() && !self.is_under_way && (self.is_reported() || is_due_at(next, now, pace))
     }
 
-    /// Whether a repair was reported since the last look began.
+    /// Whether a repair was reported since the last check began.
     fn is_reported(&self) -> bool {
-        self.reported_at.is_some_and(|at| at >= self.looked_at)
+        self.reported_at.is_some_and(|at| at >= self.checked_at)
     }
 
-    /// Whether an incident whose alerts were resolved at a time stays open for it: until the sources were looked at since,
+    /// Whether an incident whose alerts were resolved at a time stays open for it: until a check was made since,
     /// and if a repair was found there, until what followed is certain.
     pub(crate) fn holds(&self, resolved_at: Timestamp, now: Timestamp) -> bool {
         match &self.recovery {
-            None => self.is_under_way || self.looked_at < resolved_at || self.is_reported(),
+            None => self.is_under_way || self.checked_at < resolved_at || self.is_reported(),
             Some(found) => found.is_open() && now.duration_since(resolved_at) < LONGEST,
         }
     }

@@ -87,20 +87,19 @@ impl Server {
         kept.map(|closed| closed.in_words()).map_err(|problem| problem.to_string())
     }
 
-    /// The closed incidents, the last first, and what their conclusions were worth; nothing where there is no folder of them.
-    /// Blocks.
+    /// The closed incidents, the last first, and what their conclusions were worth. Blocks.
     ///
     /// # Errors
     /// Why they cannot be read.
-    pub fn closed(&self) -> Result<Option<(Vec<Row>, Reliability)>, String> {
+    pub fn closed(&self) -> Result<(Vec<Row>, Reliability), String> {
         if !self.cases().is_dir() {
-            return Ok(None);
+            return Ok((Vec::new(), Reliability::of(&[])));
         }
         let folder = CaseFolder::open(self.cases()).map_err(|error| error.to_string())?;
         let mut rows = folder.list().map_err(|error| error.to_string())?.rows;
         let worth = Reliability::of(&rows);
         rows.sort_by(|a, b| (b.at, &b.name).cmp(&(a.at, &a.name)));
-        Ok(Some((rows, worth)))
+        Ok((rows, worth))
     }
 
     fn store_case(&self, case: NewCase, replace: bool) -> Result<ClosedCase, CaseError> {

@@ -1,4 +1,4 @@
-//! A look at the sources: whether a cause was repaired, and what followed.
+//! A check of the sources: whether a cause was repaired, and what followed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use eog_session::source::{OfBundle, ReadOptions};
 use tokio_util::sync::CancellationToken;
 
 use crate::captures;
-use crate::desk::Look;
+use crate::desk::Check;
 use crate::incident::{Incident, Recovery, id};
 use crate::message::Event;
 use crate::runner::put_message;
@@ -23,13 +23,13 @@ const MAX_REASON: usize = 300;
 const ATTEMPTS: usize = 3;
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Looks, and keeps what was seen. A cause that was repaired in vain is withdrawn, and a further run becomes due.
-pub(crate) async fn look(shared: &Arc<Shared>, one: Look, stop: &CancellationToken) {
+/// Checks the sources. A cause whose repair had no effect is withdrawn, and a further run becomes due.
+pub(crate) async fn check(shared: &Arc<Shared>, one: Check, stop: &CancellationToken) {
     let (number, run) = (one.number, one.run);
-    let folder = captures::of_look(shared, number);
+    let folder = captures::of_check(shared, number);
     let found = tokio::select! {
         biased;
-        found = see(shared, one) => found,
+        found = recovery(shared, one) => found,
         () = stop.cancelled() => return,
     };
     let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(folder)).await;
@@ -38,23 +38,24 @@ pub(crate) async fn look(shared: &Arc<Shared>, one: Look, stop: &CancellationTok
         Ok(found) => (found, None),
         Err(reason) => {
             let reason = clean_up_to(&reason, MAX_REASON);
-            tracing::warn!(%incident, ?reason, "the look for a repair failed; it is repeated");
+            tracing::warn!(%incident, ?reason, "the check for a repair failed; it is repeated");
             (None, Some(reason))
         }
     };
-    let in_vain = found.as_ref().filter(|it| it.verdict == Verdict::Withdrawn);
-    let in_vain: Vec<EntityId> = in_vain.map(|it| it.origins.clone()).unwrap_or_default();
-    let recovery = found.as_ref().map(Recovery::new);
+    let without_effect = found.as_ref().filter(|it| it.verdict == Verdict::Withdrawn);
+    let without_effect: Vec<EntityId> =
+        without_effect.map(|it| it.origins.clone()).unwrap_or_default();
+    let view = found.as_ref().map(Recovery::new);
     let now = shared.clock.now();
-    let seen = |it: &mut Incident| {
+    let apply = |it: &mut Incident| {
         // A run may have had another result in between.
-        it.runs == run && it.looked(recovery.clone(), problem.clone(), &in_vain, now)
+        it.runs == run && it.checked(view.clone(), problem.clone(), &without_effect, now)
     };
     let Some(mut after) = shared.desk.one(&incident) else { return };
-    let (causes, verdict) = match (seen(&mut after), found) {
+    let (causes, verdict) = match (apply(&mut after), found) {
         (true, Some(found)) => (found.origins, found.verdict),
         _ => {
-            shared.desk.change(number, seen);
+            shared.desk.change(number, apply);
             return;
         }
     };
@@ -70,16 +71,16 @@ pub(crate) async fn look(shared: &Arc<Shared>, one: Look, stop: &CancellationTok
         put_message(shared, &shared.message(&after, event, None), now);
     }
     shared.desk.change(number, |it| {
-        seen(it);
+        apply(it);
         it.told += u32::from(event.is_some());
     });
 }
 
 /// What followed a repair; nothing where none is known.
-async fn see(shared: &Arc<Shared>, one: Look) -> Result<Option<Verification>, String> {
-    let folder = captures::of_look(shared, one.number);
+async fn recovery(shared: &Arc<Shared>, one: Check) -> Result<Option<Verification>, String> {
+    let folder = captures::of_check(shared, one.number);
     let left = folder.clone();
-    // What a look before a crash has left behind is older than this one.
+    // What a check before a crash has left behind is older than this one.
     let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(left)).await;
     captures::capture(shared, &one.title, one.alerts, &folder).await?;
     let server = shared.server.clone();
