@@ -28,10 +28,10 @@ use crate::args::{
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::interrupt::is_interrupted;
-use crate::investigate::choose;
 use crate::progress::Progress;
 use crate::reasoning::ModelJudge;
 use crate::rules;
+use crate::rules::choose;
 
 /// The table that `--prior` names.
 fn table_of(prior: &Path) -> Result<Weights, CliError> {

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::interrupt::interrupted;
-use crate::mcp::LAST;
+use crate::runtime::LAST;
 
 /// An address, how it is protected, and what is served there beside MCP.
 pub(crate) struct Front {

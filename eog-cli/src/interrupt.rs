@@ -5,6 +5,7 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
+use eog_session::run::{Cancel, Ended, RunError};
 use indicatif::ProgressBar;
 use tokio::sync::watch;
 
@@ -27,6 +28,22 @@ pub(crate) fn interrupted() -> impl Future<Output = ()> + Send + 'static {
         if wanted.wait_for(|wanted| *wanted).await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+/// Makes a run; Ctrl-C cancels it.
+pub(crate) async fn cancelling(
+    cancel: &Cancel,
+    run: impl Future<Output = Result<Ended, RunError>>,
+) -> Result<Ended, RunError> {
+    let interrupt = async {
+        interrupted().await;
+        cancel.cancel();
+        std::future::pending().await
+    };
+    tokio::select! {
+        ended = run => ended,
+        never = interrupt => never,
     }
 }
 

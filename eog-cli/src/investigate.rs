@@ -10,19 +10,21 @@ use eog_report::clean::clean;
 use eog_session::controllers::{AnyEntry, AnyLedger, AnySettings};
 use eog_session::judge::{Chosen, Policies as _};
 use eog_session::run::{
-    Cancel, Course, CutShort, Ended, Records, RunError, Start as Begin, Steering, same_judge,
-    same_source,
+    Course, CutShort, Ended, Records, RunError, Start as Begin, Steering, same_judge, same_source,
 };
 use eog_session::source::{Files, Opened, Words, keep_words};
 
-use crate::args::{Format, Investigate, Resume, Running, Start};
+use crate::args::{Investigate, Resume, Running, Start};
 use crate::error::{CliError, Exit};
-use crate::interrupt::interrupted;
+use crate::interrupt::cancelling;
 use crate::live::{Place, Watching};
 use crate::onward::{self, Onward};
 use crate::progress::Progress;
+use crate::reports::{page, render, report_of_run};
+use crate::rules::choose;
 use crate::runtime::runtime;
-use crate::{cases, dry_run, files, html, memory, report, rules, source, travel};
+use crate::travel::say_cut;
+use crate::{cases, dry_run, files, memory, rules, source, travel};
 
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
@@ -228,7 +230,7 @@ impl<'a> Work<'a> {
             memory::tell(done.memory.as_ref(), running.quiet);
             let (so_far, mut spent) = (done.finished.ledger(), done.finished.spent().usage);
             spent += done.spent_after;
-            let mut report = report::report_of_run(&mut done);
+            let mut report = report_of_run(&mut done);
             report.lookup = travel::lookup_of(source, &report.diagnosis, onward.architecture);
             report.similar = cases::like(&running.history, &so_far, &report.diagnosis)?;
             if let Some(watching) = &watching {
@@ -249,38 +251,6 @@ impl<'a> Work<'a> {
                 course(&progress, Instant::now(), records, words, steering).resume(&so_far, news);
             ended = runtime()?.block_on(cancelling(&cancel, again));
         }
-    }
-}
-
-/// Makes a run; Ctrl-C cancels it.
-pub(crate) async fn cancelling(
-    cancel: &Cancel,
-    run: impl Future<Output = Result<Ended, RunError>>,
-) -> Result<Ended, RunError> {
-    let interrupt = async {
-        interrupted().await;
-        cancel.cancel();
-        std::future::pending().await
-    };
-    tokio::select! {
-        ended = run => ended,
-        never = interrupt => never,
-    }
-}
-
-/// Who judges by the command line, with notes on what was set in vain.
-pub(crate) fn choose(judging: &crate::args::Judging) -> Result<Chosen, CliError> {
-    let chosen = Chosen::choose(&judging.options())?;
-    for note in chosen.notes() {
-        eprintln!("{}", clean_line(&format!("eog: note: {note}")));
-    }
-    Ok(chosen)
-}
-
-/// Says what an interrupted write cost.
-pub(crate) fn say_cut(path: &Path, cut: Option<impl std::fmt::Display>) {
-    if let Some(cut) = cut {
-        eprintln!("{}", clean_line(&format!("eog: {}: {cut}", path.display())));
     }
 }
 
@@ -305,7 +275,7 @@ fn tell(
     let is_stored = journal.is_ok();
     let said = render(report, running.format, running.verbose, running.out.as_deref());
     let mut outputs = vec![journal, files::print(&said)];
-    let page = || html::page(report, &finished.steps(), Some(source));
+    let page = || page(report, &finished.steps(), Some(source));
     if let Some(file) = &running.html {
         outputs.push(files::write_file(file, &page()));
     }
@@ -339,26 +309,4 @@ fn tell(
         _ if report.diagnosis.is_diagnosed() => Exit::Diagnosed,
         _ => Exit::Inconclusive,
     })
-}
-
-/// The report in one of the formats. `verbose`: with everything, where the format has a choice; `out`: the folder that
-/// has everything.
-pub(crate) fn render(report: &Report, format: Format, verbose: bool, out: Option<&Path>) -> String {
-    match format {
-        Format::Text if verbose => eog_report::text(report, files::terminal_width()),
-        Format::Text => {
-            let short = eog_report::short(report, files::terminal_width());
-            match out {
-                Some(folder) => {
-                    let page = folder.join("report.html").display().to_string();
-                    format!("{short}Everything else: {} and beside it.\n", clean_line(&page))
-                }
-                None => format!("{short}Everything else: --verbose, or --out DIR.\n"),
-            }
-        }
-        Format::Markdown => eog_report::markdown(report),
-        Format::Json => eog_report::json(report),
-        Format::Dot => eog_report::dot(report),
-        Format::Mermaid => eog_report::mermaid(report),
-    }
 }

@@ -15,7 +15,8 @@ mod files;
 mod fork;
 #[cfg(feature = "serve")]
 mod front;
-mod html;
+#[cfg(feature = "serve")]
+mod http;
 mod import;
 mod init;
 mod interrupt;
@@ -41,6 +42,7 @@ mod reasoning;
 #[path = "no_reasoning.rs"]
 mod reasoning;
 mod report;
+mod reports;
 mod rules;
 mod runtime;
 mod schema;
@@ -80,7 +82,7 @@ pub fn main() -> ExitCode {
         Command::Fork(arguments) => fork::run(&arguments),
         Command::Replay(arguments) => travel::replay(&arguments),
         Command::Tree(arguments) => travel::tree(&arguments),
-        Command::Report(arguments) => html::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Explain(arguments) => travel::explain(&arguments),
         Command::Diff(arguments) => travel::diff(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::LiveArgs;
 use crate::error::CliError;
+use crate::http::token;
 use crate::interrupt::interrupted;
-use crate::mcp::token;
 
 /// Where a run is to be watched, made sure of before anything is spent.
 pub(crate) struct Place {

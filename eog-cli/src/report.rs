@@ -1,24 +1,35 @@
-//! The report of a run that was made just now.
+//! `eog report`: the report of a ledger, printed or as one HTML page.
 
-use eog_report::{Report, RunFigures};
-use eog_session::run::Ended;
+use eog_report::Report;
 
-/// With the figures of the run, which its ledger does not have.
-pub(crate) fn report_of_run(ended: &mut Ended) -> Report {
-    let finished = &ended.finished;
-    let speculation = finished.speculation();
-    let mut report = Report::new(ended.name.as_str(), finished.diagnosis());
-    report.is_unstored = finished.journal_error().is_some();
-    report.run = Some(RunFigures {
-        early_calls: speculation.early_calls,
-        used_calls: speculation.used_calls,
-        wasted_calls: speculation.wasted_calls,
-        wasted_fetches: speculation.wasted_fetches,
-        retries: finished.retries(),
-    });
-    report.diagnosis.spent.usage += ended.spent_after;
-    if let Some(narrative) = ended.narrative.take() {
-        report.narrative = narrative;
+use crate::args::HtmlReport;
+use crate::error::{CliError, Exit};
+use crate::progress::Progress;
+use crate::reports::{page, render};
+use crate::source::Input;
+use crate::{cases, files, travel};
+
+/// `eog report`.
+pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
+    let read = travel::read(&arguments.ledger)?;
+    let finished = travel::restore(&read)?;
+    let progress = Progress::start(false);
+    let architecture = arguments.architecture.as_deref();
+    let open = |path| {
+        let input = Input::of(path, &arguments.reading)?;
+        input.refuse_unfinished(&read.path)?;
+        travel::open(&progress, &read, input, architecture, &arguments.reading, None)
+    };
+    let opened = arguments.path.as_deref().map(open).transpose()?;
+    drop(progress);
+    let called = opened.as_ref().map_or_else(|| read.name(), |it| it.incident().name.clone());
+    let mut report = Report::new(called, finished.diagnosis());
+    report.lookup =
+        opened.as_ref().and_then(|it| travel::lookup_of(it, &report.diagnosis, architecture));
+    report.similar = cases::like(&arguments.history, &read.ledger, &report.diagnosis)?;
+    match &arguments.html {
+        Some(file) => files::write_file(file, &page(&report, &finished.steps(), opened.as_ref()))?,
+        None => files::print(&render(&report, arguments.format, arguments.verbose, None))?,
     }
-    report
+    Ok(Exit::Diagnosed)
 }

@@ -1,4 +1,4 @@
-//! What the command line sets of a controller, and what it cannot set of this one.
+//! Who judges by the command line, what it sets of a controller, and what it cannot set of this one.
 
 use std::num::NonZeroU32;
 
@@ -6,9 +6,20 @@ use eog::controller::Concurrency;
 use eog::{Budget, Config, LinearConfig};
 use eog_search::{Profile as SearchProfile, SearchConfig, Setting};
 use eog_session::controllers::{AnyLedger, AnySettings, Changes, ControllerName};
+use eog_session::judge::Chosen;
 
 use crate::args::{Evaluator, Fork, Judging, Sampling, Search, Start};
 use crate::error::CliError;
+use crate::shown::clean_line;
+
+/// Who judges by the command line, with notes on what was set in vain.
+pub(crate) fn choose(judging: &Judging) -> Result<Chosen, CliError> {
+    let chosen = Chosen::choose(&judging.options())?;
+    for note in chosen.notes() {
+        eprintln!("{}", clean_line(&format!("eog: note: {note}")));
+    }
+    Ok(chosen)
+}
 
 /// The settings that an investigation begins with.
 pub(crate) fn settings(

@@ -1,10 +1,16 @@
 //! The runtime of this process.
 
 use std::sync::{Arc, Mutex, PoisonError};
+#[cfg(feature = "serve")]
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
 use crate::error::CliError;
+
+/// How long threads may take that are blocked when the server has ended, such as by standard input.
+#[cfg(feature = "serve")]
+pub(crate) const LAST: Duration = Duration::from_millis(200);
 
 static RUNTIME: Mutex<Option<Arc<Runtime>>> = Mutex::new(None);
 

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     if let Some(folder) = &arguments.out {
         files::prepare(folder)?;
     }
-    let chosen = investigate::choose(&arguments.judging)?;
+    let chosen = rules::choose(&arguments.judging)?;
     let limits = arguments.calls.limits(arguments.policy_timeout);
     let chosen = chosen.with_limits(limits);
     let kept = arguments.memory.as_deref().map(DecisionMemory::open).transpose()?;

@@ -18,8 +18,9 @@ use eog_session::travel::{self, ExplainError, Explained, Read};
 
 use crate::args::{Diff, Explain, Format, Reading, Replay, Tree, TreeFormat};
 use crate::error::{CliError, Exit, NOTHING_YET};
-use crate::investigate::{choose, render, say_cut};
 use crate::progress::Progress;
+use crate::reports::render;
+use crate::rules::choose;
 use crate::runtime::runtime;
 use crate::source::Input;
 use crate::{files, source};
@@ -212,4 +213,11 @@ pub(crate) fn restore(read: &Read) -> Result<AnyFinished, CliError> {
 fn unknown_stop(error: &SideError) {
     let line = format!("eog: cannot read why the last run ended: {error}");
     eprintln!("{}", clean_line(&line));
+}
+
+/// Says what an interrupted write cost.
+pub(crate) fn say_cut(path: &Path, cut: Option<impl std::fmt::Display>) {
+    if let Some(cut) = cut {
+        eprintln!("{}", clean_line(&format!("eog: {}: {cut}", path.display())));
+    }
 }

@@ -302,6 +302,22 @@ fn the_service_lists_its_investigations_beside_mcp() {
     let run = Run { child, address: url.trim_end_matches('/').to_owned(), errors };
     let (status, page) = run.get("/", "Accept: text/html\r\n");
     assert!(status == 200 && page.contains("<title>"), "{status}");
+    assert!(page.contains("Start an investigation"), "{page}");
+    let json = "Content-Type: application/json\r\n";
+    for (body, status, reason) in [
+        (r#"{"path": "../elsewhere"}"#, 409, "nothing of that name below"),
+        (r#"{"budget": 0}"#, 409, "budget"),
+        (r#"{"folder": "."}"#, 409, "folder"),
+        ("{", 400, "invalid request"),
+    ] {
+        let (code, answer) = run.post("/i", json, body);
+        assert!(code == status && answer.contains(reason), "{body}: {code} {answer}");
+    }
+    assert_eq!(run.post("/i", "", "{}").0, 415, "a foreign page cannot start one");
+    let (status, answer) = run.post("/i", json, r#"{"budget": 50}"#);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!((status, &answer["page"]), (201, &Value::from("/i/inv-000001")), "{answer}");
+    assert_eq!(run.get("/i/inv-000001", "Accept: text/html\r\n").0, 200);
     let begin = r#"{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion":
         "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}"#;
     let headers =

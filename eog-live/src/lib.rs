@@ -66,6 +66,20 @@ pub trait Host: Send + Sync + 'static {
         word: Word,
     ) -> BoxFuture<'a, Result<(), String>>;
 
+    /// The folders that investigations can begin of by name; nothing where none begins on a page. Blocks.
+    fn startable(&self) -> Option<Vec<String>> {
+        None
+    }
+
+    /// Begins an investigation, with the arguments of the MCP tool `investigate`. Its id.
+    ///
+    /// # Errors
+    /// Why it cannot begin.
+    fn start(&self, _arguments: Map<String, Value>) -> BoxFuture<'_, Result<String, String>> {
+        let reason = "no investigation begins here; use `eog investigate`";
+        Box::pin(async move { Err(reason.to_owned()) })
+    }
+
     /// The closed incidents. Blocks.
     ///
     /// # Errors

@@ -82,11 +82,12 @@ impl Live {
         self.0.stop.cancel();
     }
 
-    /// The routes: `/` lists the investigations, `/i/ID` shows one.
+    /// The routes: `/` lists the investigations and begins one, `/i/ID` shows one.
     pub fn routes(&self) -> Router {
         Router::new()
             .route("/", get(list))
             .route("/cases", get(cases))
+            .route("/i", post(start))
             .route("/i/{id}", get(page))
             .route("/i/{id}/close", post(close))
             .route("/i/{id}/events/{next}", get(stream))
@@ -103,7 +104,8 @@ async fn list(State(live): Shown) -> Response {
     let rows = move || {
         let mut rows = (live.waiting)();
         rows.extend(live.host.rows());
-        eog_page::list(&rows, live.host.keeps_cases())
+        let startable = live.host.startable();
+        eog_page::list(&rows, startable.as_deref(), live.host.keeps_cases())
     };
     html(aside(rows).await)
 }
@@ -113,6 +115,21 @@ async fn cases(State(live): Shown) -> Response {
         Some(Ok(cases)) => html(Some(eog_page::cases(&cases))),
         Some(Err(reason)) => as_page(StatusCode::INTERNAL_SERVER_ERROR, eog_page::missing(&reason)),
         None => html(None),
+    }
+}
+
+/// Begins an investigation. Says where its page is.
+async fn start(State(live): Shown, request: Request) -> Response {
+    let arguments = match of_json(request).await {
+        Ok(arguments) => arguments,
+        Err(refused) => return *refused,
+    };
+    match live.host.start(arguments).await {
+        Ok(id) => {
+            let begun = serde_json::json!({ "page": format!("/i/{id}") }).to_string();
+            answer(StatusCode::CREATED, "application/json", begun)
+        }
+        Err(reason) => refusal(StatusCode::CONFLICT, &reason),
     }
 }
 

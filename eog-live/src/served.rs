@@ -53,6 +53,14 @@ impl Host for Server {
         Box::pin(self.tell(id, entity, word))
     }
 
+    fn startable(&self) -> Option<Vec<String>> {
+        Some(self.folders())
+    }
+
+    fn start(&self, arguments: Map<String, Value>) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(self.start(arguments))
+    }
+
     fn cases(&self) -> Result<Cases, String> {
         let (rows, worth) = self.closed()?;
         let row = |row: Closed| CaseRow {

@@ -26,7 +26,12 @@ const STYLES: [&str; 2] =
 const LIVE_SCRIPT: &str = include_str!("../assets/page/live.js");
 const LIVE_STYLE: &str = include_str!("../assets/live.css");
 const TEMPLATE: &str = include_str!("../assets/page.hbs");
+/// A section of the document, within [`TEMPLATE`].
+const PART: &str = include_str!("../assets/part.hbs");
 const LICENSES: &str = include_str!("../assets/vendor.LICENSES.txt");
+
+/// Lets a page call the server that it came from.
+pub(crate) const CONNECT: &str = "; connect-src 'self'";
 
 #[derive(Serialize)]
 struct Whole<'a> {
@@ -60,7 +65,9 @@ pub(crate) fn render(template: &str, shown: &impl Serialize) -> String {
     templates.set_strict_mode(true);
     // The templates are a part of this crate, and a test renders each of them whole.
     templates
-        .render_template(template, shown)
+        .register_partial("part", PART)
+        .map_err(handlebars::RenderError::from)
+        .and_then(|()| templates.render_template(template, shown))
         .unwrap_or_else(|error| unreachable!("a template of the page: {error}"))
 }
 
@@ -68,7 +75,8 @@ pub(crate) fn render(template: &str, shown: &impl Serialize) -> String {
 pub(crate) struct Parts {
     pub(crate) style: String,
     pub(crate) scripts: Vec<&'static str>,
-    more: &'static str,
+    /// What it may do beside that.
+    pub(crate) more: &'static str,
 }
 
 impl Parts {
@@ -79,7 +87,7 @@ impl Parts {
             // The last one says that the page is ready.
             scripts.insert(scripts.len() - 1, LIVE_SCRIPT);
         }
-        Self { style, scripts, more: if is_live { "; connect-src 'self'" } else { "" } }
+        Self { style, scripts, more: if is_live { CONNECT } else { "" } }
     }
 
     /// A small page that is served: it may send its form to where it came from.

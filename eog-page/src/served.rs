@@ -10,7 +10,7 @@ use eog_report::{Answer, Report, Step, StepKind, words};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::assets::{Parts, page, render};
+use crate::assets::{CONNECT, Parts, page, render};
 use crate::texts::MAX_TEXT;
 use crate::{Charts, data, inert, sections};
 
@@ -130,6 +130,8 @@ struct Listed<'a> {
     rows: Vec<Cells>,
     count: usize,
     has_cases: bool,
+    starts: bool,
+    folders: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -143,9 +145,10 @@ struct Cells {
     origins: String,
 }
 
-/// The list of investigations, with a search, and with the way to closed incidents if there are any.
-pub fn list(rows: &[Row], has_cases: bool) -> String {
-    let parts = Parts::small(vec![LIST_SCRIPT]);
+/// The list of investigations, with a search, with a form that begins one where folders can be named, and with the way to
+/// closed incidents if there are any.
+pub fn list(rows: &[Row], folders: Option<&[String]>, has_cases: bool) -> String {
+    let parts = Parts { more: CONNECT, ..Parts::small(vec![LIST_SCRIPT]) };
     let shown = |text: &str| clean_up_to(text, MAX_TEXT);
     let cells = |row: &Row| Cells {
         path: row.path.clone(),
@@ -159,7 +162,10 @@ pub fn list(rows: &[Row], has_cases: bool) -> String {
     let Parts { style, scripts, .. } = &parts;
     let rows: Vec<Cells> = rows.iter().map(cells).collect();
     let count = rows.len();
-    render(LIST, &Listed { policy: parts.policy(), style, scripts, rows, count, has_cases })
+    let policy = parts.policy();
+    let starts = folders.is_some();
+    let folders = folders.unwrap_or_default().iter().map(|name| shown(name)).collect();
+    render(LIST, &Listed { policy, style, scripts, rows, count, has_cases, starts, folders })
 }
 
 #[derive(Serialize)]
@@ -207,13 +213,13 @@ mod tests {
             confidence: "likely".to_owned(),
             origins: vec![HOSTILE.to_owned()],
         };
-        let page = list(&[row], true);
+        let page = list(&[row], Some(&[HOSTILE.to_owned()]), true);
         assert!(page.contains("&lt;/script&gt;") && !page.contains("<script>alert"), "{page}");
         assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}'));
         assert!(page.contains("<time>2026-03-20 12:00:00Z</time>"), "{page}");
         assert!(
             page.contains("form-action &#x27;self&#x27;")
-                && list(&[], true).contains("No investigation")
+                && list(&[], None, true).contains("No investigation")
         );
     }
 

@@ -15,8 +15,8 @@
 //! | [`entries`] | the entries of a ledger, one a line |
 //! | [`steps`] | the same with all that a replay shows |
 //!
-//! What several forms show is gathered once: [`Report::alerts`], [`Report::notes`], the [`tree()`] of
-//! how it spread, the [`Graph`] of causes and effects. The same thing has the same [`words`]
+//! What forms for people say is written once, as the sections of a [`document()`], which each of them renders; the [`tree()`] of
+//! how it spread and the [`Graph`] of causes and effects are drawn by all. The same thing has the same [`words`]
 //! everywhere. Texts of telemetry and of models are untrusted; [`mod@clean`] makes them harmless.
 //!
 //! # Example
@@ -101,9 +101,9 @@
 
 mod agent_output;
 pub mod clean;
+pub mod document;
 mod dot;
 mod entries;
-mod folded;
 mod graph;
 mod json;
 mod lookup;
@@ -115,13 +115,13 @@ mod report;
 pub mod rules;
 mod search_metrics;
 mod search_tree;
-mod short;
 mod steps;
 mod text;
 mod tree;
 pub mod words;
 
 pub use agent_output::{AgentAlert, AgentEntity, AgentOutput, AgentPropagation, agent_output};
+pub use document::{Form, document};
 pub use dot::dot;
 pub use entries::{Told, brief, entries, why};
 pub use graph::{Arrow, Graph, Node, Role};
@@ -133,11 +133,10 @@ pub use narrative::{
     AlertExplained, Author, Citation, Deviation, Moment, NARRATIVE_VERSION, NarratedEntity,
     Narrative, Propagation, Refused,
 };
-pub use report::{Alert, Report, RunFigures, SimilarCase, Weight};
+pub use report::{Alert, Considered, Report, RunFigures, SimilarCase, Weight};
 pub use rules::narrate;
 pub use search_metrics::search_metrics;
 pub use search_tree::{search_tree, search_tree_json};
-pub use short::short;
 pub use steps::{Answer, Believed, Grown, Step, StepKind, Trail, step, steps};
-pub use text::text;
+pub use text::{short, text};
 pub use tree::{Branch, tree};

@@ -16,15 +16,8 @@ use crate::words::{self, count};
 /// Entities that are named for one reason why evaluations failed.
 const MAX_FAILED: usize = 5;
 
-/// Origins shown of those that reach no alert.
-pub(crate) const MAX_UNLINKED: usize = 10;
 /// Characters shown of why an origin that reaches no alert is called one.
 const MAX_UNLINKED_REASON: usize = 140;
-
-/// Lines shown of what was considered and is not named.
-pub(crate) const MAX_CONSIDERED: usize = 10;
-/// Characters shown of each.
-const MAX_CONSIDERED_CHARS: usize = 300;
 
 /// The result of an investigation, as every form of a report shows it.
 ///
@@ -101,6 +94,39 @@ pub struct Alert<'r> {
     pub explained_by: Vec<&'r EntityId>,
     /// Whether it began before the change that explains it: its earlier onset is not explained.
     pub began_before: bool,
+}
+
+impl Alert<'_> {
+    /// In one line: `Errors on web since 10:05`.
+    pub fn in_words(&self) -> String {
+        let Anomaly { name, entity, onset, .. } = self.anomaly;
+        format!("{name} on {entity} since {}", words::instant(*onset))
+    }
+}
+
+/// Something that was considered and is not named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Considered {
+    /// The entity. Empty where a model gave an explanation without one.
+    pub entity: String,
+    /// The change on record. Empty where it is no change.
+    pub change: String,
+    /// When it was made.
+    pub made: String,
+    /// Why it is not named.
+    pub why: String,
+}
+
+impl Considered {
+    /// In one line: `stock: pool changed (10:04): its effects reach no alert`.
+    pub fn in_words(&self) -> String {
+        let Self { entity, change, made, why } = self;
+        match (entity.as_str(), change.as_str()) {
+            ("", _) => why.clone(),
+            (_, "") => format!("{entity}: {why}"),
+            _ => format!("{entity}: {change} ({made}): {why}"),
+        }
+    }
 }
 
 /// A weight of evidence, with the finding that says most of it.
@@ -226,15 +252,29 @@ impl Report {
         })
     }
 
-    /// What was considered and is not named, one line each: other explanations of what is named, changes on record, then
-    /// entities with severe evidence that no such change stands for.
-    pub fn also_considered(&self) -> Vec<String> {
+    /// What was considered and is not named: other explanations of what is named, changes on record, then entities with severe
+    /// evidence that no such change stands for.
+    pub fn also_considered(&self) -> Vec<Considered> {
         let Diagnosis { considered, unnamed, .. } = &self.diagnosis;
-        let told: BTreeSet<&EntityId> = considered.iter().map(|it| &it.change.entity).collect();
-        let others = unnamed.iter().filter(|it| !told.contains(&it.entity)).map(words::unnamed);
-        let alternatives = self.alternatives().map(|(entity, it)| words::alternative(entity, it));
-        let lines = alternatives.chain(considered.iter().map(words::considered)).chain(others);
-        lines.map(|line| clean_to(&line, MAX_CONSIDERED_CHARS)).collect()
+        let changed: BTreeSet<&EntityId> = considered.iter().map(|it| &it.change.entity).collect();
+        let alternatives = self.alternatives().map(|(entity, other)| Considered {
+            entity: other.cause.as_ref().map(ToString::to_string).unwrap_or_default(),
+            why: words::alternative(entity, other),
+            ..Considered::default()
+        });
+        let changes = considered.iter().map(|it| Considered {
+            entity: it.change.entity.to_string(),
+            change: it.change.what.clone(),
+            made: it.change.made.to_string(),
+            why: words::ruled_out(&it.reason),
+        });
+        let others = unnamed.iter().filter(|it| !changed.contains(&it.entity));
+        let others = others.map(|it| Considered {
+            entity: it.entity.to_string(),
+            why: words::unnamed(it),
+            ..Considered::default()
+        });
+        alternatives.chain(changes).chain(others).collect()
     }
 
     /// What operators say about entities, one line each.

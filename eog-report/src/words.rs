@@ -208,13 +208,6 @@ pub fn cause(conclusion: &Conclusion, group: &OriginGroup) -> &'static str {
     }
 }
 
-/// A change on record that is not named, with the reason, in one line.
-pub fn considered(considered: &ConsideredChange) -> String {
-    let ConsideredChange { change, reason } = considered;
-    let RecordedChange { entity, made, what, .. } = change;
-    format!("{entity}: {what} ({made}): {}", ruled_out(reason))
-}
-
 /// Why a change on record is not named.
 pub fn ruled_out(reason: &RuledOut) -> String {
     match reason {
@@ -243,23 +236,22 @@ pub fn ruled_out(reason: &RuledOut) -> String {
     }
 }
 
-/// Another explanation that a policy left open for an entity, in one line.
+/// Another explanation that a policy left open for an entity, without what causes it there.
 pub fn alternative(entity: &EntityId, other: &Alternative) -> String {
-    let Alternative { cause, summary, lost, .. } = other;
-    let cause = cause.as_ref().map(|cause| format!("{cause}: ")).unwrap_or_default();
+    let Alternative { summary, lost, .. } = other;
     let summary = summary.trim_end_matches('.');
     let against = if lost.is_empty() { String::new() } else { format!("; against it: {lost}") };
-    format!("instead of {entity}: {cause}{summary}{against}")
+    format!("instead of {entity}: {summary}{against}")
 }
 
-/// An entity with severe evidence that is not named, with the reason, in one line.
+/// Why an entity with severe evidence is not named.
 pub fn unnamed(unnamed: &Unnamed) -> String {
-    let Unnamed { entity, label, rule, summary, lost } = unnamed;
+    let Unnamed { label, rule, summary, lost, .. } = unnamed;
     let by = rule.as_ref().map(|rule| format!(" by {rule}")).unwrap_or_default();
     // The summary of a rule begins with its name.
     let named = rule.as_ref().and_then(|rule| summary.strip_prefix(rule)?.strip_prefix(": "));
     let summary = named.unwrap_or(summary);
-    let mut words = format!("{entity}: judged {label}{by}: {summary}");
+    let mut words = format!("judged {label}{by}: {summary}");
     for lost in lost.iter().take(1) {
         let rule = lost.rule.as_deref().unwrap_or("an origin");
         words.push_str(&format!("; considered as {rule} and rejected: {}", lost.lost));

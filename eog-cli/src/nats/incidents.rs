@@ -10,7 +10,6 @@ use eog_session::source::{OpenError, Opened, ReadOptions, open_folder};
 
 use super::order::Order;
 use super::reach::Reached;
-use super::work::{OTHERS, Trouble};
 use crate::args::Reading;
 use crate::error::CliError;
 use crate::source::read_options;
@@ -44,16 +43,6 @@ impl fmt::Display for Unopened {
         match self {
             Self::Nats(error) => error.fmt(f),
             Self::Unusable(reason) | Self::Here(reason) => f.write_str(reason),
-        }
-    }
-}
-
-impl From<Unopened> for Trouble {
-    fn from(unopened: Unopened) -> Self {
-        match unopened {
-            Unopened::Nats(error) => error.into(),
-            Unopened::Unusable(reason) => Self::Failed(reason),
-            Unopened::Here(reason) => Self::Later(reason, OTHERS),
         }
     }
 }

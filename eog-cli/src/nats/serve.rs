@@ -23,7 +23,8 @@ use super::submit::{Ready, named};
 use crate::args::Serve;
 use crate::error::{CliError, Exit};
 use crate::front::Front;
-use crate::mcp::{LAST, http};
+use crate::http::http;
+use crate::runtime::LAST;
 use eog_cases::pack::pack;
 
 /// Most bytes of a packed capture.

@@ -22,14 +22,13 @@ use eog_session::run::{
 use eog_session::source::{Words, keep_words};
 
 use super::follow::{Following, Heard, began_after};
-use super::incidents::Incidents;
+use super::incidents::{Incidents, Unopened};
 use super::order::Order;
 use super::reach::Reached;
 use super::state::{State, Status};
 use crate::args;
-use crate::interrupt::interrupted;
-use crate::investigate::cancelling;
-use crate::report::report_of_run;
+use crate::interrupt::{cancelling, interrupted};
+use crate::reports::report_of_run;
 use crate::runtime::runtime;
 
 /// After which time another worker tries what this one cannot do.
@@ -298,6 +297,16 @@ impl std::fmt::Display for Trouble {
             Self::Failed(note) | Self::Later(note, _) => f.write_str(note),
             Self::Taken => f.write_str("another worker has it"),
             Self::Gone => f.write_str("it was removed"),
+        }
+    }
+}
+
+impl From<Unopened> for Trouble {
+    fn from(unopened: Unopened) -> Self {
+        match unopened {
+            Unopened::Nats(error) => error.into(),
+            Unopened::Unusable(reason) => Self::Failed(reason),
+            Unopened::Here(reason) => Self::Later(reason, OTHERS),
         }
     }
 }

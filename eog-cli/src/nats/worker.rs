@@ -18,7 +18,7 @@ use super::work::{Outcome, Work, is_interrupted};
 use crate::args;
 use crate::error::{CliError, Exit};
 use crate::interrupt::interrupted;
-use crate::investigate::choose;
+use crate::rules::choose;
 use crate::runtime::runtime;
 
 /// How long the queue is asked at a time. A signal is heard in between.

@@ -24,7 +24,7 @@ use super::answers::Investigated;
 use super::arguments::{Fork, Investigate, words};
 use super::error::Problem;
 use super::words::is_unfinished;
-use super::work::{Answers, Done, Work};
+use super::work::{Answers, Begin, Done, Work};
 use super::{Server, ask};
 use eog_session::store::{Began, InvestigationId, Part};
 
@@ -55,12 +55,16 @@ impl Server {
     ) -> Result<Done, Problem> {
         let shared = &self.0;
         match work {
-            Work::Begin(arguments, mut said) => {
-                let until = self.until(arguments.seconds);
-                said.extend(words("investigate", arguments.said.as_deref())?);
-                let (began, source, start) = self.begin(&arguments, gone, until)?;
+            Work::Begin(begin) => {
+                let Begin { asked, mut said, begun } = *begin;
+                let until = self.until(asked.seconds);
+                said.extend(words("investigate", asked.said.as_deref())?);
+                let (began, source, start) = self.begin(&asked, gone, until)?;
                 let id = shared.store.create(&began)?;
                 let _live = shared.runner.mark(&id);
+                if let Some(begun) = begun {
+                    let _ = begun.send(id.clone());
+                }
                 let begun = self.hear(&id, said).and_then(|_| {
                     let records = Records::begin(&shared.store.journal(&id))?;
                     let making = Making { id: id.clone(), began, until, steering, listener };

@@ -25,7 +25,7 @@ use super::error::Problem;
 use super::form::form;
 use super::resources;
 use super::voice::Voice;
-use super::work::Work;
+use super::work::{Begin, Work};
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -171,7 +171,7 @@ impl Server {
             Kind::Investigate => {
                 let arguments: Investigate = self.read(&name, offered, arguments)?;
                 let ask = arguments.ask.unwrap_or(false);
-                (Work::Begin(Box::new(arguments), Words::new()), ask)
+                (Begin::new(arguments).into(), ask)
             }
             Kind::Resume => {
                 let arguments: Resume = self.read(&name, offered, arguments)?;

@@ -16,7 +16,7 @@ use super::Server;
 use super::arguments::Investigate;
 use super::course::BUDGET;
 use super::error::Problem;
-use super::work::{Done, Work};
+use super::work::{Begin, Done, Work};
 
 /// An investigation that is to be made.
 #[derive(Clone, Debug)]
@@ -169,7 +169,7 @@ impl Server {
             return Ok(self.onward(id, seconds, said));
         }
         settings.insert("path".to_owned(), Value::String(real.display().to_string()));
-        Ok(Next::Run(Work::Begin(Box::new(arguments(settings)?), said)))
+        Ok(Next::Run(Begin { said, ..Begin::new(arguments(settings)?) }.into()))
     }
 
     fn of_folder(&self, folder: &Path) -> Option<InvestigationId> {

@@ -8,13 +8,17 @@ use eog_report::{Report, Step};
 use eog_session::source::{Opened, Word, Words};
 use eog_session::store::InvestigationId;
 use eog_session::watched::{Phase, Watched};
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::Server;
 use super::error::Problem;
 use super::investigations::Standing;
-use super::work::{Done, Work};
+use super::work::{Begin, Done, Work};
+use super::{Server, arguments};
 
+/// The tool that begins investigations.
+const INVESTIGATE: &str = "investigate";
 /// Most similar incidents that a page lists.
 const MAX_SIMILAR: usize = 3;
 
@@ -141,6 +145,34 @@ impl Server {
             }
         }
         self.go_on_with(id, said)
+    }
+
+    /// Begins an investigation with the arguments of the tool `investigate`; it runs on its own. Its id, once its folder was read.
+    ///
+    /// # Errors
+    /// Why it cannot begin.
+    pub async fn start(&self, arguments: Map<String, Value>) -> Result<String, String> {
+        let problem = |problem: Problem| problem.to_string();
+        let Some((_, offered)) = self.0.catalogue.find(INVESTIGATE) else {
+            return Err(format!("this server does not offer {INVESTIGATE}"));
+        };
+        let asked = arguments::read(INVESTIGATE, &offered.arguments, &Value::Object(arguments));
+        let (begun, began) = oneshot::channel();
+        let work = Begin { begun: Some(begun), ..Begin::new(asked.map_err(problem)?) }.into();
+        let server = self.clone();
+        let run = self.0.tracker.spawn(async move { server.run_alone(work).await });
+        match (began.await, run) {
+            (Ok(id), _) => Ok(id.to_string()),
+            (Err(_), run) => match run.await {
+                Ok(done) => done.map(|done| done.id.to_string()).map_err(problem),
+                Err(error) => Err(error.to_string()),
+            },
+        }
+    }
+
+    /// The folders right below the roots, of which investigations can begin. Blocks.
+    pub fn folders(&self) -> Vec<String> {
+        self.0.roots.inside()
     }
 
     /// Goes on with an investigation that has ended, where something is left to do.

@@ -114,6 +114,27 @@ const reach = async (page, wanted, most = 80) => {
   for (const page of pages) await close(page, "watched by three");
 }
 
+// Started with the form of a service.
+{
+  const folder = `${out}/started`;
+  rmSync(folder, { recursive: true, force: true });
+  const eog = await start(["serve", "--root", examples, "--state", folder, "--http", "127.0.0.1:0"], { EOG_MCP_TOKEN: undefined });
+  const list = await open(new URL("/", eog.url).href, desk, within(eog.url), "main");
+  await list.click("#start summary");
+  await sober(list, "start form");
+  await list.fill("#start-path", "no-such-folder");
+  await list.press("#start-path", "Enter");
+  await list.waitForFunction(() => document.querySelector("#start-status").textContent.includes("flash-sale"));
+  await list.fill("#start-path", "flash-sale");
+  await list.click("#start-button");
+  await list.waitForURL(/\/i\/inv-000001$/);
+  await finished(list, 1);
+  check((await list.textContent("#verdict .sentence")).includes("flag"), "the page of the investigation is shown");
+  eog.child.kill("SIGINT");
+  await eog.ended;
+  await close(list, "started");
+}
+
 // Stopped, and gone on with, by keyboard.
 {
   const eog = await watch(`${examples}/flash-sale`, { EOG_SLOW_MS: "700" });

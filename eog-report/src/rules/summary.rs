@@ -53,8 +53,13 @@ pub fn summary(
         return sentences.join(" ");
     }
     let explained = alerts.iter().filter(|alert| alert.explained).count();
-    let total = words::count(alerts.len(), "alert", "alerts");
-    sentences.push(format!("That explains {explained} of {total}."));
+    let explained = match (explained, alerts.len()) {
+        (1, 1) => "the alert".to_owned(),
+        (2, 2) => "both alerts".to_owned(),
+        (some, all) if some == all => format!("all {all} alerts"),
+        (some, all) => format!("{some} of {}", words::count(all, "alert", "alerts")),
+    };
+    sentences.push(format!("That explains {explained}."));
     let of = |wanted: &dyn Fn(usize, &AlertExplained) -> bool| -> Vec<String> {
         let chosen = alerts.iter().enumerate().filter(|(position, alert)| wanted(*position, alert));
         chosen.map(|(position, _)| alert(diagnosis, position)).collect()

@@ -31,7 +31,7 @@ fn origins_that_reach_no_alert_say_why() {
     };
     for (page, title, more) in [
         (text(&report, None), "ORIGINS THAT REACH NO ALERT", "2 more origins"),
-        (markdown(&report), "## Origins that reach no alert", "- and 2 more"),
+        (markdown(&report), "## Origins that reach no alert", "2 more origins"),
     ] {
         let lines = section(&page, title);
         assert_eq!(lines.len(), MAX_UNLINKED + 1, "{page}");

@@ -63,7 +63,9 @@ fn what_a_model_wrote_cannot_break_out() {
     narrative.left_out.push(HOSTILE.to_owned());
     let text = markdown(&report);
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
-    for line in text.lines().filter(|line| line.contains("Fake")) {
+    let quoted = text.lines().filter(|line| line.contains("Fake"));
+    // The name of the model is a part of a heading.
+    for line in quoted.filter(|line| !line.starts_with("## Summary by ")) {
         // Between backquotes nothing is markup but a backquote.
         let (line, code) = line.split_once("| `").unwrap_or((line, "` |"));
         assert_eq!(code.find('`'), code.len().checked_sub(3), "{code}");
@@ -79,6 +81,7 @@ fn what_a_model_wrote_cannot_break_out() {
     assert_eq!(
         new,
         [
+            "## Summary by \\[2J&lt;img src=x&gt; \\# Fake \\| a \\| b \\| - \\[go\\](javascript:x) \\`c\\`",
             "## Named by the model, not an origin of the frontier: &lt;b&gt;\\|\\`x\\`",
             "## Where this differs from the frontier",
             "## Rejected statements of the model",
@@ -96,7 +99,6 @@ fn a_failed_model_is_said() {
     let mut report = report();
     let failure = "mock/a: is <down>".to_owned();
     report.narrative.author = Author::RulesAfterFailure { failure };
-    let line =
-        "- Narrative by rules, because no model gave a usable answer: mock/a: is &lt;down&gt;\n";
-    assert!(markdown(&report).contains(line));
+    let part = "\n## No summary by a model\n\nmock/a: is &lt;down&gt;\n";
+    assert!(markdown(&report).contains(part));
 }

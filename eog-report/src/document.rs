@@ -1,0 +1,214 @@
+//! The document: what a report says to people, section by section. Each form for people is a rendering of it, so that a new
+//! section is written once, and all of them show it.
+
+mod lists;
+mod sections;
+
+use eog_core::diagnosis::OriginGroup;
+use eog_core::{Confidence, EntityId, Finding};
+
+use crate::report::{Report, Weight};
+pub use sections::document;
+
+/// What a report says to people.
+///
+/// Its texts may come from telemetry or from a model: untrusted, and not yet cleaned.
+///
+/// ```
+/// use eog_core::{Case, Config, Controller, Topology, Window};
+/// use eog_report::{Form, Report, document};
+/// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// let case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// let report = Report::new("checkout", Controller::new(Config::default(), case).diagnosis());
+/// let document = document(&report);
+/// let titles: Vec<&str> = document.shown(Form::Brief).map(|it| it.title.as_str()).collect();
+/// assert_eq!(titles[0], "Inconclusive");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Document<'r> {
+    /// What the incident is called.
+    pub name: &'r str,
+    /// The size of the input, its window, and forks: one line each.
+    pub about: Vec<String>,
+    /// In the order of reading.
+    pub sections: Vec<Section<'r>>,
+    /// What the investigation cost and why it ended: one line each.
+    pub cost: Vec<String>,
+}
+
+impl<'r> Document<'r> {
+    /// The sections that a form shows.
+    pub fn shown(&self, form: Form) -> impl Iterator<Item = &Section<'r>> {
+        self.sections.iter().filter(move |section| section.forms.contains(&form))
+    }
+}
+
+/// A form for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// At a terminal, to be read in half a minute.
+    Brief,
+    /// At a terminal, with everything.
+    Full,
+    /// Markdown for a ticket.
+    Ticket,
+    /// The HTML page.
+    Page,
+}
+
+impl Form {
+    pub(crate) const ALL: &[Self] = &[Self::Brief, Self::Full, Self::Ticket, Self::Page];
+    pub(crate) const UNABRIDGED: &[Self] = &[Self::Full, Self::Ticket, Self::Page];
+    pub(crate) const WRITTEN: &[Self] = &[Self::Ticket, Self::Page];
+}
+
+/// Where on the page a section stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// What the cause is, and how sure that is.
+    Verdict,
+    /// Other explanations.
+    Hypotheses,
+    /// What is not explained or was not evaluated.
+    Gaps,
+}
+
+/// A part of a document under one title.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Section<'r> {
+    /// Its title, such as `Root cause`.
+    pub title: String,
+    /// What the title is about: the names of causes. Empty elsewhere.
+    pub subject: String,
+    /// What follows the title as it is, such as ` (likely)`.
+    pub remark: String,
+    /// What it says.
+    pub blocks: Vec<Block<'r>>,
+    /// The forms that show it.
+    pub forms: &'static [Form],
+    /// Where on the page.
+    pub place: Place,
+}
+
+/// A part of a section.
+#[derive(Clone, Debug)]
+pub enum Block<'r> {
+    /// A paragraph.
+    Text(Tone, String),
+    /// Lines of one kind, or a table.
+    Rows(Rows),
+    /// A group of origins with what speaks for it.
+    Cause(Cause<'r>),
+    /// How the incident spread. A terminal draws a tree, a ticket has a diagram; the page draws a section of its own.
+    Spread,
+}
+
+/// Rows that the page has room for.
+const PAGE: usize = 1_000;
+
+/// How a text is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// As it comes.
+    Plain,
+    /// May be skipped.
+    Aside,
+    /// Uncertain, or a limit of the result.
+    Doubt,
+}
+
+/// Lines of one kind: a list, or a table in forms that have tables.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// How the lines are meant.
+    pub tone: Tone,
+    /// The headings of a table; none for a list.
+    pub columns: &'static [&'static str],
+    /// Whether a list is numbered.
+    pub is_numbered: bool,
+    /// All of them: a form shows as many as it has room for.
+    pub rows: Vec<Row>,
+    /// What one of them is called, and several.
+    pub what: (&'static str, &'static str),
+    /// How many are shown in brief, and at a terminal or in a ticket in full.
+    pub most: (usize, usize),
+}
+
+/// A line of a list, or a row of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Whether something is well or not.
+    pub is_well: Option<bool>,
+    /// The row in one line.
+    pub line: String,
+    /// What stands below that line.
+    pub below: Vec<String>,
+    /// The row in the cells of a table.
+    pub cells: Vec<String>,
+}
+
+impl From<String> for Row {
+    fn from(line: String) -> Self {
+        Self { line, ..Self::default() }
+    }
+}
+
+impl Rows {
+    /// How many rows a form shows.
+    pub fn room(&self, form: Form) -> usize {
+        let most = match form {
+            Form::Brief => self.most.0,
+            Form::Full | Form::Ticket => self.most.1,
+            Form::Page => PAGE,
+        };
+        most.min(self.rows.len())
+    }
+
+    /// That more rows exist than a form shows, and where: `… 3 more notes (the JSON has all)`.
+    pub fn more(&self, form: Form) -> Option<String> {
+        more(self.rows.len(), self.room(form), self.what)
+    }
+}
+
+/// That there is more than is shown.
+pub(crate) fn more(total: usize, shown: usize, (one, many): (&str, &str)) -> Option<String> {
+    let left = total.saturating_sub(shown);
+    let what = if left == 1 { one } else { many };
+    (left > 0).then(|| format!("… {left} more {what} (the JSON has all)"))
+}
+
+/// A group of origins.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Cause<'r> {
+    /// How sure the investigation is.
+    pub confidence: Confidence,
+    /// Each origin.
+    pub origins: Vec<Origin<'r>>,
+}
+
+/// An entity as a cause.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Origin<'r> {
+    /// The entity.
+    pub entity: &'r EntityId,
+    /// Why it is a cause, in the words of its policy or of the model that wrote the narrative.
+    pub why: String,
+    /// What every cause must answer, each with its question.
+    pub answers: Vec<(&'static str, String)>,
+    /// What was found, changes first.
+    pub findings: Vec<&'r Finding>,
+    /// The largest weights of evidence.
+    pub weights: Vec<Weight<'r>>,
+}
+
+impl<'r> Cause<'r> {
+    pub(crate) fn of(report: &'r Report, group: &'r OriginGroup) -> Self {
+        let origins = group.origins.iter().map(|entity| Origin::of(report, entity)).collect();
+        Self { confidence: group.confidence, origins }
+    }
+}
