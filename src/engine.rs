@@ -272,7 +272,7 @@ impl<R, B: Body> Engine<R, B> {
     ///
     /// # Errors
     /// [`RestoreError`] when the ledger does not follow by the rules of this program.
-    pub fn start_again(mut self, ledger: &Ledger<B>) -> Result<Running<B::Machine>, RestoreError>
+    pub fn start_from(mut self, ledger: &Ledger<B>) -> Result<Running<B::Machine>, RestoreError>
     where
         B: OfMachine,
         B::Machine: Machine<Body = B> + Send + Sync + 'static,

@@ -142,12 +142,20 @@ impl Journal {
         Ok(journal.with_checkpoints_beside())
     }
 
-    /// Opens a journal to go on with it. The remains of an interrupted write are cut off the file.
+    /// Opens a journal of the controller `eog` to go on with it. The remains of an interrupted write are cut off the file.
     ///
     /// # Errors
-    /// [`JournalError::Locked`] while somebody else writes; [`JournalError::Damaged`] names the
+    /// [`JournalError::Locked`] while another process writes; [`JournalError::Damaged`] names the
     /// first entry that was changed. The file is unchanged then.
-    pub fn open<B: Body>(path: impl AsRef<Path>) -> Result<(Self, Recovered<B>), JournalError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<(Self, Recovered), JournalError> {
+        Self::open_as(path)
+    }
+
+    /// [`Journal::open`] for the entries of any controller.
+    ///
+    /// # Errors
+    /// Those of [`Journal::open`].
+    pub fn open_as<B: Body>(path: impl AsRef<Path>) -> Result<(Self, Recovered<B>), JournalError> {
         Self::on_disk(DiskFile::open(path.as_ref())?)
     }
 
@@ -174,12 +182,20 @@ impl Journal {
         Ok((journal, Recovered { ledger: found.ledger, cut: found.cut }))
     }
 
-    /// Reads a journal and changes nothing. Somebody else may be writing; what they are just adding
+    /// Reads a journal of the controller `eog` and changes nothing. Another process may be writing; what it is just adding
     /// counts as an interrupted write.
     ///
     /// # Errors
     /// Those of [`Journal::open`], but for [`JournalError::Locked`].
-    pub fn read<B: Body>(path: impl AsRef<Path>) -> Result<Recovered<B>, JournalError> {
+    pub fn read(path: impl AsRef<Path>) -> Result<Recovered, JournalError> {
+        Self::read_as(path)
+    }
+
+    /// [`Journal::read`] for the entries of any controller.
+    ///
+    /// # Errors
+    /// Those of [`Journal::read`].
+    pub fn read_as<B: Body>(path: impl AsRef<Path>) -> Result<Recovered<B>, JournalError> {
         Self::read_on(&DiskFile::read(path.as_ref())?)
     }
 

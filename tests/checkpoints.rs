@@ -40,8 +40,7 @@ fn journal_of(path: &Path, entries: &[std::sync::Arc<Entry>]) {
 
 /// Goes on with a journal. Returns how it ended and who was asked about.
 async fn go_on(path: &Path) -> Result<(Finished, Vec<String>), RestoreError> {
-    let (journal, recovered) =
-        Journal::open::<eog::controller::EntryBody>(path).expect("it is whole");
+    let (journal, recovered) = Journal::open(path).expect("it is whole");
     let policy = Recorder::new(policy_fn(healthy));
     let engine = Engine::new(MemoryContext::default(), &policy).with_journal(journal);
     let ended = engine.resume(&recovered.ledger).await?;
@@ -140,10 +139,7 @@ async fn one_that_cannot_be_written_stops_nothing() {
     std::fs::create_dir(path.with_extension("journal.checkpoint")).expect("there is room");
     let ended = run(&path, case()).await;
     assert!(ended.journal_error.is_none());
-    assert_eq!(
-        &Journal::read::<eog::controller::EntryBody>(&path).expect("it is whole").ledger,
-        ended.ledger()
-    );
+    assert_eq!(&Journal::read(&path).expect("it is whole").ledger, ended.ledger());
     assert_eq!(read_checkpoint(&path), None);
     let (again, asked) = go_on(&path).await.expect("it follows");
     assert_eq!((again.ledger(), asked.len()), (ended.ledger(), 0));

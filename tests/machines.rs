@@ -115,7 +115,7 @@ where
         journal.append(ledger.before(kept).entries()).expect("it follows");
         drop(journal);
         let (journal, recovered) =
-            Journal::open::<<S::Machine as Machine>::Body>(&path).expect("it is whole");
+            Journal::open_as::<<S::Machine as Machine>::Body>(&path).expect("it is whole");
         let (_, evidence) = incident();
         let asked = AtomicU64::new(0);
         let counting = policy_fn(|packet| {
@@ -131,7 +131,7 @@ where
             restored.spent().hops
         };
         assert_eq!(asked.load(Ordering::Relaxed), whole.spent().hops - before);
-        let stored = Journal::read::<<S::Machine as Machine>::Body>(&path).expect("it is whole");
+        let stored = Journal::read_as::<<S::Machine as Machine>::Body>(&path).expect("it is whole");
         assert_eq!(stored.ledger.to_json_lines(), lines);
     }
 

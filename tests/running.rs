@@ -111,11 +111,10 @@ async fn a_run_that_is_dropped_is_cancelled_and_its_journal_goes_on() {
     drop(run);
     while progress.next().await.is_some() {}
 
-    let (journal, recovered) =
-        Journal::open::<eog::controller::EntryBody>(&file).expect("it is whole");
+    let (journal, recovered) = Journal::open(&file).expect("it is whole");
     let engine = Engine::new(contract(), policy_fn(healthy));
     let run =
-        engine.share().with_journal(journal).start_again(&recovered.ledger).expect("it follows");
+        engine.share().with_journal(journal).start_from(&recovered.ledger).expect("it follows");
     let finished = run.outcome().await.expect("the runtime lives");
     assert_that(&finished).converged().evaluated(["web", "db"]).is_intact();
 }

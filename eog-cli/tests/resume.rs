@@ -86,7 +86,7 @@ fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize, width: usiz
     Run::of(&mut investigate(&whole)).exits(3);
     assert_eq!(calls(&incident), evaluations);
     let expected = std::fs::read(&whole).unwrap();
-    let entries = Journal::read::<B>(&whole).unwrap().ledger.next_seq();
+    let entries = Journal::read_as::<B>(&whole).unwrap().ledger.next_seq();
 
     let points = std::env::var("EOG_KILL_POINTS").ok().and_then(|points| points.parse().ok());
     let points: u64 = points.unwrap_or(KILL_POINTS);
@@ -98,12 +98,12 @@ fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize, width: usiz
         let journal = incident.path(&format!("{point}.journal"));
         let mut child = investigate(&journal).stdout(Stdio::null()).spawn().unwrap();
         until("the journal has so many entries", || {
-            Journal::read::<B>(&journal).is_ok_and(|read| read.ledger.next_seq() >= kill_after)
+            Journal::read_as::<B>(&journal).is_ok_and(|read| read.ledger.next_seq() >= kill_after)
         });
         std::thread::sleep(later);
         child.kill().unwrap();
         child.wait().unwrap();
-        let acknowledged = Journal::read::<B>(&journal).unwrap().ledger;
+        let acknowledged = Journal::read_as::<B>(&journal).unwrap().ledger;
         resume(&incident, &journal).exits(3);
         assert_eq!(std::fs::read(&journal).unwrap(), expected, "killed after {kill_after}");
         // The calls that were under way at the kill had no acknowledged answers.

@@ -11,9 +11,9 @@ use std::fmt::Display;
 use eog_core::belief::ClaimEdge;
 use eog_core::contract::Alternative;
 use eog_core::controller::ChangeCause;
-use eog_core::diagnosis::{Confidence, ConsideredChange, OriginGroup, Ranked, RuledOut, Unnamed};
+use eog_core::diagnosis::{Confidence, OriginGroup, Ranked, RuledOut, Unnamed};
 use eog_core::evidence::{EvidenceTime, Verdict};
-use eog_core::incident::{RecordedChange, Unusable};
+use eog_core::incident::Unusable;
 use eog_core::ledger::Refusal;
 use eog_core::{
     BudgetKind, Conclusion, Diagnosis, EntityId, EvidenceKind, Finding, Label, Spent, Timestamp,

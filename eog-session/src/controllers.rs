@@ -240,7 +240,7 @@ macro_rules! controllers {
             fn read(self, journal: &Path) -> Result<Journaled<Option<CutTail>>, JournalError> {
                 match self {
                     $(Self::$variant => {
-                        let recovered = Journal::read(journal)?;
+                        let recovered = Journal::read_as(journal)?;
                         Ok((AnyLedger::$variant(recovered.ledger), recovered.cut))
                     })+
                 }
@@ -273,7 +273,7 @@ macro_rules! controllers {
             ) -> Result<Journaled<(Journal, Option<CutTail>)>, JournalError> {
                 match self {
                     $(Self::$variant => {
-                        let (journal, recovered) = Journal::open(journal)?;
+                        let (journal, recovered) = Journal::open_as(journal)?;
                         Ok((AnyLedger::$variant(recovered.ledger), (journal, recovered.cut)))
                     })+
                 }

@@ -15,7 +15,7 @@ use super::frame::VERSION;
 /// ```
 /// use eog::Journal;
 /// use eog::journal::JournalError;
-/// let error = Journal::open::<eog::controller::EntryBody>("no-such-folder/run.journal").expect_err("there is none");
+/// let error = Journal::open("no-such-folder/run.journal").expect_err("there is none");
 /// assert!(matches!(error, JournalError::Unusable { .. }));
 /// assert!(error.to_string().starts_with("cannot open the journal "));
 /// ```

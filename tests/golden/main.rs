@@ -81,15 +81,13 @@ fn every_ledger_is_read_and_every_entry_derived_again() {
 fn every_journal_holds_the_same_ledger() {
     for path in stored("journal") {
         let before = fs::read(&path).expect("it can be read");
-        let read = Journal::read::<eog::controller::EntryBody>(&path)
-            .unwrap_or_else(|error| panic!("{error}"));
+        let read = Journal::read(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(read.cut, None, "{}", path.display());
         assert_eq!(read.ledger, ledger(&path.with_extension("jsonl")), "{}", path.display());
         // One that is gone on with is opened for writing, which must not change it.
         let copy = tempfile::NamedTempFile::new().expect("there is a place for it");
         fs::write(copy.path(), &before).expect("it is ours");
-        let (journal, recovered) =
-            Journal::open::<eog::controller::EntryBody>(copy.path()).expect("it is whole");
+        let (journal, recovered) = Journal::open(copy.path()).expect("it is whole");
         assert_eq!(recovered, read);
         drop(journal);
         assert_eq!(fs::read(copy.path()).expect("it is ours"), before);
@@ -260,8 +258,8 @@ fn an_unknown_format_is_refused_by_its_number() {
     bytes.extend(frame(opening.expect("it has a first entry").as_bytes()));
     fs::write(&path, &bytes).expect("it is ours");
     for error in [
-        Journal::read::<eog::controller::EntryBody>(&path).expect_err("nobody knows format 99"),
-        Journal::open::<eog::controller::EntryBody>(&path).expect_err("nobody knows format 99"),
+        Journal::read(&path).expect_err("nobody knows format 99"),
+        Journal::open(&path).expect_err("nobody knows format 99"),
     ] {
         assert!(matches!(error, JournalError::UnknownFormat { format: 99, .. }), "{error}");
         assert!(error.to_string().contains("format 99"), "{error}");

@@ -27,8 +27,7 @@ fn long_story() -> Vec<Arc<Entry>> {
 fn child_that_writes_and_tells_what_is_acknowledged() {
     let Some(path) = std::env::var_os(PATH) else { return };
     let entries = long_story();
-    let (mut journal, _) =
-        Journal::open::<eog::controller::EntryBody>(PathBuf::from(path)).unwrap();
+    let (mut journal, _) = Journal::open(PathBuf::from(path)).unwrap();
     let mut told = std::io::stdout();
     let mut done = usize::try_from(journal.entries()).unwrap();
     while done < entries.len() {
@@ -67,7 +66,7 @@ fn whatever_was_acknowledged_survives_kill() {
         child.wait().unwrap();
         assert!(acknowledged > stored, "the child wrote nothing in round {round}");
 
-        let read = Journal::read::<eog::controller::EntryBody>(&path).unwrap();
+        let read = Journal::read(&path).unwrap();
         stored = read.ledger.entries().len();
         assert!(stored >= acknowledged, "{acknowledged} were acknowledged, {stored} are there");
         assert_eq!(read.ledger, ledger_of(&entries[..stored]), "in round {round}");
@@ -104,11 +103,11 @@ fn a_write_that_finds_no_room_leaves_what_was_acknowledged() {
         assert!(failed.contains(&format!("first {acknowledged} entries are safe")), "{said}");
 
         // The part that was written is cut off already, and there is room again.
-        let (mut journal, recovered) = Journal::open::<eog::controller::EntryBody>(&path).unwrap();
+        let (mut journal, recovered) = Journal::open(&path).unwrap();
         assert_eq!(recovered.cut, None);
         assert_eq!(recovered.ledger, ledger_of(&entries[..acknowledged]));
         journal.append(&entries[acknowledged..acknowledged + 5]).unwrap();
-        let read = Journal::read::<eog::controller::EntryBody>(&path).unwrap();
+        let read = Journal::read(&path).unwrap();
         assert_eq!(read.ledger, ledger_of(&entries[..acknowledged + 5]));
     }
 }
@@ -117,7 +116,7 @@ fn a_write_that_finds_no_room_leaves_what_was_acknowledged() {
 #[ignore = "the child of the test below"]
 fn child_that_opens() {
     let Some(path) = std::env::var_os(PATH) else { return };
-    match Journal::open::<eog::controller::EntryBody>(PathBuf::from(path)) {
+    match Journal::open(PathBuf::from(path)) {
         Ok(_) => println!("\nopened"),
         Err(JournalError::Locked { .. }) => println!("\nlocked"),
         Err(error) => println!("\n{error}"),
@@ -157,7 +156,7 @@ fn a_dropped_journal_is_free_at_once_whatever_else_starts() {
             }
         });
         while !starting.is_finished() {
-            drop(Journal::open::<eog::controller::EntryBody>(&path).unwrap());
+            drop(Journal::open(&path).unwrap());
         }
     });
 }

@@ -30,9 +30,9 @@ fn what_was_written_is_read() {
     assert_eq!(journal.entries(), 5);
     drop(journal);
 
-    let read = Journal::read::<eog::controller::EntryBody>(&path).unwrap();
+    let read = Journal::read(&path).unwrap();
     assert_eq!((&read.ledger, read.cut), (&ledger_of(&entries), None));
-    let (journal, opened) = Journal::open::<eog::controller::EntryBody>(&path).unwrap();
+    let (journal, opened) = Journal::open(&path).unwrap();
     assert_eq!((journal.entries(), &opened), (5, &read));
 }
 
@@ -41,7 +41,7 @@ fn an_empty_journal_has_no_entries() {
     let folder = folder();
     let path = folder.path().join("run.journal");
     drop(Journal::create(&path).unwrap());
-    let read = Journal::read::<eog::controller::EntryBody>(&path).unwrap();
+    let read = Journal::read(&path).unwrap();
     assert_eq!((read.ledger, read.cut), (Ledger::default(), None));
     assert_eq!(fs::read(&path).unwrap(), b"eog-jrnl\x01\0\0\0");
 }
@@ -81,7 +81,7 @@ fn an_investigation_goes_on_from_its_journal() {
     let path = folder.path().join("run.journal");
     let mut journal = Journal::create(&path).unwrap();
     journal.append(ledger.entries()).unwrap();
-    let recovered = Journal::read::<eog::controller::EntryBody>(&path).unwrap().ledger;
+    let recovered = Journal::read(&path).unwrap().ledger;
     assert_eq!(&recovered, ledger);
     let restored = Controller::restore(&recovered).unwrap();
     assert_eq!(restored.ledger(), ledger);

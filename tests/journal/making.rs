@@ -96,9 +96,9 @@ pub(crate) fn opened_from(bytes: &[u8]) -> Result<(Recovered, Vec<u8>), JournalE
     let folder = folder();
     let path = folder.path().join("run.journal");
     fs::write(&path, bytes).unwrap();
-    let read = Journal::read::<eog::controller::EntryBody>(&path);
+    let read = Journal::read(&path);
     assert_eq!(fs::read(&path).unwrap(), bytes, "reading changed the file");
-    match Journal::open::<eog::controller::EntryBody>(&path) {
+    match Journal::open(&path) {
         Ok((journal, recovered)) => {
             assert_eq!(read.expect("what opens can be read"), recovered);
             assert_eq!(journal.entries(), recovered.ledger.next_seq());
@@ -115,10 +115,10 @@ pub(crate) fn opened_from(bytes: &[u8]) -> Result<(Recovered, Vec<u8>), JournalE
 
 /// Opens a file of these bytes, adds entries, and returns what it holds then.
 pub(crate) fn continued(path: &Path, entries: &[Arc<Entry>]) -> Ledger {
-    let (journal, _) = Journal::open::<eog::controller::EntryBody>(path).unwrap();
+    let (journal, _) = Journal::open(path).unwrap();
     let known = usize::try_from(journal.entries()).unwrap();
     journal.without_fsync().append(&entries[known..]).unwrap();
-    let read = Journal::read::<eog::controller::EntryBody>(path).unwrap();
+    let read = Journal::read(path).unwrap();
     assert_eq!(read.cut, None);
     read.ledger
 }

@@ -78,13 +78,13 @@ proptest! {
                 }
             }
             let left_out = fs::metadata(&path).unwrap().len() - ends[stored] as u64;
-            let (opened, recovered) = Journal::open::<eog::controller::EntryBody>(&path).unwrap();
+            let (opened, recovered) = Journal::open(&path).unwrap();
             prop_assert_eq!(recovered.ledger, ledger_of(&entries[..stored]));
             prop_assert_eq!(recovered.cut.map_or(0, |cut| cut.bytes), left_out);
             journal = opened.without_fsync();
         }
         drop(journal);
-        prop_assert_eq!(Journal::read::<eog::controller::EntryBody>(&path).unwrap().ledger, ledger_of(&entries[..stored]));
+        prop_assert_eq!(Journal::read(&path).unwrap().ledger, ledger_of(&entries[..stored]));
         prop_assert_eq!(fs::read(&path).unwrap(), &bytes[..ends[stored]]);
     }
 
@@ -103,7 +103,7 @@ proptest! {
         let path = folder();
         let path = path.path().join("run.journal");
         fs::write(&path, &bytes).unwrap();
-        if let Ok(read) = Journal::read::<eog::controller::EntryBody>(&path) {
+        if let Ok(read) = Journal::read(&path) {
             let whole = read.ledger.entries().len();
             prop_assert!(whole <= entries.len());
             prop_assert_eq!(read.ledger, ledger_of(&entries[..whole]));

@@ -25,13 +25,10 @@ fn a_journal_is_created_once() {
 fn what_is_no_file_is_refused() {
     let folder = folder();
     let missing = folder.path().join("missing");
-    let error = Journal::open::<eog::controller::EntryBody>(&missing).unwrap_err();
+    let error = Journal::open(&missing).unwrap_err();
     let JournalError::Unusable { source, .. } = &error else { panic!("{error}") };
     assert_eq!(source.kind(), ErrorKind::NotFound);
-    for error in [
-        Journal::open::<eog::controller::EntryBody>(folder.path()).unwrap_err(),
-        read_error(folder.path()),
-    ] {
+    for error in [Journal::open(folder.path()).unwrap_err(), read_error(folder.path())] {
         assert!(matches!(error, JournalError::NotAFile { .. }), "{error}");
     }
 }
@@ -39,7 +36,7 @@ fn what_is_no_file_is_refused() {
 #[test]
 #[cfg(unix)]
 fn devices_and_pipes_are_refused_at_once() {
-    let error = Journal::open::<eog::controller::EntryBody>("/dev/full").unwrap_err();
+    let error = Journal::open("/dev/full").unwrap_err();
     assert!(matches!(error, JournalError::NotAFile { .. }), "{error}");
     let folder = folder();
     let pipe = folder.path().join("pipe");
@@ -72,19 +69,13 @@ fn one_writer_at_a_time_and_any_reader() {
     let path = folder.path().join("run.journal");
     let mut journal = Journal::create(&path).unwrap();
     journal.append(&entries[..2]).unwrap();
-    let error = Journal::open::<eog::controller::EntryBody>(&path).unwrap_err();
+    let error = Journal::open(&path).unwrap_err();
     assert!(matches!(error, JournalError::Locked { .. }), "{error}");
     assert!(error.to_string().contains("wait until they are done"), "{error}");
-    assert_eq!(
-        Journal::read::<eog::controller::EntryBody>(&path).unwrap().ledger,
-        ledger_of(&entries[..2])
-    );
+    assert_eq!(Journal::read(&path).unwrap().ledger, ledger_of(&entries[..2]));
     journal.append(&entries[2..]).unwrap();
     drop(journal);
-    assert_eq!(
-        Journal::open::<eog::controller::EntryBody>(&path).unwrap().1.ledger,
-        ledger_of(&entries)
-    );
+    assert_eq!(Journal::open(&path).unwrap().1.ledger, ledger_of(&entries));
 }
 
 #[test]
@@ -114,10 +105,7 @@ fn an_entry_that_does_not_follow_is_refused_and_the_journal_goes_on() {
         assert_eq!((journal.entries(), fs::read(&path).unwrap()), (2, before.clone()));
     }
     journal.append(&entries[2..]).unwrap();
-    assert_eq!(
-        Journal::read::<eog::controller::EntryBody>(&path).unwrap().ledger,
-        ledger_of(&entries)
-    );
+    assert_eq!(Journal::read(&path).unwrap().ledger, ledger_of(&entries));
 }
 
 #[test]
@@ -129,15 +117,9 @@ fn an_entry_that_is_too_large_is_refused() {
     let mut journal = Journal::create(&path).unwrap();
     let error = journal.append(&entries).unwrap_err();
     assert!(matches!(error, JournalError::TooLarge { entry: 1, .. }), "{error}");
-    assert_eq!(
-        Journal::read::<eog::controller::EntryBody>(&path).unwrap().ledger,
-        Ledger::default()
-    );
+    assert_eq!(Journal::read(&path).unwrap().ledger, Ledger::default());
     journal.append(&entries[..1]).unwrap();
-    assert_eq!(
-        Journal::read::<eog::controller::EntryBody>(&path).unwrap().ledger,
-        ledger_of(&entries[..1])
-    );
+    assert_eq!(Journal::read(&path).unwrap().ledger, ledger_of(&entries[..1]));
 }
 
 /// A file without a name takes writes as if nothing had happened.
@@ -165,14 +147,11 @@ fn a_vanished_or_replaced_file_acknowledges_nothing() {
         assert_eq!(journal.entries(), 1);
         let old = path.with_extension("old");
         if old.exists() {
-            assert_eq!(
-                Journal::read::<eog::controller::EntryBody>(&old).unwrap().ledger,
-                ledger_of(&entries[..1])
-            );
+            assert_eq!(Journal::read(&old).unwrap().ledger, ledger_of(&entries[..1]));
         }
     }
 }
 
 fn read_error(path: &std::path::Path) -> JournalError {
-    Journal::read::<eog::controller::EntryBody>(path).expect_err("there is no journal")
+    Journal::read(path).expect_err("there is no journal")
 }

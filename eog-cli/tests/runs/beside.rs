@@ -105,7 +105,7 @@ fn a_deadline_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
     // A run that was killed has left no reason, and that of the run before is not its own.
     let side = SideFile::path_beside(&journal);
     let stopped = std::fs::read_to_string(&side).unwrap();
-    let entries = Journal::read::<eog::controller::EntryBody>(&journal).unwrap().ledger.next_seq();
+    let entries = Journal::read(&journal).unwrap().ledger.next_seq();
     let killed = format!(
         "{stopped}{{\"run\":{{\"at\":\"2026-01-01T10:00:00Z\",\"what\":\"resumed\",\
          \"entries\":{entries}}}}}\n"

@@ -1,6 +1,6 @@
 //! How an incident spread, as a tree at a terminal.
 
-use eog_core::{Claim, Diagnosis, EntityId};
+use eog_core::{Belief, Claim, Diagnosis, EntityId};
 
 use super::folded::{Hop, folded};
 use super::left;
@@ -24,9 +24,12 @@ pub(super) fn full(page: &mut Page, report: &Report) {
     for branch in branches.iter().take(MAX_LINES.0) {
         let below = entity(page, branch);
         if let Some(claim) = branch.claim.filter(|_| !branch.repeated) {
-            let because = clean_to(&claim.condition, MAX_WORDS);
-            let seen = clean_to(&claim.observed, MAX_WORDS);
-            page.paragraph(&below, &below, DIM, &format!("because {because}; seen as {seen}"));
+            let seen = format!("seen as {}", clean_to(&claim.observed, MAX_WORDS));
+            let line = match is_above(claim, &report.diagnosis) {
+                true => seen,
+                false => format!("because {}; {seen}", clean_to(&claim.condition, MAX_WORDS)),
+            };
+            page.paragraph(&below, &below, DIM, &line);
         }
     }
     left(page, branches.len(), MAX_LINES.0, ENTITIES);
@@ -75,7 +78,7 @@ fn via(names: &[&EntityId]) -> String {
 
 fn why(page: &mut Page, below: &str, claim: &Claim, hop: &Hop<'_>, diagnosis: &Diagnosis) {
     // How one that passes it on is connected to the next says nothing of the harm.
-    if hop.via.is_empty() && !claim.condition.is_empty() {
+    if hop.via.is_empty() && !claim.condition.is_empty() && !is_above(claim, diagnosis) {
         page.paragraph(below, below, DIM, &clean_to(&claim.condition, MAX_WORDS));
     }
     let is_seen = hop.branch.alerts.is_empty() && !hop.passes_on(diagnosis);
@@ -83,4 +86,11 @@ fn why(page: &mut Page, below: &str, claim: &Claim, hop: &Hop<'_>, diagnosis: &D
         let seen = format!("seen as {}", clean_to(&claim.observed, MAX_WORDS));
         page.paragraph(below, below, DIM, &seen);
     }
+}
+
+/// Whether the condition of a claim is the sentence that stands with its cause already.
+fn is_above(claim: &Claim, diagnosis: &Diagnosis) -> bool {
+    let is_said = |belief: &Belief| belief.summary.trim() == claim.condition.trim();
+    let belief = diagnosis.belief(&claim.cause).filter(|belief| is_said(belief));
+    belief.is_some() && diagnosis.cause_of(&claim.cause).is_some()
 }

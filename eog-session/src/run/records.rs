@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use eog::controller::EntryBody;
 use eog::journal::JournalError;
 use eog::ledger::Body;
 use eog::side::{SideCut, SideError, SideFile, SideRecord, SideRecords};
@@ -117,8 +116,7 @@ fn unbegun(path: &Path, side: &Path) -> Option<Journal> {
         Err(_) => true,
     };
     let is_plain = path.symlink_metadata().is_ok_and(|about| about.is_file());
-    let (journal, found) =
-        Journal::open::<EntryBody>(path).ok().filter(|_| is_silent && is_plain)?;
+    let (journal, found) = Journal::open(path).ok().filter(|_| is_silent && is_plain)?;
     found.ledger.entries().is_empty().then_some(journal)
 }
 

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 
 use eog::Journal;
-use eog::controller::EntryBody;
 
 /// Reads a journal, then opens it to go on.
 ///
@@ -12,7 +11,7 @@ use eog::controller::EntryBody;
 /// When reading changes it, or opening finds something else than reading, or leaves something broken.
 pub(crate) fn check(path: &Path) {
     let before = fs::read(path).expect("the journal was just written");
-    let read = Journal::read::<EntryBody>(path);
+    let read = Journal::read(path);
     assert_eq!(fs::read(path).ok(), Some(before), "reading changed the journal");
     // An empty file is no journal yet, and becomes one when it is opened.
     let Ok(read) = read else { return };
