@@ -114,7 +114,7 @@ impl CaseFolder {
             let Some(name) = name.filter(|name| is_folder && check_name(name).is_ok()) else {
                 continue;
             };
-            // What somebody else put there is no case, and one that lost a file is one.
+            // An unrelated folder is no case; a case that lost a file is one.
             if [CASE, LEDGER, INCIDENT].iter().any(|file| entry.path().join(file).exists()) {
                 names.push(name);
             }

@@ -1,4 +1,4 @@
-//! Which tools of which servers are offered to whom, checked when it is read.
+//! Which tools of which servers are offered to which specialists, checked when it is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_configuration_is_told_with_its_place() {
+    fn a_wrong_configuration_is_reported_with_its_place() {
         const SERVER: &str = "[servers.db]\ncommand = 'db'\n";
         let parse = |text: &str| ToolsConfig::parse(text, Path::new("tools.toml"));
         parse(&format!("{SERVER}[[tools]]\nserver = 'db'")).unwrap();

@@ -127,7 +127,7 @@ impl Asked {
     ) -> Result<Box<dyn Judge>, JudgeError> {
         let listener = Arc::clone(&run.listener);
         let notice = Notice::new(move |line| listener.notice(line));
-        let built = settings.llm.build_telling(&variables, Some(&notice))?;
+        let built = settings.llm.build_notifying(&variables, Some(&notice))?;
         built.meter.charge(run.spent_before);
         if let Some(purse) = purse {
             // These models are new, and have none.
