@@ -310,9 +310,9 @@ impl Recorded {
         }
         let finished = ledger.restore(|| None).map_err(|error| error.to_string())?;
         let mut answers = BTreeMap::new();
-        for look in finished.looks() {
-            let Some(question) = look.packet else { continue };
-            match look.answer {
+        for evaluation in finished.evaluations() {
+            let Some(question) = evaluation.packet else { continue };
+            match evaluation.answer {
                 RecordedAnswer::Decided(decision) => {
                     answers.insert(question, Ok(decision.clone()));
                 }

@@ -1,7 +1,7 @@
-//! Who judges: the built-in rules, a program, or a language model, which may also choose where to start
-//! and tell the result.
+//! The policy: the built-in rules, a program, or a language model, which may also choose where to start
+//! and write the result.
 //!
-//! [`Chosen`] is what options, variables and `eog.toml` say. Whoever embeds eog may bring
+//! [`Chosen`] is what options, variables and `eog.toml` say. Programs that embed eog may bring
 //! [`Policies`] of their own.
 
 mod chosen;
@@ -82,19 +82,19 @@ pub struct ForRun<'a> {
 }
 
 impl<'a> ForRun<'a> {
-    /// For a run that nobody listens to.
+    /// For a run without a listener.
     pub fn new(recorder: &'a CallRecorder, spent_before: Usage) -> Self {
         Self { recorder, spent_before, listener: Arc::new(()) }
     }
 
-    /// The same, with somebody who listens.
+    /// The same, with this listener.
     #[must_use]
     pub fn with_listener(self, listener: Arc<dyn Listener>) -> Self {
         Self { listener, ..self }
     }
 }
 
-/// Who works on one run: may choose where to start, judges, and may tell the result.
+/// The policy of one run: may choose where to start, judges, and may write the result.
 pub trait Judge: Send + Sync {
     /// Chooses the window, unless one is given, and where to start. Nothing, as unless implemented,
     /// where the rules choose.
@@ -154,9 +154,9 @@ pub trait Judge: Send + Sync {
         Limits::default()
     }
 
-    /// Tells the result of a run that has ended in words of its own, if it does: then these take the
+    /// Writes the result of a run that has ended in words of its own, if it does: then these take the
     /// place of those of the rules. Dropped when the run is cancelled.
-    fn tell<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
+    fn narrate<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
         let _ = finished;
         None
     }
@@ -175,7 +175,7 @@ pub trait Judge: Send + Sync {
     }
 }
 
-/// A policy beside rules that choose where to start, and tell.
+/// A policy beside rules that choose where to start and write the result.
 ///
 /// ```
 /// use eog_evidence::EvidencePolicy;

@@ -15,7 +15,7 @@ use eog_search::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Roles that are asked only what no run before was told.
+/// Roles that are asked only what was not recorded by an earlier run.
 pub(crate) struct RememberingRoles {
     roles: Box<dyn Roles>,
     memory: DecisionMemory,

@@ -108,7 +108,7 @@ impl Chosen {
     }
 
     /// What a person should know of the choice: settings of models that are never used, though
-    /// somebody seems to have meant them.
+    /// they seem to be meant.
     pub fn notes(&self) -> Vec<String> {
         self.asked.as_ref().map_or_else(Vec::new, |_| models::idle(&self.settings))
     }
@@ -118,7 +118,7 @@ impl Chosen {
         !matches!(self.settings.policy, PolicyChoice::Evidence)
     }
 
-    /// Whether models play the roles of a tree search, and what the settings have for whoever plans it.
+    /// Whether models play the roles of a tree search, and the initial prompt for the planner.
     pub fn planner(&self) -> (bool, Option<&str>) {
         (self.settings.roles == By::Model, self.settings.initial_prompt.as_deref())
     }
@@ -264,8 +264,8 @@ impl Judge for OfRun {
         self.chosen.limits
     }
 
-    fn tell<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
-        self.models.as_ref()?.tell(finished)
+    fn narrate<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
+        self.models.as_ref()?.narrate(finished)
     }
 
     fn over_budget(&self) -> Option<BudgetKind> {

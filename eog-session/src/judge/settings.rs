@@ -33,9 +33,9 @@ pub struct Options {
     pub bootstrap: Option<By>,
     /// Who plays the roles of a tree search beside that of the policy.
     pub roles: Option<By>,
-    /// Who tells the result.
+    /// Who writes the result.
     pub finalize: Option<By>,
-    /// The model that tells the result.
+    /// The model that writes the result.
     pub finalize_model: Option<String>,
     /// The name of a pack of prompts, or a folder.
     pub prompts: Option<PathBuf>,
@@ -107,7 +107,7 @@ pub struct Settings {
     pub bootstrap: By,
     /// Who plays the roles of a tree search beside that of the policy. No other controller asks them.
     pub roles: By,
-    /// Who tells the result.
+    /// Who writes the result.
     pub finalize: By,
     /// The name of a pack, or a folder.
     pub prompts: Option<PathBuf>,
@@ -119,7 +119,7 @@ pub struct Settings {
     pub searches: u32,
     /// A table of weights for the evidence policy, in place of the shipped one.
     pub weights: Option<PathBuf>,
-    /// A text for whoever plans a tree search, beside the case.
+    /// A text for the planner of a tree search, beside the case.
     pub initial_prompt: Option<String>,
     /// The language models.
     pub llm: LlmConfig,
@@ -175,7 +175,7 @@ impl Settings {
             },
         };
         let llm = models::overridden(options, env, file.llm);
-        let tells = llm.finalize_model.is_some().then_some(By::Model);
+        let finalizes = llm.finalize_model.is_some().then_some(By::Model);
         let judged_by_model = policy == Some(PolicyChoice::Llm);
         let by_default = if judged_by_model { By::Model } else { By::Rules };
         Ok(Self {
@@ -183,7 +183,7 @@ impl Settings {
             roles: options.roles.unwrap_or(by_default),
             policy: policy.unwrap_or_default(),
             bootstrap: options.bootstrap.or(file.bootstrap).unwrap_or(by_default),
-            finalize: options.finalize.or(file.finalize).or(tells).unwrap_or(By::Rules),
+            finalize: options.finalize.or(file.finalize).or(finalizes).unwrap_or(By::Rules),
             prompts: options.prompts.clone().or(file.prompts),
             skills: options.skills.clone().or(file.skills),
             tools: options.tools.clone().or(file.tools),
@@ -346,15 +346,15 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_models_that_nobody_asks_are_refused() {
+    fn limits_of_unused_models_are_refused() {
         let limited = Options { max_model_calls: Some(3), ..Options::default() };
         let reason = settings(limited.clone(), &[], "").idle_options(&limited);
         let said = reason.expect("no model is asked").to_string();
         assert!(said.starts_with("max_model_calls has no effect, because the built-in rules"));
         assert!(!said.contains("--"), "{said}");
         assert_eq!(settings(limited.clone(), &[], FILE).idle_options(&limited), None);
-        let telling = Options { finalize: Some(By::Model), ..limited };
-        assert_eq!(settings(telling.clone(), &[], "").idle_options(&telling), None);
+        let finalizing = Options { finalize: Some(By::Model), ..limited };
+        assert_eq!(settings(finalizing.clone(), &[], "").idle_options(&finalizing), None);
         // What the file says of models may wait there until one is asked.
         let file = "[llm]\nmodel = \"openai/of-file\"\nbudget = { calls = 7 }\n";
         let none = Options::default();
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_of_its_own_tells_the_result_and_calls_are_always_limited() {
+    fn a_model_of_its_own_writes_the_result_and_calls_are_always_limited() {
         let settings = settings(
             Options { finalize_model: Some("openai/large".to_owned()), ..Options::default() },
             &[],
