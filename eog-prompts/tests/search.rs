@@ -115,7 +115,7 @@ fn of_flash_sale(config: SearchConfig) -> Asked {
     asked(config, case, context, EvidencePolicy::default(), None)
 }
 
-/// web calls api calls db, and all that is looked at suffers.
+/// web calls api calls db, and all that is evaluated suffers.
 fn chain(text: &'static str, config: SearchConfig) -> Asked {
     let mut evidence = InMemoryContext::default();
     for name in ["web", "api", "db"] {
