@@ -31,7 +31,7 @@ pub struct Row {
     pub name: String,
     /// When it was closed.
     pub at: Timestamp,
-    /// Who closed it.
+    /// The person who closed it.
     pub by: String,
     /// What the conclusion was worth.
     pub grade: Grade,

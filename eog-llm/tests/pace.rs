@@ -52,7 +52,7 @@ fn busy(status: u16, headers: Vec<(&'static str, String)>) -> Reply {
     Reply::Status(status, headers, "busy".to_owned())
 }
 
-/// A server that is busy more often than anybody may ask.
+/// A server that is busy more often than a call may be retried.
 async fn always_busy(status: u16) -> Server {
     Server::start((0..20).map(|_| busy(status, vec![])).collect()).await
 }

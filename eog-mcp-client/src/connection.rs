@@ -397,7 +397,7 @@ fn explained(what: &str, reason: &str, notes: &Notes) -> String {
     format!("{what}: {reason}{end}{}", notes.for_failure())
 }
 
-/// An error with its causes, without secrets: a server may have a part in its words.
+/// An error with its causes, without secrets: its text may come from a server.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -20,7 +20,7 @@ use crate::{
 /// What a packet leaves no choice about is answered without a request: all that is new agrees with the
 /// former judgement; nothing is known of the entity but a way through it that a neighbour claims; or
 /// nothing stands out in it and no claim is about it ([`LlmPolicy::asking_always`] asks all the same).
-/// Likewise a short first page of evidence is not judged before the next one stands beside it.
+/// Likewise a short first page of evidence is judged only together with the next one.
 ///
 /// If all models enforce a time-out for each request ([`ModelInfo::timeout`](crate::ModelInfo)), the
 /// policy needs none for the whole decision ([`AbductivePolicy::timeout`]).

@@ -108,7 +108,7 @@ impl fmt::Debug for TokenCounter {
 /// What a chat adds to its texts, in tokens.
 #[derive(Clone, Copy)]
 struct Frame {
-    /// For each message: who speaks, and where the message begins and ends.
+    /// For each message: its role, and where the message begins and ends.
     message: u64,
     /// Once: the beginning of the chat and of the answer.
     request: u64,

@@ -1,4 +1,4 @@
-//! What is recorded can be written by anybody: it must neither leave its place in a prompt nor
+//! What is recorded can be written by anyone: it must neither leave its place in a prompt nor
 //! carry a secret into it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -22,10 +22,10 @@ use eog_search::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Who helps a tree search beside contract and policy.
+/// What a tree search uses beside contract and policy.
 #[derive(Default)]
 pub struct Helpers {
-    /// Who plays the roles, if rules are not to.
+    /// The roles, if rules are not to play them.
     pub roles: Option<Box<dyn Roles>>,
     /// Tools for specialists, beside those of the contract. Of equal names the first counts.
     pub tools: Vec<Arc<dyn Toolset>>,
@@ -50,7 +50,7 @@ pub trait Investigator: Machine<Body: Told + Body<Settings = <Self as Machine>::
     /// An entry of it as one of any controller.
     fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry;
 
-    /// Who answers its questions.
+    /// Answers its questions.
     type Responder<C: ContextContract, P: AbductivePolicy>: Responder<Self::Question>;
 
     /// Answers by this contract and this policy; a tree search also uses the helpers.
@@ -61,7 +61,7 @@ pub trait Investigator: Machine<Body: Told + Body<Settings = <Self as Machine>::
     ) -> Self::Responder<C, P>;
 }
 
-/// Who judges after an entry, if the ledger says so.
+/// The policy after an entry, if the ledger names it.
 pub fn judge_at<B: Body>(ledger: &Ledger<B>, at: u64) -> Option<&str> {
     ledger.entries().iter().take_while(|entry| entry.seq <= at).fold(None, |before, entry| {
         let opened = entry.body.opening().and_then(|opening| opening.policy);
@@ -428,7 +428,7 @@ impl AnySettings {
         Config { ask_again: AskAgain::NewEvidence, briefing, ..*settings }.into()
     }
 
-    /// Who judges, by name, if that is recorded.
+    /// The name of the policy, if that is recorded.
     pub fn policy(&self) -> Option<&str> {
         each!(self, AnySettings, settings => eog::ledger::Settings::policy(&**settings))
     }
@@ -551,7 +551,7 @@ impl AnyLedger {
         each!(self, AnyLedger, ledger => Some(ledger.opening()?.case))
     }
 
-    /// Who judges after an entry, if it says so.
+    /// The policy after an entry, if it is named.
     pub fn judge_at(&self, at: u64) -> Option<&str> {
         each!(self, AnyLedger, ledger => judge_at(ledger, at))
     }

@@ -35,7 +35,7 @@ pub use error::{IdleOptions, JudgeError, OpeningError};
 pub use models::{Unarmed, one_model, pack};
 pub use settings::{By, Options, PolicyChoice, Settings, parse_policy};
 
-/// Who judges the runs of a session: makes one [`Judge`] for each run.
+/// The policy of a session: makes one [`Judge`] for each run.
 ///
 /// ```
 /// use eog::{CallRecorder, Usage};
@@ -49,7 +49,7 @@ pub use settings::{By, Options, PolicyChoice, Settings, parse_policy};
 /// # Ok::<(), eog_session::judge::JudgeError>(())
 /// ```
 pub trait Policies: Send + Sync {
-    /// What ledgers call it. Who goes on with a ledger must have the same name.
+    /// What ledgers call it. Resuming a ledger requires the same name.
     fn name(&self) -> String;
 
     /// What decides its answers besides the packet, for a memory of decisions. The name unless
@@ -77,7 +77,7 @@ pub struct ForRun<'a> {
     pub recorder: &'a CallRecorder,
     /// What earlier runs of the investigation have spent.
     pub spent_before: Usage,
-    /// Who wants to know what is asked.
+    /// Receives what is asked.
     pub listener: Arc<dyn Listener>,
 }
 
@@ -130,7 +130,7 @@ pub trait Judge: Send + Sync {
     /// The policy for a case.
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy>;
 
-    /// Who plays the roles of a tree search beside that of the policy. Nothing, as unless implemented,
+    /// Plays the roles of a tree search beside that of the policy. Nothing, as unless implemented,
     /// where the rules do.
     fn roles(&self) -> Option<Box<dyn Roles>> {
         None

@@ -27,7 +27,7 @@ impl RememberingRoles {
         Self { roles, memory, identity }
     }
 
-    /// The answer that is known to a question in a role, or else the one that `ask` gives.
+    /// The known answer to a question in a role, or else that of `ask`.
     async fn answer<A: Clone + Serialize + DeserializeOwned>(
         &self,
         (role, question): (&str, &impl Serialize),

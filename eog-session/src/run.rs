@@ -106,7 +106,7 @@ impl Start {
 /// A run that is to be made, and everything around it. What follows from its evidence and its settings
 /// goes into the ledger; nothing else here changes that.
 pub struct Course<'a> {
-    /// Who judges.
+    /// The policy.
     pub policies: &'a dyn Policies,
     /// Where evidence comes from.
     pub source: Opened,
@@ -122,7 +122,7 @@ pub struct Course<'a> {
     pub deadline: Option<Duration>,
     /// From when the deadline counts: unless set, when the source had been read.
     pub since: Instant,
-    /// Who may cancel it.
+    /// Cancels it.
     pub steering: Steering,
     /// Receives the progress.
     pub listener: Arc<dyn Listener>,
@@ -372,7 +372,7 @@ impl<'a> Course<'a> {
         Ok(self.policies.judge(run)?)
     }
 
-    /// The tools that the judge brings for specialists, if there are any who call tools.
+    /// The tools that the judge brings for specialists, if there are any that call tools.
     async fn tools(
         &self,
         judge: &dyn Judge,

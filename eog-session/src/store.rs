@@ -60,7 +60,7 @@ pub struct Began {
     pub folder: PathBuf,
     /// The architecture that goes with it.
     pub architecture: Option<PathBuf>,
-    /// By which rules, and who judges.
+    /// The settings, with the name of the policy.
     pub config: AnySettings,
     /// The window that was asked for.
     pub window: Option<Window>,
@@ -308,7 +308,7 @@ impl Store {
 
     /// Removes an investigation unless a process works on it. Returns whether it is gone.
     pub fn remove(&self, id: &InvestigationId) -> bool {
-        // Held until it is gone. One that cannot be read is of no use to anybody; one that has no
+        // Held until it is gone. One that cannot be read is useless; one that has no
         // journal may be about to get it.
         let journal = match AnyLedger::open_journal(&self.journal(id)) {
             Err(JournalError::Locked { .. }) => return false,

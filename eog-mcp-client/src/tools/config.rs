@@ -53,12 +53,12 @@ pub(super) struct Offer {
     pub(super) server: String,
     /// Which. Without it, those that the server may be asked for by its own list, else those that only read.
     names: Option<BTreeSet<String>>,
-    /// Who is offered them: everybody unless given.
-    #[serde(default = "everybody", rename = "specialists")]
+    /// The specialists they are offered to: all unless given.
+    #[serde(default = "all_specialists", rename = "specialists")]
     pub(super) agents: BTreeSet<Specialist>,
 }
 
-fn everybody() -> BTreeSet<Specialist> {
+fn all_specialists() -> BTreeSet<Specialist> {
     Specialist::ALL.into_iter().chain([Specialist::Generalist]).collect()
 }
 

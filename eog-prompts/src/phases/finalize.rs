@@ -64,7 +64,7 @@ pub struct FinalizeInput {
     pub derived: Vec<EntityId>,
     /// What must be explained.
     pub alerts: Vec<AlertLine>,
-    /// Who was judged, contributing factors first.
+    /// The judged entities, contributing factors first.
     pub entities: Vec<EntityLine>,
     /// What explains what.
     pub claims: Vec<ClaimLine>,
@@ -121,9 +121,9 @@ pub struct EntityLine {
 /// A live claim.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClaimLine {
-    /// Who explains.
+    /// The cause.
     pub cause: EntityId,
-    /// Who is explained.
+    /// The effect.
     pub effect: EntityId,
     /// What propagates.
     pub condition: String,
@@ -259,11 +259,11 @@ impl FinalizeInput {
     }
 }
 
-/// Everyone who had a part, then everyone else who was judged: the best candidates first where
+/// The entities involved, then all others that were judged: the best candidates first where
 /// nothing was found.
 fn names(diagnosis: &Diagnosis) -> Vec<&EntityId> {
     let ranked = diagnosis.conclusion.ranking.iter().take(10).map(|ranked| &ranked.entity);
-    // Who was judged in the same words stands together.
+    // Entities that were judged in the same words are listed together.
     let mut others: Vec<_> = diagnosis.beliefs.iter().collect();
     others.sort_by_key(|(_, belief)| (belief.label, &belief.summary));
     let others = others.into_iter().map(|(name, _)| name);

@@ -317,11 +317,11 @@ impl ChatModel for Announced {
 
 /// Prompters whose models cannot be called.
 pub struct Unarmed {
-    /// Who would judge, and choose where to start.
+    /// For judging, and choosing where to start.
     pub explore: Prompter,
     /// For writing the result.
     pub finalize: Prompter,
-    /// Who would plan, act and give scores in a tree search.
+    /// For planning, acting and scoring in a tree search.
     pub roles: [Prompter; 3],
 }
 

@@ -17,7 +17,7 @@ pub(super) type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// What is asked for, before settings and variables: each choice is theirs where it is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Who judges.
+    /// The policy.
     pub policy: Option<PolicyChoice>,
     /// Arguments of the program that judges.
     pub policy_args: Vec<OsString>,
@@ -29,11 +29,11 @@ pub struct Options {
     pub model: Option<String>,
     /// Where the model is.
     pub base_url: Option<String>,
-    /// Who chooses where to start.
+    /// What chooses where to start.
     pub bootstrap: Option<By>,
-    /// Who plays the roles of a tree search beside that of the policy.
+    /// What plays the roles of a tree search beside that of the policy.
     pub roles: Option<By>,
-    /// Who writes the result.
+    /// What writes the result.
     pub finalize: Option<By>,
     /// The model that writes the result.
     pub finalize_model: Option<String>,
@@ -57,7 +57,7 @@ pub struct Options {
     pub cassette: Option<PathBuf>,
 }
 
-/// Who does a part of the work.
+/// What does a part of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -67,7 +67,7 @@ pub enum By {
     Model,
 }
 
-/// Who judges.
+/// The policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PolicyChoice {
     /// The built-in rules.
@@ -99,15 +99,15 @@ pub fn parse_policy(text: &str) -> Result<PolicyChoice, String> {
 pub struct Settings {
     /// The file that was read, if there was one.
     pub file: Option<PathBuf>,
-    /// Who judges.
+    /// The policy.
     pub policy: PolicyChoice,
-    /// Whether the policy is set explicitly, or who plays the roles beside it.
+    /// Whether the policy is set explicitly, or what plays the roles beside it.
     pub names_policy: bool,
-    /// Who chooses where to start.
+    /// What chooses where to start.
     pub bootstrap: By,
-    /// Who plays the roles of a tree search beside that of the policy. No other controller asks them.
+    /// What plays the roles of a tree search beside that of the policy. Other controllers do not use it.
     pub roles: By,
-    /// Who writes the result.
+    /// What writes the result.
     pub finalize: By,
     /// The name of a pack, or a folder.
     pub prompts: Option<PathBuf>,
@@ -205,7 +205,7 @@ impl Settings {
         models::most_calls(&self.llm)
     }
 
-    /// Who plays the roles of a tree search, unless it is who would do so by default.
+    /// What plays the roles of a tree search, unless it is the default.
     pub fn other_roles(&self) -> Option<By> {
         (self.roles != self.default_roles()).then_some(self.roles)
     }

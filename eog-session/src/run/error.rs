@@ -29,9 +29,9 @@ pub enum RunError {
     /// The policy is another one than the ledger names.
     #[error("it was judged by {then:?}, but now {now:?} would judge")]
     OtherJudge {
-        /// Who judged.
+        /// The recorded policy.
         then: String,
-        /// Who would.
+        /// The present policy.
         now: String,
     },
     /// Settings of another controller.

@@ -49,7 +49,7 @@ impl Records {
         Self { journal: None, recorder, spent_before, cut: None }
     }
 
-    /// Begins a new journal and its side file. A journal that holds nothing, since who began it was killed at
+    /// Begins a new journal and its side file. A journal that holds nothing, since its process was killed at
     /// once, is begun again.
     ///
     /// # Errors

@@ -63,7 +63,7 @@ impl Library {
     }
 
     /// The content of a folder, read if it is not there yet or has changed since. Blocks. It is
-    /// not read on when `stop` says so; who else waits for it then reads it anew.
+    /// not read on when `stop` says so; another caller that waits for it then reads it anew.
     ///
     /// # Errors
     /// [`OpenError`] when the folder cannot be used. What cannot be read is not kept.

@@ -96,7 +96,7 @@ impl Source for OfLive {
     }
 
     fn case(&self, window: Option<Window>) -> Result<Case, StartError> {
-        // The window that was captured is that of the input, as it is for who opens the capture.
+        // The captured window is that of the input, as it is for readers of the capture.
         self.captured.case(window.filter(|window| self.incident().window != Some(*window)))
     }
 }

@@ -31,7 +31,7 @@ pub struct DecomposeInput {
     named: Named,
 }
 
-/// Who stands around an entity.
+/// The neighbours of an entity.
 #[derive(Clone, Debug, Serialize)]
 struct AroundLine {
     entity: String,

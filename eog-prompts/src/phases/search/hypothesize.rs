@@ -24,7 +24,7 @@ pub struct Hypothesize;
 pub struct HypothesizeInput {
     #[serde(flatten)]
     incident: IncidentLines,
-    /// The hypotheses on the way to the one that is expanded, itself last; empty at first.
+    /// The hypotheses on the way to the expanded one, itself last; empty at first.
     path: Vec<TestedLine>,
     /// Every other one.
     others: Vec<TestedLine>,
@@ -32,7 +32,7 @@ pub struct HypothesizeInput {
     gaps: Vec<String>,
     /// Where the case says to start, if nothing is suspected yet.
     seeds: Vec<LeadLine>,
-    /// Who stands around the entity of the last hypothesis.
+    /// The neighbours of the entity of the last hypothesis.
     neighbours: Vec<NeighbourLine>,
     known: Vec<FoundLine>,
     more_known: usize,

@@ -305,7 +305,7 @@ impl<'a> Writer<'a> {
         self.scene.seeds.iter().map(|seed| self.lead(&seed.entity, &seed.reason)).collect()
     }
 
-    /// Who stands around an entity, those apart that are on a path.
+    /// The neighbours of an entity, without those on a path.
     pub(super) fn neighbours(&mut self, entity: &EntityId, path: &[Seen]) -> Vec<NeighbourLine> {
         let all = self.scene.topology.neighbours(entity);
         let is_new = |neighbour: &&Neighbour| {

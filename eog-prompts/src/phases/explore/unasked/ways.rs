@@ -9,7 +9,7 @@ use super::{by_rule, is_watched};
 
 /// It carries on what was changed elsewhere, if a neighbour says so, and holds nothing that could speak
 /// for or against. Else it says nothing, and the evaluation continues where its ways come from. Findings of
-/// others that stand beside a way are judged where they were made.
+/// others along a way are judged where they were made.
 pub(super) fn carries(packet: &ContextPacket) -> Option<Decision> {
     let context = &packet.context;
     let is_way = |id: &EvidenceId| context.routes.iter().any(|route| route.finding == *id);
@@ -95,5 +95,5 @@ fn follows_back(packet: &ContextPacket) -> Decision {
 /// As many as an answer may name.
 const MAX_PROPOSALS: usize = 2;
 
-/// What stands before the condition of who only carries something on.
+/// Begins the condition of an entity that only carries something on.
 pub(in super::super) const PASSES_ON: &str = "passes on: ";
