@@ -101,7 +101,7 @@ fn a_way_that_reached_the_hop_before() {
     assert_eq!(
         alone.proposals[0].entity,
         entity("cart"),
-        "the look goes on where the way comes from"
+        "the evaluation continues where the way comes from"
     );
     packet.hints = vec![Hint { entity: entity("web"), anomalies: 1, changes: 0 }];
     let carried = rule_of(&packet);
