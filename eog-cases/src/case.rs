@@ -30,7 +30,7 @@ pub struct ClosedCase {
     pub window: Window,
     /// The alerts, as `ALERT on ENTITY`.
     pub alerts: Vec<String>,
-    /// Who said what was true, and when.
+    /// The person who confirmed the truth, and when.
     pub closed: Closing,
     /// What was true.
     pub truth: Truth,
@@ -49,7 +49,7 @@ pub struct ClosedCase {
     pub reproduced: Option<bool>,
 }
 
-/// Who closed an incident.
+/// The person who closed an incident.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Closing {
@@ -123,7 +123,7 @@ pub struct Concluded {
     pub best_guess: Option<EntityId>,
     /// Which controller investigated.
     pub controller: String,
-    /// Who judged.
+    /// The policy.
     pub judge: String,
 }
 
@@ -165,7 +165,7 @@ impl Concluded {
         }
     }
 
-    /// Everyone who is named.
+    /// All entities that are named.
     pub fn entities(&self) -> impl Iterator<Item = &EntityId> {
         self.named.iter().flat_map(|named| &named.origins)
     }

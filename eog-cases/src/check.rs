@@ -22,7 +22,7 @@ use crate::pack::unpack;
 /// Differences of probability below this are none, in thousandths.
 const SAME_PROBABILITY: u16 = 10;
 
-/// Who judges when cases are investigated again: each case what judged it before, unless one judges all.
+/// The policies for investigating cases again: each case's recorded one, unless one policy judges all.
 #[derive(Clone, Copy)]
 pub struct Judges<'a> {
     /// The evidence policy, for the cases that one has judged. Those of a model or a program are answered from their ledgers.
@@ -30,7 +30,7 @@ pub struct Judges<'a> {
     /// The beginning of the digest of the prompts as they are now, where models can be asked: recorded answers to another
     /// wording say nothing of this one.
     pub prompts: Option<&'a str>,
-    /// Who judges all cases, if one does.
+    /// The policy for all cases, if there is one.
     pub all: Option<&'a dyn Policies>,
 }
 
@@ -310,9 +310,9 @@ impl Recorded {
         }
         let finished = ledger.restore(|| None).map_err(|error| error.to_string())?;
         let mut answers = BTreeMap::new();
-        for look in finished.looks() {
-            let Some(question) = look.packet else { continue };
-            match look.answer {
+        for evaluation in finished.evaluations() {
+            let Some(question) = evaluation.packet else { continue };
+            match evaluation.answer {
                 RecordedAnswer::Decided(decision) => {
                     answers.insert(question, Ok(decision.clone()));
                 }

@@ -28,7 +28,7 @@ pub enum CaseError {
     /// There is no folder of cases.
     #[error("{}: there is no folder of cases", path.display())]
     NoFolder {
-        /// Where it was looked for.
+        /// Where it was expected.
         path: PathBuf,
     },
     /// Another process is writing in the folder.

@@ -114,7 +114,7 @@ impl CaseFolder {
             let Some(name) = name.filter(|name| is_folder && check_name(name).is_ok()) else {
                 continue;
             };
-            // What somebody else put there is no case, and one that lost a file is one.
+            // An unrelated folder is no case; a case that lost a file is one.
             if [CASE, LEDGER, INCIDENT].iter().any(|file| entry.path().join(file).exists()) {
                 names.push(name);
             }
@@ -572,7 +572,7 @@ pub(crate) mod tests {
                 let disk = Arc::new(Dying(Mutex::new(steps)));
                 let died = CaseFolder::write_on(place.path(), disk);
                 let died = died.and_then(|writer| write(&writer));
-                // Who comes next finds the folder in order, and so do readers before.
+                // The next writer finds the folder in order, and so do readers before it.
                 for put_right in [false, true] {
                     if put_right {
                         drop(CaseFolder::write(place.path()).unwrap());

@@ -31,7 +31,7 @@ pub struct Row {
     pub name: String,
     /// When it was closed.
     pub at: Timestamp,
-    /// Who closed it.
+    /// The person who closed it.
     pub by: String,
     /// What the conclusion was worth.
     pub grade: Grade,
@@ -41,7 +41,7 @@ pub struct Row {
     pub probability: Option<u16>,
     /// Whether what it named is right; nothing where it named nothing.
     pub right: Option<bool>,
-    /// Whom it named.
+    /// The entities it named.
     pub named: Vec<EntityId>,
     /// What was true, in a few words.
     pub truth: String,

@@ -169,7 +169,7 @@ impl Packing {
     }
 }
 
-/// Unpacks into a folder that is empty. The pack comes from whoever may submit, so it is trusted with nothing.
+/// Unpacks into an empty folder. Anyone who may submit can send a pack, so it is untrusted.
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidData`] where the pack cannot be used; others where this machine cannot store it.
@@ -251,8 +251,8 @@ impl<R: Read> Read for Stepwise<R> {
     }
 }
 
-/// The folders beside a bundle that it borrows what is normal from. Whether they can be used is for whoever
-/// reads the bundle to say.
+/// The folders beside a bundle from which it borrows normal behaviour. The reader of the bundle decides whether
+/// they can be used.
 fn borrowed(folder: &FolderHandle) -> Vec<(String, FolderHandle)> {
     #[derive(Deserialize)]
     struct Borrowing {
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(unpacked.folder, into.join("incident/one"));
         assert_eq!(std::fs::read(unpacked.architecture.unwrap()).unwrap(), b"[]");
         assert_eq!(std::fs::read(unpacked.folder.join("below/data.tsv")).unwrap(), b"a\tb\n");
-        assert!(!unpacked.folder.join("ground_truth.yaml").exists(), "nobody may read the answer");
+        assert!(!unpacked.folder.join("ground_truth.yaml").exists(), "the answer is not exposed");
         assert!(unpack(&packed.bytes, "../one", &into).is_err());
     }
 

@@ -32,7 +32,7 @@ const MIN_CASES: usize = 5;
 pub struct Observations(BTreeMap<String, u16>);
 
 impl Observations {
-    /// Those of a diagnosis, of whom it names, or of these entities if there are any.
+    /// Those of the entities that a diagnosis names, or of these entities if there are any.
     pub fn of(diagnosis: &Diagnosis, causes: &BTreeSet<EntityId>) -> Self {
         let judged = |entity: &&EntityId| diagnosis.belief(entity).is_some();
         let mut suspects: Vec<&EntityId> = causes.iter().filter(judged).collect();
@@ -64,7 +64,7 @@ impl Observations {
     }
 }
 
-/// Whether a finding tells one kind of fault from another: not what is as usual, and not what eog derives itself.
+/// Whether a finding distinguishes kinds of faults: neither normal behaviour nor derived by eog itself.
 fn says_something(finding: &Finding) -> bool {
     match finding.kind {
         EvidenceKind::Note | EvidenceKind::Alert => false,

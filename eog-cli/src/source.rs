@@ -164,7 +164,7 @@ impl<'a> Input<'a> {
         let into = at.journal.map(captured);
         let heard = |line: &str| progress.say(line);
         let (into, now) = (into.as_deref(), Timestamp::now());
-        let capturing = Capturing { window: at.window, now, into, heard: &heard };
+        let capturing = Capturing { window: at.window, now, into, progress: &heard };
         Ok(Opened::new(self.path, OfLive::open(self.path, options, capturing).await?))
     }
 }

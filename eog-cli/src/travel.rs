@@ -11,9 +11,9 @@ use eog_evidence::near_entities;
 use eog_report::page::paragraphs;
 use eog_report::{Lookup, Report, words};
 use eog_session::controllers::{AnyFinished, AnyLedger};
+use eog_session::explanations;
 use eog_session::run::{RunError, same_source};
 use eog_session::source::Opened;
-use eog_session::told;
 use eog_session::travel::{self, ExplainError, Explained, Read};
 
 use crate::args::{Diff, Explain, Format, Reading, Replay, Tree, TreeFormat};
@@ -94,7 +94,13 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
             return Err(unusable(unknown(topology, &diagnosis, &entity)));
         }
         let width = files::terminal_width();
-        files::print(&told::looks(&diagnosis, &steps, &entity, lookup.as_ref(), width))?;
+        files::print(&explanations::evaluations(
+            &diagnosis,
+            &steps,
+            &entity,
+            lookup.as_ref(),
+            width,
+        ))?;
         return Ok(Exit::Diagnosed);
     }
     let chosen = choose(&arguments.judging)?;
@@ -116,8 +122,8 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
             let topology = read.ledger.case().map(|case| &case.topology);
             return Err(unusable(unknown(topology, &diagnosis, &entity)));
         }
-        Some(why) => told::not_judged(&diagnosis, &entity, &why, width),
-        None => told::explanation(&diagnosis, &explanation, lookup.as_ref(), width),
+        Some(why) => explanations::not_judged(&diagnosis, &entity, &why, width),
+        None => explanations::explanation(&diagnosis, &explanation, lookup.as_ref(), width),
     };
     files::print(&text)?;
     Ok(Exit::Diagnosed)
@@ -186,7 +192,7 @@ pub(crate) fn diff(arguments: &Diff) -> Result<Exit, CliError> {
     let (first, second) = (read(&arguments.first)?, read(&arguments.second)?);
     let compared = travel::diff(&first.ledger, &second.ledger)
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    let mut lines = told::difference(&compared, &first.ledger, &second.ledger);
+    let mut lines = explanations::difference(&compared, &first.ledger, &second.ledger);
     let concluded = |read: &Read| {
         Ok::<_, CliError>(Report::new(read.name(), restore(read)?.diagnosis()).in_one_line())
     };

@@ -135,9 +135,9 @@ impl Shared {
         let words = Words::from([(entity.clone(), word.clone())]);
         let kept = keep_words(&self.recorder, words).await;
         kept.map_err(|error| format!("your input cannot be stored: {error}"))?;
-        self.watched.hear(entity.clone(), word.clone());
+        self.watched.add_word(entity.clone(), word.clone());
         let taken = match self.steering() {
-            Some(run) => run.tell(entity.clone(), word).await,
+            Some(run) => run.add_word(entity.clone(), word).await,
             None => false,
         };
         let mut state = self.state();

@@ -191,7 +191,7 @@ mod tests {
         let opus = Capabilities::of("anthropic/claude-opus-4-7");
         assert!(!opus.temperature && opus.structured_output == StructuredOutput::Strict);
         assert!(Capabilities::of("anthropic/claude-3-haiku").temperature);
-        assert_eq!(Capabilities::of("nobody/nothing").structured_output, StructuredOutput::None);
+        assert_eq!(Capabilities::of("unknown/nothing").structured_output, StructuredOutput::None);
         assert_eq!(Capabilities::of("ollama/qwen3").prices, Some(Prices::FREE));
     }
 

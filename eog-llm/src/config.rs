@@ -76,7 +76,7 @@ pub struct LlmConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RolesConfig {
-    /// Says where to look, what may be the cause, and how the tree grows.
+    /// Chooses what to evaluate, names possible causes, and grows the tree.
     pub planner: Option<RoleConfig>,
     /// Acts: the calls of specialists, the steps of simulations.
     pub executor: Option<RoleConfig>,
@@ -98,7 +98,7 @@ pub struct RoleConfig {
 /// A role of a tree search that models can be configured for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LlmRole {
-    /// Says where to look, what may be the cause, and how the tree grows.
+    /// Chooses what to evaluate, names possible causes, and grows the tree.
     Planner,
     /// Acts: the calls of specialists, the steps of simulations.
     Executor,

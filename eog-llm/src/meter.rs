@@ -57,10 +57,10 @@ impl Meter {
         self.counts().spent += usage;
     }
 
-    /// Has the limits hold for all processes that spend from this purse: it is asked before each call, and
-    /// told afterwards. Its budget counts then, in place of this one. Holds for all clones, and for models that were built before.
+    /// Applies the limits to all processes that share this purse: it is asked before each call and notified
+    /// afterwards. Its budget replaces this meter's. Holds for all clones, and for models that were built before.
     ///
-    /// What was [charged](Self::charge) is not taken from it: whoever spent that has done so.
+    /// What was [charged](Self::charge) is not taken from it: the process that spent it has already done so.
     ///
     /// # Errors
     /// The purse, if there is one already.
@@ -209,7 +209,7 @@ impl<M: ChatModel> Metered<M> {
             }
         }
         if let Some(purse) = purse {
-            // Where it cannot be told, the most counts as spent, and the answer is as good as any.
+            // If the purse cannot be reached, the whole reservation counts as spent; the answer stands.
             let _ = purse.settle(most, reservation.actual).await;
         }
         answer

@@ -50,7 +50,7 @@ impl RateLimiter {
         if self.limits.requests_per_minute.is_none() && self.limits.tokens_per_minute.is_none() {
             return;
         }
-        // Held while waiting, so that nobody is overtaken.
+        // Held while waiting, so that calls keep their order.
         let mut last_minute = self.last_minute.lock().await;
         loop {
             let now = Instant::now();

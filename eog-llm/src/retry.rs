@@ -54,7 +54,7 @@ impl RetryPolicy {
 /// Whether a host has proved reachable so far. Clones share what is known.
 ///
 /// If all attempts of a call fail to reach a host that was never reached before, the host is not
-/// tried again: its address is wrong or it is down, and every further request would wait in vain. A
+/// tried again: its address is wrong or it is down, and every further request would only wait. A
 /// host that was reached before is always tried, since it may come back.
 #[derive(Clone, Debug, Default)]
 pub struct Reach(Arc<AtomicU8>);
@@ -85,8 +85,8 @@ pub struct Notice(Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Notice {
     /// Calls this function with each message, a single line.
-    pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+    pub fn new(notify: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(notify))
     }
 }
 
@@ -99,7 +99,7 @@ impl fmt::Debug for Notice {
 /// A model whose calls are retried after transient errors. The usage of an answer includes that of
 /// failed attempts.
 ///
-/// The errors it returns are not transient: the retries are used up, and whoever gets the error need
+/// The errors it returns are not transient: the retries are used up, and callers need
 /// not retry.
 #[derive(Debug)]
 pub struct Retrying<M> {
@@ -123,7 +123,7 @@ impl<M: ChatModel> Retrying<M> {
 
     /// Reports delays of five seconds and more.
     #[must_use]
-    pub fn telling(self, notice: Option<Notice>) -> Self {
+    pub fn notifying(self, notice: Option<Notice>) -> Self {
         Self { notice, ..self }
     }
 
@@ -177,14 +177,14 @@ impl<M: ChatModel> Retrying<M> {
                 return Err(error);
             };
             let wait = due.max(asked_for);
-            self.tell_of(wait, &error);
+            self.report(wait, &error);
             tokio::time::sleep(wait).await;
         }
     }
 
-    fn tell_of(&self, wait: Duration, error: &ChatError) {
-        if let Some(Notice(tell)) = self.notice.as_ref().filter(|_| wait >= LONG_WAIT) {
-            tell(&format!("{error}; retrying in {} s", wait.as_secs()));
+    fn report(&self, wait: Duration, error: &ChatError) {
+        if let Some(Notice(notify)) = self.notice.as_ref().filter(|_| wait >= LONG_WAIT) {
+            notify(&format!("{error}; retrying in {} s", wait.as_secs()));
         }
     }
 }

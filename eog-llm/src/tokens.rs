@@ -52,6 +52,6 @@ mod tests {
         let text = "the quick brown fox jumps over the lazy dog";
         let known = Counter::of("o200k_base").count(text);
         assert_eq!(known, 9);
-        assert_eq!(Counter::of("nobody knows").count(text), 14);
+        assert_eq!(Counter::of("unknown model").count(text), 14);
     }
 }

@@ -39,7 +39,7 @@ async fn an_empty_answer_is_complete() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_by_every_provider_in_its_own_way() {
+async fn refusals_are_read_from_every_provider() {
     let refused = event(&json!({"choices": [{"delta": {"refusal": "I will not."}}]}));
     let done = openai("", "stop").split_off(2).concat();
     let response = ask("vllm/some", Reply::Events(vec![refused, done])).await.expect("an answer");
@@ -147,11 +147,12 @@ async fn a_key_goes_nowhere_else() {
 }
 
 #[tokio::test]
-async fn nobody_listening_is_unreachable() {
+async fn a_closed_port_is_unreachable() {
     let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}", server.local_addr().expect("an address"));
     drop(server);
-    let error = model("vllm/some", settings(&url)).chat(&request()).await.expect_err("nobody");
+    let error =
+        model("vllm/some", settings(&url)).chat(&request()).await.expect_err("nothing listens");
     assert_eq!(error.kind, ChatErrorKind::Unreachable, "{error}");
 }
 
@@ -195,7 +196,7 @@ async fn failures_that_may_pass_are_tried_again() {
 }
 
 #[tokio::test]
-async fn the_wait_that_a_provider_asks_for_is_told() {
+async fn the_wait_that_a_provider_asks_for_is_reported() {
     let headers = vec![
         ("date", "Wed, 21 Oct 2015 07:28:00 GMT".to_owned()),
         ("retry-after", "Wed, 21 Oct 2015 07:28:30 GMT".to_owned()),

@@ -76,7 +76,7 @@ async fn chains_budgets_and_addresses_come_from_the_configuration() {
 
 #[test]
 fn errors_say_what_to_do() {
-    for (text, told) in [
+    for (text, expected) in [
         ("", "set it to PROVIDER/NAME"),
         ("model = \"openai\"", "write provider/model"),
         ("model = \"opnai/gpt-4o\"", "openai"),
@@ -109,7 +109,7 @@ fn errors_say_what_to_do() {
         ),
     ] {
         let error = refused(text);
-        assert!(error.contains(told), "{text}: {error}");
+        assert!(error.contains(expected), "{text}: {error}");
     }
 }
 
@@ -122,7 +122,7 @@ fn settings_that_would_be_left_out_silently_are_refused() {
 }
 
 #[test]
-fn a_budget_that_cannot_be_used_is_told_once() {
+fn an_unusable_budget_is_reported_once() {
     let checks = config("model = \"ollama/a\"\nbudget.calls = 0").check(&no_env);
     let wrong: Vec<&str> = checks
         .iter()
@@ -194,11 +194,11 @@ fn the_doctor_says_everything_at_once() {
     );
     let env = |name: &str| (name == "SET").then(|| KEY.to_owned());
     let checks = config.check(&env);
-    let told: Vec<(&str, CheckStatus)> =
+    let statuses: Vec<(&str, CheckStatus)> =
         checks.iter().map(|check| (check.what.as_str(), check.status)).collect();
     use CheckStatus::{Ok, Warning, Wrong};
     assert_eq!(
-        told,
+        statuses,
         [
             ("openai/gpt-4o", Wrong),
             ("ollama/qwen3", Ok),
@@ -215,7 +215,7 @@ fn the_doctor_says_everything_at_once() {
 }
 
 #[test]
-fn sections_of_models_that_nobody_asks_are_told() {
+fn sections_of_unused_models_are_reported() {
     let words = |section: &str| -> Vec<String> {
         let text = format!(
             "model = \"openai/gpt-5-mini\"\nfallbacks = [\"vllm/small\"]\n\
@@ -231,11 +231,11 @@ fn sections_of_models_that_nobody_asks_are_told() {
     );
     let others = ["openai/gpt-4-mini", "ollama/qwen3", "vllm/smal"];
     for other in others {
-        let told = words(other);
-        assert_eq!(told.len(), 1, "{told:?}");
+        let notes = words(other);
+        assert_eq!(notes.len(), 1, "{notes:?}");
         let said = "it has no effect, because no configured model has this name; configured: \
                     openai/gpt-5-mini, vllm/small";
-        assert!(told[0].ends_with(said), "{told:?}");
+        assert!(notes[0].ends_with(said), "{notes:?}");
     }
     assert_eq!(words("openai/gpt-5-mini"), [""; 0]);
     let doctor = config("model = \"ollama/a\"\nmodels.\"ollama/b\" = {}").check(&no_env);
@@ -246,7 +246,7 @@ fn sections_of_models_that_nobody_asks_are_told() {
 }
 
 #[test]
-fn names_of_models_that_nobody_asks_are_checked_without_a_key() {
+fn names_of_unused_models_are_checked_without_a_key() {
     let said = |text: &str| -> Vec<String> {
         let checks = config(text).check_idle_names();
         assert!(checks.iter().all(|it| it.status == CheckStatus::Warning), "{checks:?}");
@@ -260,8 +260,9 @@ fn names_of_models_that_nobody_asks_are_checked_without_a_key() {
     let bare = "gpt-5: the provider is missing before the model; write PROVIDER/NAME, such as \
                 openai/gpt-5-mini, anthropic/claude-sonnet-4-5 or ollama/qwen3";
     assert_eq!(said("fallbacks = [\"gpt-5\"]"), [bare]);
-    let strange = &said("model = \"nobody/x\"")[0];
-    let expected = "nobody/x: \"nobody\" is not a known provider; write PROVIDER/NAME with one of ";
+    let strange = &said("model = \"unknown/x\"")[0];
+    let expected =
+        "unknown/x: \"unknown\" is not a known provider; write PROVIDER/NAME with one of ";
     assert!(strange.starts_with(expected) && strange.contains(" openai, "), "{strange}");
     let section = &said("model = \"openai/x\"\nproviders.opnai.key_env = \"K\"")[0];
     assert!(section.starts_with("llm.providers.opnai: there is no such provider"), "{section}");
@@ -302,5 +303,5 @@ fn what_a_model_takes_is_known_without_a_key() {
     );
     assert_eq!(config.info("vllm/m").expect("a name").context_tokens, 1000);
     assert_eq!(config.capabilities("vllm/m").structured_output, StructuredOutput::None);
-    assert!(config.info("nobody/m").is_err());
+    assert!(config.info("unknown/m").is_err());
 }

@@ -17,7 +17,7 @@ const MOST: usize = 1 << 18;
 /// What the buffers of the system may take besides.
 const BUFFERS: usize = 32 << 20;
 
-/// Sends a head and then the same piece, as long as anybody takes it; gives the address and how many bytes
+/// Sends a head and then the same piece, as long as the client reads; gives the address and how many bytes
 /// were taken.
 async fn endless(head: &'static str, piece: String) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -126,7 +126,7 @@ async fn a_call_of_unknown_cost_counts_in_full() {
     model.chat(&request()).await.expect("an answer");
     model.chat(&request()).await.expect_err("a time-out");
     assert_eq!(spent(&meter), (2, 2 * MOST));
-    // Nobody knows what a cancelled call has cost.
+    // The cost of a cancelled call is unknown.
     let asked = request();
     let mut cancelled = model.chat(&asked);
     assert!(futures_util::poll!(&mut cancelled).is_pending());
@@ -164,7 +164,7 @@ async fn models_share_a_budget_of_money() {
 }
 
 #[tokio::test]
-async fn who_may_make_no_more_calls_is_not_told_of_shorter_answers() {
+async fn an_exhausted_call_budget_does_not_suggest_shorter_answers() {
     let meter = Meter::new(Budget { model_calls: Some(1), ..Budget::default() });
     let (model, _) = Scripted::of([answered(1, 1)]);
     let model = Metered::new(model, meter, None).expect("no prices are needed");
@@ -260,7 +260,7 @@ async fn a_longer_wait_is_kept_if_the_provider_asks_for_it() {
     };
     let (answer, times) = attempts(vec![limited(40), answered(1, 1)]).await;
     assert_eq!((answer.is_ok(), times), (true, vec![0, 40]));
-    // Nobody waits that long.
+    // The wait exceeds the limit.
     let (answer, times) = attempts(vec![limited(4000), answered(1, 1)]).await;
     let said = answer.expect_err("it is too long").message;
     assert!(said.ends_with("a delay of 4000 s, and the limit is 120 s"), "{said}");
@@ -268,20 +268,20 @@ async fn a_longer_wait_is_kept_if_the_provider_asks_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_wait_is_told_and_a_short_one_is_not() {
+async fn only_long_waits_are_reported() {
     let limited = |seconds| {
         let error = ChatError::new("test/model", ChatErrorKind::RateLimited, "too many");
         Err(ChatError { retry_after: Some(Duration::from_secs(seconds)), ..error })
     };
     let (model, _) = Scripted::of([limited(2), limited(40), answered(1, 1)]);
-    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let notices: Arc<Mutex<Vec<String>>> = Arc::default();
     let notice = Notice::new({
-        let told = told.clone();
-        move |line| told.lock().expect("whole").push(line.to_owned())
+        let notices = notices.clone();
+        move |line| notices.lock().expect("whole").push(line.to_owned())
     });
-    let model = Retrying::new(model, RetryPolicy::default()).telling(Some(notice));
+    let model = Retrying::new(model, RetryPolicy::default()).notifying(Some(notice));
     model.chat(&request()).await.expect("the third");
-    assert_eq!(*told.lock().expect("whole"), ["test/model: too many; retrying in 40 s"]);
+    assert_eq!(*notices.lock().expect("whole"), ["test/model: too many; retrying in 40 s"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -320,15 +320,15 @@ async fn what_does_not_pass_is_not_tried_again_and_waste_is_counted() {
     assert_eq!((usage.calls, usage.input), (2, 15));
 }
 
-/// A purse that does as it is told, and notes what was taken and settled.
+/// A purse with a fixed reply, which notes what was taken and settled.
 #[derive(Debug, Default)]
-struct Told {
+struct FixedPurse {
     refuses: Option<PurseError>,
     taken: Mutex<Vec<Usage>>,
     settled: Mutex<Vec<(Usage, Usage)>>,
 }
 
-impl Purse for Told {
+impl Purse for FixedPurse {
     fn take(&self, most: Usage) -> BoxFuture<'_, Result<(), PurseError>> {
         Box::pin(async move {
             match &self.refuses {
@@ -349,7 +349,7 @@ impl Purse for Told {
     }
 }
 
-fn sharing(meter: &Meter, purse: Told) -> Arc<Told> {
+fn sharing(meter: &Meter, purse: FixedPurse) -> Arc<FixedPurse> {
     let purse = Arc::new(purse);
     meter.share(purse.clone()).expect("there is none yet");
     meter.share(purse.clone()).expect_err("there is one");
@@ -363,11 +363,11 @@ async fn the_most_is_taken_from_a_shared_purse_and_what_was_not_used_put_back() 
     let answers = [answered(9, 41), failed(ChatErrorKind::Unavailable)];
     let (model, asked) = Scripted::of(answers);
     let model = Metered::new(model, meter.clone(), None).expect("no prices are needed");
-    let purse = sharing(&meter, Told::default());
+    let purse = sharing(&meter, FixedPurse::default());
     meter.charge(Usage { model_calls: 7, ..Usage::default() });
     model.chat(&request()).await.expect("it fits");
     model.chat(&request()).await.expect_err("it fails");
-    // Nobody knows what a cancelled call has cost.
+    // The cost of a cancelled call is unknown.
     let asked_now = request();
     let mut cancelled = model.chat(&asked_now);
     assert!(futures_util::poll!(&mut cancelled).is_pending());
@@ -393,7 +393,7 @@ async fn what_a_shared_purse_refuses_is_not_sent() {
         (unreachable, ChatErrorKind::Uncounted, "cannot be looked up: no leader"),
     ] {
         let meter = Meter::default();
-        let purse = sharing(&meter, Told { refuses: Some(refused), ..Told::default() });
+        let purse = sharing(&meter, FixedPurse { refuses: Some(refused), ..FixedPurse::default() });
         let (model, asked) = Scripted::of([]);
         let model = Metered::new(model, meter.clone(), None).expect("no prices are needed");
         let error = model.chat(&request()).await.expect_err("it is refused");

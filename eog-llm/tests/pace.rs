@@ -1,4 +1,4 @@
-//! How often a model is asked, and for how long, inside an engine that nobody has configured.
+//! How often a model is asked, and for how long, inside an engine with default settings.
 
 use crate::support;
 
@@ -52,7 +52,7 @@ fn busy(status: u16, headers: Vec<(&'static str, String)>) -> Reply {
     Reply::Status(status, headers, "busy".to_owned())
 }
 
-/// A server that is busy more often than anybody may ask.
+/// A server that is busy more often than a call may be retried.
 async fn always_busy(status: u16) -> Server {
     Server::start((0..20).map(|_| busy(status, vec![])).collect()).await
 }
@@ -67,7 +67,7 @@ async fn a_busy_provider_gets_the_configured_attempts_and_no_more() {
     ))
     .await;
     assert_eq!((first.seen().len(), second.seen().len()), (3, 3), "retries = 2 by default");
-    let said = failure(&ended).expect("nobody answered");
+    let said = failure(&ended).expect("no model answered");
     assert!(said.contains("HTTP status 503") && said.contains("HTTP status 429"), "{said}");
     assert_eq!(ended.retries, 0, "the engine has not tried again");
     assert_eq!(ended.spent().usage.model_calls, 6);
@@ -92,7 +92,7 @@ async fn each_request_that_hangs_has_its_own_time_out() {
         server.url
     ))
     .await;
-    let said = failure(&ended).expect("nobody answered");
+    let said = failure(&ended).expect("no model answered");
     assert!(said.contains("no answer within 0.5 s: raise llm.timeout_s"), "{said}");
     assert_eq!(server.seen().len(), 2);
 }

@@ -208,7 +208,7 @@ pub(super) struct FindingQuery {
     pub(super) finding: FindingMap,
 }
 
-/// Asked for each entity that is looked at.
+/// Called for each evaluated entity.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EvidenceQuery {
@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_configuration_is_told_with_its_place() {
+    fn a_wrong_configuration_is_reported_with_its_place() {
         let context = "context = { server = 'db', tool = 't', arguments = { a = '{entity}' } }";
         parse(context).unwrap();
         let evidence = |rest: &str| {

@@ -33,7 +33,7 @@ const MAX_SAID: usize = 500;
 /// Errors by which servers over HTTP say that they do not know a session.
 const NO_SESSION: [i32; 2] = [-32000, -32001];
 
-/// How much longer than its bound a call is waited for, so that the server is told of the end.
+/// How much longer than its limit a call is waited for, so that the server is notified of the end.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A server that has greeted, and its tools.
@@ -145,7 +145,7 @@ impl Connection {
         self.tools.get(tool).map(|tool| tool.says_read_only)
     }
 
-    /// Calls a tool. When the answer is no longer wanted, or late, the server is told.
+    /// Calls a tool. Notifies the server when the answer is late or no longer wanted.
     pub(super) async fn call(
         self: &Arc<Self>,
         name: &str,
@@ -234,7 +234,7 @@ impl Connection {
     }
 }
 
-/// A request whose answer is still to come. Dropped before, it tells the server.
+/// A pending request. Dropped before its answer, it notifies the server.
 struct Abandoned(Option<(Arc<Connection>, RequestId)>);
 
 impl Abandoned {
@@ -333,8 +333,8 @@ async fn list(
             let output = schema.map(|schema| validator(&Value::Object(schema.as_ref().clone())));
             let description = tool.description.map(Cow::into_owned).unwrap_or_default();
             let input = tool.input_schema;
-            let told = Tool { description, input, says_read_only, output };
-            tools.insert(tool.name.into_owned(), told);
+            let listed_tool = Tool { description, input, says_read_only, output };
+            tools.insert(tool.name.into_owned(), listed_tool);
         }
         cursor = listed.next_cursor;
         if cursor.is_none() {
@@ -397,7 +397,7 @@ fn explained(what: &str, reason: &str, notes: &Notes) -> String {
     format!("{what}: {reason}{end}{}", notes.for_failure())
 }
 
-/// An error with its causes, without secrets: a server may have a part in its words.
+/// An error with its causes, without secrets: its text may come from a server.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

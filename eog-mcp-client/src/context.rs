@@ -58,10 +58,10 @@ impl McpContext {
         remotes: Remotes,
         config: McpConfig,
         incident: &Incident,
-        told: Vec<Finding>,
+        initial: Vec<Finding>,
     ) -> Self {
         let mut findings: BTreeMap<EntityId, Vec<Finding>> = BTreeMap::new();
-        for finding in told {
+        for finding in initial {
             findings.entry(finding.entity.clone()).or_default().push(finding);
         }
         let alerts = incident.anomalies.clone();
@@ -84,7 +84,7 @@ impl McpContext {
         Ok(query.answer(findings, context.coverage))
     }
 
-    /// All findings on an entity, and what else its context tells.
+    /// All findings on an entity, and the rest of its context.
     async fn all(&self, request: &ContextRequest) -> Result<(Vec<Finding>, LocalContext), Failure> {
         let mut context = LocalContext::default();
         if let Some(call) = &self.config.context {
@@ -256,7 +256,7 @@ fn completed(mut context: Value, source: &str, entity: &EntityId) -> Value {
         for (name, value) in usual {
             content.entry(name).or_insert(value);
         }
-        // What is wrong with it is told when all of it is read.
+        // Errors in it are reported once all of it is read.
         let whole = serde_json::from_value::<FindingContent>(Value::Object(content.clone()));
         let whole = whole.ok().and_then(|content| serde_json::to_value(Finding::new(content)).ok());
         *finding = whole.unwrap_or_else(|| serde_json::json!({ "content": content }));
@@ -288,7 +288,7 @@ pub(super) async fn ask(
 }
 
 impl Known {
-    /// What the start told about one entity.
+    /// What the initial calls returned about one entity.
     fn about(&self, entity: &EntityId, window: Window, context: &mut LocalContext) -> Vec<Finding> {
         let last_onset = self.alerts.iter().flat_map(Anomaly::onsets).max();
         let own = self.findings.get(entity).into_iter().flatten();

@@ -18,7 +18,7 @@ pub enum SourceError {
     /// A server could not be started, or did not answer what the incident is made of.
     #[error("{0}")]
     Server(String),
-    /// What the servers told is no incident.
+    /// What the servers returned is no incident.
     #[error("{place}: {reason}")]
     Incident {
         /// The part of the configuration that asked.

@@ -89,12 +89,12 @@ fn mapped(rows: &[Row], format: Option<&str>) {
 /// When they are not.
 pub fn lines(bytes: &[u8]) {
     let read = |size: usize| {
-        let (mut codec, mut buffer, mut told) =
+        let (mut codec, mut buffer, mut decoded) =
             (Lines::new(64, 1 << 20), BytesMut::new(), Vec::new());
         for piece in bytes.chunks(size) {
             buffer.extend_from_slice(piece);
             while let Ok(Some(line)) = codec.decode(&mut buffer) {
-                told.push(match line {
+                decoded.push(match line {
                     Line::Whole(line) => {
                         assert!(line.len() <= 64);
                         (line.to_vec(), None)
@@ -103,7 +103,7 @@ pub fn lines(bytes: &[u8]) {
                 });
             }
         }
-        told
+        decoded
     };
     assert_eq!(read(1), read(4096), "pieces matter");
 }

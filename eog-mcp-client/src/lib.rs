@@ -2,7 +2,7 @@
 //!
 //! [`McpConfig`] says which servers there are, over standard input and output or streamable HTTP,
 //! what they are asked, and how answers become evidence. [`McpSource::open`] starts them and gives
-//! what an investigation needs: the incident, and the contract that tells of its entities.
+//! what an investigation needs: the incident, and the contract that reports on its entities.
 //!
 //! A server that offers `get_context(entity_id, start_time, end_time)` is used as it is; ordinary
 //! servers are put together by queries with templates and mappings. Whatever servers answer is data:

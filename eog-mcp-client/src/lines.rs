@@ -152,8 +152,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         write.as_mut().ok_or(io::ErrorKind::NotConnected)?.send(Bytes::from(line)).await
     }
 
-    /// Closes the pipe, unless somebody writes to a reader that does not read, and would be waited for
-    /// in vain.
+    /// Closes the pipe, unless a write to a reader that does not read is pending: waiting for it would never end.
     pub fn close(&self) {
         if let Ok(mut write) = self.0.try_lock() {
             write.take();
@@ -235,7 +234,7 @@ mod tests {
         let long = "x".repeat(40);
         tokio::select! {
             biased;
-            _ = writer.send(&long) => panic!("nobody reads"),
+            _ = writer.send(&long) => panic!("nothing reads"),
             () = tokio::task::yield_now() => {}
         }
         let sending = async {

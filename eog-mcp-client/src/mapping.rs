@@ -23,7 +23,7 @@ const MAX_VALUE: usize = 200;
 
 /// What every finding of one answer shares.
 pub(super) struct Origin<'a> {
-    /// Whom the rows are about, where they do not say so themselves.
+    /// The entity the rows are about, if they do not say so themselves.
     pub(super) entity: Option<&'a EntityId>,
     /// The server and the tool.
     pub(super) source: &'a str,
@@ -75,10 +75,10 @@ pub(super) struct FindingMap {
     signal: Signal,
     signal_by: Option<SignalBy>,
     trend: Option<Trend>,
-    /// When it happened. Without it, the whole window: what a server tells of the present state.
+    /// When it happened. Without it, the whole window: what a server reports of the present state.
     time: Option<TimeField>,
     until: Option<TimeField>,
-    /// Whom the row is about. Without it, the entity that was asked for.
+    /// The entity the row is about. Without it, the requested entity.
     pub(super) entity: Option<Template>,
     quantity: Option<QuantityMap>,
     change: Option<ChangeMap>,
@@ -192,7 +192,7 @@ pub(super) struct SeriesMap {
     unit: String,
     time: TimeField,
     value: String,
-    /// Whether it is told when a series did not shift.
+    /// Whether a series without a shift is reported.
     #[serde(default)]
     steady: bool,
 }
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_lacks_what_is_needed_is_told() {
+    fn a_row_that_lacks_a_field_is_reported() {
         let cart = EntityId::new("cart").unwrap();
         let event: FindingMap = map(json!({
             "kind": "event", "signal": "errors", "time": {"field": "at"}, "entity": "{name}",

@@ -55,7 +55,7 @@ mod tests {
             old: None,
             new: Some("hunter2".to_owned()),
         };
-        let told = Finding::new(FindingContent {
+        let leaking = Finding::new(FindingContent {
             change: Some(change),
             query: secret.clone(),
             excerpt: secret.clone(),
@@ -64,8 +64,8 @@ mod tests {
         let calm = Finding::new(plain);
         let route = |of: &Finding| Route { finding: of.id().clone(), hops: vec![entity.clone()] };
         let context = LocalContext {
-            routes: vec![route(&told), route(&calm)],
-            findings: vec![told, calm.clone()],
+            routes: vec![route(&leaking), route(&calm)],
+            findings: vec![leaking, calm.clone()],
             omitted: vec![secret],
             ..LocalContext::default()
         };

@@ -1,4 +1,4 @@
-//! What a server said beside its answers, for whoever has to find out why it failed.
+//! What a server wrote beside its answers, to explain why it failed.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,7 +33,7 @@ struct Kept {
 
 impl Notes {
     /// Something was written to standard error.
-    pub(super) fn heard(&self, bytes: &[u8]) {
+    pub(super) fn stderr_read(&self, bytes: &[u8]) {
         let mut kept = self.kept();
         kept.stderr.extend_from_slice(bytes);
         let excess = kept.stderr.len().saturating_sub(TAIL_BYTES);
@@ -41,7 +41,7 @@ impl Notes {
     }
 
     /// Standard error has ended.
-    pub(super) fn heard_all(&self) {
+    pub(super) fn stderr_ended(&self) {
         self.silent.cancel();
     }
 
@@ -106,9 +106,9 @@ mod tests {
         let notes = Notes::default();
         assert_eq!(notes.for_failure(), "");
         for _ in 0..1000 {
-            notes.heard(b"a line of noise\n");
+            notes.stderr_read(b"a line of noise\n");
         }
-        notes.heard(b"password=hunter2 refused\n");
+        notes.stderr_read(b"password=hunter2 refused\n");
         notes.junk(b"Welcome!");
         notes.junk(b"again");
         let text = notes.for_failure();

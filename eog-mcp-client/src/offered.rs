@@ -11,7 +11,7 @@ const MOST_NEAR: usize = 3;
 /// Most names of a list.
 const MOST_LISTED: usize = 30;
 
-/// Longest name that is compared or told, in characters: names come from the server.
+/// Longest name that is compared or shown, in characters: names come from the server.
 const MAX_NAME: usize = 100;
 
 /// That there is no such tool, and which may have been meant, else which there are.
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_names_are_told_else_all() {
+    fn the_nearest_names_are_listed_else_all() {
         let offered = ["get_context", "get_context_contract", "list_logs"];
         let said = |name: &str| no_tool(name, offered.into_iter());
         let expected = "it has no tool \"get_contxt\"; did you mean get_context or \

@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_told() {
+    fn what_cannot_be_used_is_reported() {
         for (text, reason) in [
             ("[", "not valid JSON"),
             ("{}", "expected `mcpServers`, `servers` or"),

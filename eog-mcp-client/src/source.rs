@@ -17,32 +17,32 @@ use super::mapping::{Origin, TopologyMap, Unread, joined};
 use super::remote::Remote;
 use super::rows::{Read, Rows};
 
-/// Most findings that are kept from the start.
-const MAX_TOLD: usize = 100_000;
+/// Most findings that are kept from the initial calls.
+const MAX_INITIAL: usize = 100_000;
 
 /// Opens sources of context that are made of MCP servers.
 pub struct McpSource;
 
 impl McpSource {
     /// Starts the servers, asks for topology, alerts and changes, and returns the incident with
-    /// the contract that tells of its entities. Variables are those of this process.
+    /// the contract that reports on its entities. Variables are those of this process.
     ///
     /// What is returned works on the tokio runtime that this is called on.
     ///
     /// # Errors
     /// [`SourceError`] when a server cannot be started, when it has no tool that the configuration
-    /// calls, or when what it told cannot be used.
+    /// calls, or when what it returned cannot be used.
     pub async fn open(
         config: McpConfig,
     ) -> Result<(Incident, Box<dyn ContextContract>), SourceError> {
         let remotes = connected(&config).await?;
-        let (incident, told) = Start { config: &config, remotes: &remotes }.incident().await?;
-        let context = McpContext::new(remotes, config, &incident, told);
+        let (incident, findings) = Start { config: &config, remotes: &remotes }.incident().await?;
+        let context = McpContext::new(remotes, config, &incident, findings);
         Ok((incident, Box::new(context)))
     }
 
     /// The contract alone, for an incident that is known already: nothing but entities is asked
-    /// about. The incident's changes and failures are told of its entities, as in
+    /// about. The incident's changes and failures are reported of its entities, as in
     /// [`McpSource::open`].
     ///
     /// # Errors
@@ -52,8 +52,8 @@ impl McpSource {
         incident: &Incident,
     ) -> Result<McpContext, SourceError> {
         let remotes = connected(&config).await?;
-        let told = incident.changes.iter().chain(&incident.failures).cloned().collect();
-        Ok(McpContext::new(remotes, config, incident, told))
+        let findings = incident.changes.iter().chain(&incident.failures).cloned().collect();
+        Ok(McpContext::new(remotes, config, incident, findings))
     }
 }
 
@@ -80,7 +80,7 @@ fn remotes(config: &McpConfig) -> Result<Remotes, SourceError> {
     Ok(Arc::new(servers.collect()))
 }
 
-/// What is asked once, before anything is looked at.
+/// What is asked once, before any evaluation.
 struct Start<'a> {
     config: &'a McpConfig,
     remotes: &'a Remotes,
@@ -93,14 +93,14 @@ impl Start<'_> {
         if let Some(mut incident) = self.recorded()? {
             incident.window = config.window.or(incident.window);
             incident.warnings.append(&mut warnings);
-            let told = incident.changes.iter().chain(&incident.failures).cloned().collect();
-            return Ok((incident, told));
+            let findings = incident.changes.iter().chain(&incident.failures).cloned().collect();
+            return Ok((incident, findings));
         }
         let topology = self.topology(&mut warnings).await?;
         let anomalies = self.alerts(&mut warnings).await?;
-        let told = self.findings(&mut warnings).await?;
+        let findings = self.findings(&mut warnings).await?;
         let of_kind = |wanted: &dyn Fn(&Finding) -> bool| {
-            told.iter().filter(|finding| wanted(finding)).cloned().collect::<Vec<_>>()
+            findings.iter().filter(|finding| wanted(finding)).cloned().collect::<Vec<_>>()
         };
         let incident = Incident {
             name: config.name.clone(),
@@ -115,7 +115,7 @@ impl Start<'_> {
             warnings,
             ..Incident::default()
         };
-        Ok((incident, told))
+        Ok((incident, findings))
     }
 
     /// The incident of a folder, if the configuration names one.
@@ -185,7 +185,7 @@ impl Start<'_> {
     }
 
     async fn findings(&self, warnings: &mut Vec<String>) -> Result<Vec<Finding>, SourceError> {
-        let mut told = Vec::new();
+        let mut findings = Vec::new();
         for (at, query) in self.config.findings.iter().enumerate() {
             let place = format!("findings[{at}]");
             let (read, asked) = self.read(&place, &query.call, &query.rows).await?;
@@ -199,17 +199,17 @@ impl Start<'_> {
             let mut unread = Unread::default();
             for row in &read.rows {
                 match query.finding.finding(row, &origin) {
-                    Ok(finding) => told.push(finding),
+                    Ok(finding) => findings.push(finding),
                     Err(reason) => unread.add(reason),
                 }
             }
             judge(&place, &read, unread, warnings)?;
         }
-        if told.len() > MAX_TOLD {
-            let reason = format!("more than {MAX_TOLD} findings; narrow the queries");
+        if findings.len() > MAX_INITIAL {
+            let reason = format!("more than {MAX_INITIAL} findings; narrow the queries");
             return Err(SourceError::Incident { place: "findings".to_owned(), reason });
         }
-        Ok(told)
+        Ok(findings)
     }
 
     async fn read(
@@ -232,7 +232,7 @@ impl Start<'_> {
     }
 }
 
-/// Tells of rows that were left out, or fails when all were.
+/// Reports rows that were left out, or fails when all were.
 fn judge(
     place: &str,
     read: &Read,

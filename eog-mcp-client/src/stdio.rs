@@ -18,7 +18,7 @@ use super::notes::Notes;
 use super::servers::Launch;
 use crate::lines::{Line, Lines, Writer};
 
-/// How long a server that closed its output may take to end, so that its code can be told.
+/// How long a server that closed its output may take to end, so that its exit code can be reported.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What a child gets of this process's environment: what programs need to run at all. Keys and
@@ -127,7 +127,7 @@ impl Pipes {
             Ok(message) => return Some(message),
             Err(error) => error,
         };
-        // An answer in a form that nobody knows ends its call, which would wait in vain.
+        // An answer in an unknown form ends its call, which would otherwise wait for its time-out.
         let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
         let answered = value
             .as_ref()
@@ -165,9 +165,9 @@ async fn listen(mut errors: ChildStderr, notes: Arc<Notes>) {
     while let Ok(read) = errors.read(&mut buffer).await
         && read > 0
     {
-        notes.heard(buffer.get(..read).unwrap_or_default());
+        notes.stderr_read(buffer.get(..read).unwrap_or_default());
     }
-    notes.heard_all();
+    notes.stderr_ended();
 }
 
 impl Transport<RoleClient> for Pipes {

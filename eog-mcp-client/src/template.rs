@@ -1,6 +1,6 @@
 //! Plain placeholders in the texts of a configuration.
 //!
-//! A template is written by whoever configures, never by telemetry, and is read once. What is put
+//! A template comes from the configuration, never from telemetry, and is parsed once. What is put
 //! in is never read again.
 
 use std::fmt;
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_is_told() {
+    fn what_is_no_template_is_reported() {
         for (bad, reason) in [
             ("a{", "unmatched brace"),
             ("a}b", "unmatched brace"),

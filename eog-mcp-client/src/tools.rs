@@ -1,4 +1,4 @@
-//! Tools of servers for those who call tools in a search: specialists, and the agent of a chain.
+//! Tools of servers for specialists and for the agent of a chain.
 
 mod config;
 

@@ -43,7 +43,7 @@ pub(super) fn transport(
 }
 
 /// A transport that ends when the server refuses a request without saying which one: that request
-/// would wait in vain. Some servers tell so that they do not know a session. Answers that are too long
+/// would never end. Some servers report an unknown session this way. Answers that are too long
 /// are refused: the library bounds the events of a stream by our setting, but a whole body by its own.
 struct Attentive<T> {
     inner: T,

@@ -1,4 +1,4 @@
-//! The end of an investigation: its result told by a model, as a
+//! The end of an investigation: its result written by a model, as a
 //! [`Narrative`](eog_report::Narrative).
 
 mod check;

@@ -287,7 +287,7 @@ pub enum ChatErrorKind {
     Unreadable,
     /// This budget does not allow the call; nothing was sent.
     OverBudget(BudgetKind),
-    /// What may still be spent cannot be looked up; nothing was sent.
+    /// The remaining budget cannot be read; nothing was sent.
     Uncounted,
     /// A cassette or a script has no answer to this request; nothing was sent.
     NotRecorded,

@@ -49,8 +49,8 @@ pub trait Phase {
     /// The answer. The model sees the documentation of its fields, so write it for the model.
     type Answer: Serialize + DeserializeOwned + JsonSchema + Send;
 
-    /// Whether a model whose answer cannot be used is asked to mend it. Where it is not, whoever asks
-    /// tells it, and counts that as another question.
+    /// Whether a model whose answer cannot be used is asked to correct it. If not, the caller reports the
+    /// problem and counts that as another question.
     const CORRECTS: bool = true;
 
     /// What came after the question, where it is a conversation that goes on: oldest first.

@@ -19,8 +19,8 @@ use crate::{
 ///
 /// What a packet leaves no choice about is answered without a request: all that is new agrees with the
 /// former judgement; nothing is known of the entity but a way through it that a neighbour claims; or
-/// nothing stands out in it and nobody speaks of it ([`LlmPolicy::asking_always`] asks all the same).
-/// Likewise a short first page of evidence is not judged before the next one stands beside it.
+/// nothing stands out in it and no claim is about it ([`LlmPolicy::asking_always`] asks all the same).
+/// Likewise a short first page of evidence is judged only together with the next one.
 ///
 /// If all models enforce a time-out for each request ([`ModelInfo::timeout`](crate::ModelInfo)), the
 /// policy needs none for the whole decision ([`AbductivePolicy::timeout`]).
@@ -116,16 +116,16 @@ impl LlmPolicy {
         if let Some(decision) = (!self.asks_always).then(plain).flatten() {
             return Ok(decision.into());
         }
-        let told = |error: PromptError| Failure::policy(error.to_string());
+        let failed = |error: PromptError| Failure::policy(error.to_string());
         let mut usage = Usage::default();
-        let input = if self.is_long(packet).map_err(told)? {
+        let input = if self.is_long(packet).map_err(failed)? {
             let condensed = condense_packet(&self.prompter, packet, CHUNK_TOKENS).await;
             usage += condensed.usage;
             self.input(&condensed.packet)
         } else {
             self.input(packet)
         };
-        let spent = |error: PromptError| Failure { usage, ..told(error) };
+        let spent = |error: PromptError| Failure { usage, ..failed(error) };
         let (input, omitted) = input.map_err(spent)?;
         match self.prompter.ask::<Explore>(&input).await {
             Ok(asked) => {

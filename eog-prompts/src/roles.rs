@@ -23,14 +23,14 @@ use crate::phases::{
 };
 use crate::{Drawn, Phase, Prompter, policy};
 
-/// Plays the roles of a tree search with language models. The planner says where to look next, what to do with
+/// Plays the roles of a tree search with language models. The planner says what to evaluate next, what to do with
 /// the tree and what may be the cause; the executor acts as the specialists do; the evaluator says how good a
 /// path is, how far evidence supports a hypothesis, and what is to be learnt.
 ///
 /// Stateless: one question, one prompt, and at most one correction for each model of the chain. Where a
-/// path or a tree is too long for the first model, less is shown of each look.
+/// path or a tree is too long for the first model, less is shown of each evaluation.
 ///
-/// What entities are looked at is judged by a policy, such as [`LlmPolicy`](crate::LlmPolicy).
+/// The evaluated entities are judged by a policy, such as [`LlmPolicy`](crate::LlmPolicy).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -52,7 +52,7 @@ use crate::{Drawn, Phase, Prompter, policy};
 /// let mut search = SearchController::open(SearchConfig::lats(), incident);
 /// let responder = SearchResponder::new(InMemoryContext::default(), policy).with_roles(roles);
 /// drive(&mut search, &responder)?;
-/// assert_eq!(search.tree().len(), 2, "the root, and one look at web");
+/// assert_eq!(search.tree().len(), 2, "the root, and one evaluation of web");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl LlmRoles {
         Self { planner, executor, evaluator: prompter }
     }
 
-    /// The same with other models for where to look, for hypotheses and for plans.
+    /// The same with other models for what to evaluate, for hypotheses and for plans.
     #[must_use]
     pub fn with_planner(self, planner: Prompter) -> Self {
         Self { planner: Arc::new(planner), ..self }

@@ -199,20 +199,20 @@ pub(crate) fn notation(schema: &Value) -> String {
 }
 
 fn write_type(schema: &Value, out: &mut String) {
-    let told = schema.get("description").and_then(Value::as_str);
-    let told = told.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-    let told = told.filter(|text| !text.is_empty());
+    let description = schema.get("description").and_then(Value::as_str);
+    let description = description.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let description = description.filter(|text| !text.is_empty());
     let is_text = |schema: &Value| {
         schema.get("type").and_then(Value::as_str) == Some("string") && schema.get("enum").is_none()
     };
     let items = schema.get("items").filter(|items| is_text(items));
-    match (told, items) {
-        (Some(told), _) if is_text(schema) => out.push_str(&format!("<{told}>")),
-        (Some(told), Some(_)) => out.push_str(&format!("[<{told}>, …]")),
-        (told, _) => {
+    match (description, items) {
+        (Some(description), _) if is_text(schema) => out.push_str(&format!("<{description}>")),
+        (Some(description), Some(_)) => out.push_str(&format!("[<{description}>, …]")),
+        (description, _) => {
             write_shape(schema, out);
-            if let Some(told) = told {
-                out.push_str(&format!(" ({told})"));
+            if let Some(description) = description {
+                out.push_str(&format!(" ({description})"));
             }
         }
     }

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_told_in_two_units() {
+    fn spans_are_written_in_two_units() {
         let start = at("2026-01-01T10:00:00Z");
         for (end, said) in [
             ("2026-01-01T10:00:09Z", "9s"),

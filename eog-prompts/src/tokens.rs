@@ -33,7 +33,7 @@ const OLDER: [&str; 5] = ["llama-2", "llama2", "mixtral", "mistral-7b", "mistral
 /// let counter = TokenCounter::new("openai/gpt-4o");
 /// assert_eq!(counter.encoding(), Some("o200k_base"));
 /// assert_eq!(counter.text("hello world"), 2);
-/// assert_eq!(TokenCounter::new("somebody/unheard-of").encoding(), None);
+/// assert_eq!(TokenCounter::new("unknown/model").encoding(), None);
 /// ```
 #[derive(Clone, Copy)]
 pub struct TokenCounter {
@@ -108,7 +108,7 @@ impl fmt::Debug for TokenCounter {
 /// What a chat adds to its texts, in tokens.
 #[derive(Clone, Copy)]
 struct Frame {
-    /// For each message: who speaks, and where the message begins and ends.
+    /// For each message: its role, and where the message begins and ends.
     message: u64,
     /// Once: the beginning of the chat and of the answer.
     request: u64,
@@ -188,7 +188,7 @@ mod tests {
             ("meta-llama/Llama-2-7b", None),
             ("mixtral:8x7b", None),
             ("", None),
-            ("nobody/knows", None),
+            ("unknown/model", None),
         ];
         for (name, encoding) in cases {
             assert_eq!(TokenCounter::new(name).encoding(), encoding, "{name}");

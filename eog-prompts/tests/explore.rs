@@ -29,7 +29,7 @@ use support::{number, policy};
 /// [5] an exhausted resource, [6] an experiment that is defined, [7] more load from web; and by a
 /// message of web: [8] a metric of its own.
 fn situation() -> ContextPacket {
-    let told = finding("web").signal(Signal::Latency).measured(9.0, 1.0, "s").build();
+    let latency = finding("web").signal(Signal::Latency).measured(9.0, 1.0, "s").build();
     packet("db")
         .finding(finding("db").change("pool.size", "50", "5").at("10:04"))
         .finding(
@@ -64,7 +64,7 @@ fn situation() -> ContextPacket {
         .message_of(
             "web",
             eog_core::Belief {
-                evidence: vec![told.id().clone()],
+                evidence: vec![latency.id().clone()],
                 ..belief(Label::Symptom, "calls to db are slow")
             },
         )
@@ -138,7 +138,7 @@ fn grounded_answers_are_accepted() {
 }
 
 #[test]
-fn each_broken_rule_is_told() {
+fn each_broken_rule_is_reported() {
     let input = input(&situation());
     let origin = |evidence: &[u32]| answer(Label::Origin, evidence);
     let with = |claim: ExploreClaim| symptom_of(&[explaining("web", "db", &[7]), claim]);
@@ -245,8 +245,8 @@ fn a_change_in_doubt_confirms_nothing() {
 }
 
 #[test]
-fn every_broken_rule_is_told_at_once() {
-    let claims = vec![explaining("nobody", "nothing", &[])];
+fn all_broken_rules_are_reported_at_once() {
+    let claims = vec![explaining("unknown", "nothing", &[])];
     let bad = ExploreAnswer { because: String::new(), claims, ..answer(Label::Origin, &[99]) };
     let problems = Explore::problems(&input(&situation()), &bad);
     assert!(problems.len() >= 6, "{problems:?}");
@@ -325,13 +325,13 @@ fn numbers_and_names_are_mapped_back() {
     let packet = situation();
     let input = input(&packet);
     let of = |number: usize| packet.context.findings[number - 1].id().clone();
-    let told = packet.inbox[0].belief.evidence[0].clone();
+    let cited = packet.inbox[0].belief.evidence[0].clone();
     let decision = input.decision(&ExploreAnswer {
         claims: vec![explaining("web", "db", &[7, 8])],
         ..answer(Label::Symptom, &[2, 7, 2])
     });
     assert_eq!(decision.evidence, [of(2), of(7)]);
-    assert_eq!(decision.claims[0].evidence, [of(7), told]);
+    assert_eq!(decision.claims[0].evidence, [of(7), cited]);
     assert_eq!(decision.claims[0].cause, entity("web"));
     assert_eq!(decision.summary, "It is so.");
 
@@ -341,7 +341,7 @@ fn numbers_and_names_are_mapped_back() {
         decision.proposals.iter().map(|proposal| proposal.direction).collect();
     assert_eq!(directions, [Direction::Upstream, Direction::Downstream]);
 
-    // Numbers count what this question shows: whoever reads the text has others.
+    // Numbers count what this question shows: readers of the text have others.
     let because = "It rose [2], then fell [7] [2].".to_owned();
     let numbered = ExploreAnswer { because, ..answer(Label::Defer, &[2]) };
     assert_eq!(input.decision(&numbered).summary, "It rose, then fell.");
@@ -387,7 +387,7 @@ fn the_form_is_one_that_strict_modes_take() {
 }
 
 #[test]
-fn a_model_that_names_somebody_unknown_is_told_whom_it_may_name() {
+fn a_model_that_names_an_unknown_entity_gets_the_known_names() {
     let good = json!({
         "because": "Web sends more.", "label": "symptom", "evidence": [5, 7], "next_page": false, "search": [],
         "claims": [{ "cause": "web", "effect": "db", "condition": "more load",
@@ -406,7 +406,7 @@ fn a_model_that_names_somebody_unknown_is_told_whom_it_may_name() {
 
 /// That nothing stands out where metrics, logs or spans were recorded has no number to cite.
 #[test]
-fn silence_speaks_for_health_where_it_would_have_been_heard() {
+fn silence_speaks_for_health_where_harm_would_have_been_recorded() {
     let problems = |own: &[EvidenceKind]| {
         let coverage = Coverage { own: own.to_vec(), others: Vec::new() };
         let mut packet = packet("db").caller("web").build();
@@ -414,23 +414,23 @@ fn silence_speaks_for_health_where_it_would_have_been_heard() {
         Explore::problems(&input(&packet), &answer(Label::Healthy, &[]))
     };
     assert_eq!(problems(&[EvidenceKind::Change, EvidenceKind::Span]), [] as [String; 0]);
-    let told = problems(&[EvidenceKind::Change, EvidenceKind::Event]);
-    assert!(told[0].contains("say defer"), "{told:?}");
+    let said = problems(&[EvidenceKind::Change, EvidenceKind::Event]);
+    assert!(said[0].contains("say defer"), "{said:?}");
 }
 
 /// A text that is too long is cut where a sentence ends, and costs no second request.
 #[test]
 fn a_long_text_is_cut_and_not_sent_back() {
     let input = input(&situation());
-    let long = format!("{}It is not told any more.", "It sends more load. ".repeat(30));
-    let told = ExploreAnswer { because: long, ..answer(Label::Origin, &[1]) };
-    assert_eq!(Explore::problems(&input, &told), [] as [String; 0]);
-    let summary = input.decision(&told).summary;
+    let long = format!("{}It is not kept any more.", "It sends more load. ".repeat(30));
+    let answer = ExploreAnswer { because: long, ..answer(Label::Origin, &[1]) };
+    assert_eq!(Explore::problems(&input, &answer), [] as [String; 0]);
+    let summary = input.decision(&answer).summary;
     assert_eq!(summary.chars().count(), 581);
     assert!(summary.ends_with("It sends more load. …"), "{summary}");
 }
 
-/// Whom to look at next is a suggestion: one that names nobody is not worth another request, unless
+/// What to evaluate next is a suggestion: an unknown name is not worth another request, unless
 /// the judgement rests on it.
 #[test]
 fn a_wrong_proposal_is_left_out_at_once() {
@@ -438,7 +438,7 @@ fn a_wrong_proposal_is_left_out_at_once() {
         json!({
             "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
             "next_page": false, "search": [], "claims": claims, "other_causes": [],
-            "proposals": [{ "entity": "zebra", "reason": "it may tell" },
+            "proposals": [{ "entity": "zebra", "reason": "it may help" },
                           { "entity": "web", "reason": "what it sends" }],
         })
     };
@@ -473,7 +473,7 @@ fn a_claim_that_stays_wrong_does_not_cost_the_judgement() {
         json!({
             "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
             "next_page": false, "search": [], "claims": claims.collect::<Vec<_>>(), "other_causes": [],
-            "proposals": [{ "entity": "zebra", "reason": "it may tell" }],
+            "proposals": [{ "entity": "zebra", "reason": "it may help" }],
         })
     };
     let asked = |causes: &[&str]| {
@@ -540,9 +540,9 @@ fn a_packet_fits_any_model_that_has_room_for_the_instructions() {
     assert!(error.contains("mock/tiny accepts only 600"), "{error}");
 }
 
-/// Claims of a neighbour about others are counted, not told.
+/// Claims of a neighbour about others are counted, not listed.
 #[test]
-fn a_neighbour_is_heard_on_this_entity_first() {
+fn claims_of_a_neighbour_about_this_entity_come_first() {
     let mut says = belief(Label::Symptom, "so");
     let others = (0..7).map(|at| claim(&format!("disk-{at}"), "web", []));
     says.claims = others.chain([claim("db", "web", [])]).collect();
@@ -555,7 +555,7 @@ fn a_neighbour_is_heard_on_this_entity_first() {
     assert!(text.contains("and 2 more claims") && !text.contains("disk-5"), "{text}");
 }
 
-/// web, whose evidence tells a route: flags > api > web.
+/// web, whose evidence describes a route: flags > api > web.
 fn at_the_end_of_a_route() -> ContextPacket {
     let route = finding("web").signal(Signal::Route).peer("api", PeerRole::NextUpstream).build();
     let mut packet = packet("web")
@@ -674,9 +674,9 @@ fn what_a_search_finds_is_shown_and_cited() {
 }
 
 #[test]
-fn a_prompt_tells_what_is_known_around_the_evidence() {
+fn a_prompt_shows_what_is_known_around_the_evidence() {
     let mut packet = situation();
-    let told = finding("web").signal(Signal::Latency).measured(9.0, 1.0, "s").build();
+    let latency = finding("web").signal(Signal::Latency).measured(9.0, 1.0, "s").build();
     packet.context.findings.clear();
     packet.context.coverage = Some(Coverage {
         own: vec![EvidenceKind::Metric],
@@ -684,7 +684,7 @@ fn a_prompt_tells_what_is_known_around_the_evidence() {
     });
     packet.context.pages_left = 1;
     packet.hints = vec![Hint { entity: entity("disk"), anomalies: 0, changes: 1 }];
-    packet.quoted = vec![told];
+    packet.quoted = vec![latency];
     let held = belief(Label::Defer, "nothing is known");
     packet.former = Some(FormerBelief { belief: held, heard: vec![entity("web")] });
     let model = Arc::new(MockModel::new("mock/a"));
@@ -727,15 +727,15 @@ fn a_long_context_is_read_in_chunks() {
             .when_phase("classify_evidence", keep)
             .when_phase("explore", json!(answer(Label::Defer, &[]))),
     );
-    let told = ask(&policy(Pack::sre(), &model), &packet).unwrap();
+    let answered = ask(&policy(Pack::sre(), &model), &packet).unwrap();
     let requests = model.requests();
     let (explore, chunks) = requests.split_last().unwrap();
     assert!(chunks.len() > 2 && chunks.iter().all(|chunk| chunk.phase == "classify_evidence"));
-    assert_eq!(told.usage.model_calls, requests.len() as u64);
+    assert_eq!(answered.usage.model_calls, requests.len() as u64);
     assert!(number(explore, "line 0:").is_some());
     assert!(explore.messages[1].text.contains("<data left-out>"));
 
-    // A failure tells what the chunks took, too.
+    // A failure reports what the chunks took, too.
     let failure = Reply::error(ChatErrorKind::Unavailable, "down");
     let keep = json!({ "relevant": [], "total_relevant": 0, "reasoning": "none" });
     let info = model.info().clone();

@@ -13,7 +13,7 @@ use eog_core::{Belief, Claim, EntityId, EvidenceId, Label, Message};
 use eog_prompts::{MockModel, Pack};
 use support::{packet_of, policy, shipped, shown};
 
-/// What processor tells gateway in the flash sale, once it has been told of the database.
+/// The message of processor to gateway in the flash sale, once it has one of the database.
 fn from_processor() -> Message {
     let id = |text: &str| EvidenceId::try_from(text.to_owned()).unwrap();
     let entity = |name: &str| EntityId::new(name).unwrap();
@@ -46,8 +46,8 @@ fn from_processor() -> Message {
 fn explore_prompt(pack: &str) -> String {
     let (case, context) = shipped("flash-sale");
     let mut message = from_processor();
-    let told = packet_of(&case, &context, "processor", vec![]).context.findings;
-    let slow = told.iter().find(|finding| finding.signal == Signal::Latency).unwrap();
+    let findings = packet_of(&case, &context, "processor", vec![]).context.findings;
+    let slow = findings.iter().find(|finding| finding.signal == Signal::Latency).unwrap();
     message.belief.evidence = vec![slow.id().clone()];
     message.belief.claims[1].evidence = vec![slow.id().clone()];
     let mut packet = packet_of(&case, &context, "gateway", vec![message]);

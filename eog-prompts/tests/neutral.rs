@@ -104,9 +104,9 @@ fn the_shipped_bundle_is_what_the_generator_writes() {
     }
 }
 
-/// The answers of a model, by entity and by what it has been told.
+/// The answers of a model, by entity and its messages.
 fn reply(request: &ChatRequest) -> Option<Reply> {
-    let told = |text: &str| request.messages[1].text.contains(text);
+    let shows = |text: &str| request.messages[1].text.contains(text);
     let cite = |text: &str| number(request, text);
     let answer = match subject(request) {
         "line-3/packer" => suffers(
@@ -115,7 +115,7 @@ fn reply(request: &ChatRequest) -> Option<Reply> {
             [cite("cases from"), cite("Starved")],
         ),
         // The new roll of labels looks guilty, until the capper says that it rejects bottles.
-        "line-3/labeller" if !told("line-3/capper says symptom") => json!({
+        "line-3/labeller" if !shows("line-3/capper says symptom") => json!({
             "because": "A new roll of labels at 06:50 preceded the falling output.",
             "label": "origin",
             "evidence": [cite("labels.supplier"), cite("cases_worth")],
@@ -200,15 +200,15 @@ async fn a_bottling_line_is_diagnosed_in_its_own_words() {
         .collect();
     assert_eq!(labels.first(), Some(&Label::Origin), "the roll of labels looked guilty at first");
 
-    // The telling, and its correction.
-    let teller = Arc::new(MockModel::new("mock/plant").when(|_| true, "nonsense"));
+    // The narrative, and its correction.
+    let writer = Arc::new(MockModel::new("mock/plant").when(|_| true, "nonsense"));
     let prompter = Prompter::new(
         Arc::new(Pack::named("plant").unwrap()),
-        vec![Arc::<MockModel>::clone(&teller)],
+        vec![Arc::<MockModel>::clone(&writer)],
     );
     Finalizer::new(prompter).finalize(&finished.diagnosis()).await;
-    assert_eq!(teller.requests().len(), 2);
-    for request in &teller.requests() {
+    assert_eq!(writer.requests().len(), 2);
+    for request in &writer.requests() {
         assert_eq!(request.phase, "finalize");
         assert_neutral(request);
     }

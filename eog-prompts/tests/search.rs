@@ -115,7 +115,7 @@ fn of_flash_sale(config: SearchConfig) -> Asked {
     asked(config, case, context, EvidencePolicy::default(), None)
 }
 
-/// web calls api calls db, and all that is looked at suffers.
+/// web calls api calls db, and all that is evaluated suffers.
 fn chain(text: &'static str, config: SearchConfig) -> Asked {
     let mut evidence = InMemoryContext::default();
     for name in ["web", "api", "db"] {
@@ -194,7 +194,7 @@ fn looks_name_what_is_there_and_new() {
     let silent = ProposedLook { why: " ".to_owned(), ..look("api") };
     assert!(problems(std::slice::from_ref(&silent)).contains("looks[0].why: it is empty"));
 
-    // One bad look says nothing against the others.
+    // One bad proposal says nothing against the others.
     let mixed = ProposeAnswer { looks: vec![look("web"), look("api"), look("api"), silent] };
     let left = Propose::without_refused(&input, &mixed).unwrap();
     assert_eq!(left.looks, [look("api")]);
@@ -307,7 +307,7 @@ fn what_others_wrote_stays_in_its_block_on_its_line() {
     }
 }
 
-/// A tree that is too large for a model is shown with less of each look.
+/// A tree that is too large for a model is shown with less of each evaluation.
 #[test]
 fn a_large_tree_is_shown_with_less_of_each_look() {
     let (text, wide) = ("It suffers. ".repeat(40), 45);

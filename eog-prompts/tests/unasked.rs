@@ -44,9 +44,9 @@ fn by(rule: &str, label: Label) -> (Option<String>, Label, usize) {
 const ASKED: (Option<String>, Label, usize) = (None, Label::Defer, 1);
 
 #[test]
-fn silence_of_whom_nobody_speaks() {
+fn silence_without_claims() {
     let mut packet = packet("db").caller("web").build();
-    assert_eq!(decided(&packet), ASKED, "nobody knows what was recorded");
+    assert_eq!(decided(&packet), ASKED, "the coverage is unknown");
     packet.context.coverage = watched(&[EvidenceKind::Metric]);
     assert_eq!(decided(&packet), by("nothing stands out", Label::Healthy));
     packet.context.coverage = watched(&[EvidenceKind::Change]);
@@ -70,7 +70,7 @@ fn a_way_that_a_neighbour_claims() {
     packet.context.coverage = watched(&[EvidenceKind::Change]);
     let hops = ["flags", "proxy"].map(entity).to_vec();
     packet.context.routes = vec![Route { finding: way.id().clone(), hops }];
-    assert_eq!(decided(&packet), by("ways alone", Label::Defer), "nobody claims it");
+    assert_eq!(decided(&packet), by("ways alone", Label::Defer), "no message claims it");
     packet.inbox = vec![explained_by("web", "proxy", Label::Symptom)];
     assert_eq!(decided(&packet), by("carries on", Label::Symptom));
     packet.context.findings.push(finding("flags").build());
@@ -97,11 +97,11 @@ fn a_way_that_reached_the_hop_before() {
     let reached = Belief { claims: vec![claim], ..Belief::new(Label::Symptom, "so") };
     packet.inbox = vec![Message { sender: entity("cart"), belief: reached }];
     let alone = rule_of(&packet);
-    assert_eq!(alone.label, Label::Defer, "nobody behind it is known to be harmed");
+    assert_eq!(alone.label, Label::Defer, "no entity behind it is known to be harmed");
     assert_eq!(
         alone.proposals[0].entity,
         entity("cart"),
-        "the look goes on where the way comes from"
+        "the evaluation continues where the way comes from"
     );
     packet.hints = vec![Hint { entity: entity("web"), anomalies: 1, changes: 0 }];
     let carried = rule_of(&packet);
@@ -110,7 +110,7 @@ fn a_way_that_reached_the_hop_before() {
     assert_eq!((&claim.cause, &claim.effect), (&entity("cart"), &entity("proxy")));
     assert_eq!(claim.condition, "passes on: its flag is on");
     packet.inbox[0].belief.label = Label::Defer;
-    assert_eq!(rule_of(&packet).label, Label::Defer, "the hop before cannot tell");
+    assert_eq!(rule_of(&packet).label, Label::Defer, "the hop before does not show it");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is recorded can be written by anybody: it must neither leave its place in a prompt nor
+//! What is recorded can be written by anyone: it must neither leave its place in a prompt nor
 //! carry a secret into it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -141,8 +141,8 @@ fn secrets_are_in_no_prompt() {
         packet("db").finding(change(moved)).finding(change("")).finding(change("moved"));
     for (index, text) in texts.into_iter().enumerate() {
         let found = finding("db").excerpt(text).query(text).source(text);
-        let told = finding("web").excerpt(text).build();
-        let mut claim = claim("web", "db", [&told]);
+        let cited = finding("web").excerpt(text).build();
+        let mut claim = claim("web", "db", [&cited]);
         claim.condition = text.to_owned();
         claim.observed = text.to_owned();
         built = built
@@ -166,7 +166,7 @@ fn secrets_are_in_no_prompt() {
 }
 
 #[test]
-fn a_failure_tells_no_secret() {
+fn a_failure_shows_no_secret() {
     let answer = "{ \"label\": \"password=hunter2hunter2\" }";
     let model = Arc::new(MockModel::new("mock/a").when_phase("explore", answer));
     let failure =
@@ -215,8 +215,8 @@ fn openings_keep_what_is_recorded_in_its_place_and_hide_secrets() {
     };
     let harmless = requests("harmless");
     assert!(harmless.len() >= 4);
-    let told = |text: &str| harmless.iter().any(|asked| asked.messages[1].text.contains(text));
-    assert!(told("db_password") && told("[masked]") && told("harmless"));
+    let shown = |text: &str| harmless.iter().any(|asked| asked.messages[1].text.contains(text));
+    assert!(shown("db_password") && shown("[masked]") && shown("harmless"));
     for attack in ATTACKS {
         let attacked = requests(attack);
         assert_eq!(attacked.len(), harmless.len());

@@ -22,10 +22,10 @@ use eog_search::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Who helps a tree search beside contract and policy.
+/// What a tree search uses beside contract and policy.
 #[derive(Default)]
 pub struct Helpers {
-    /// Who plays the roles, if rules are not to.
+    /// The roles, if rules are not to play them.
     pub roles: Option<Box<dyn Roles>>,
     /// Tools for specialists, beside those of the contract. Of equal names the first counts.
     pub tools: Vec<Arc<dyn Toolset>>,
@@ -36,7 +36,7 @@ pub trait Investigator: Machine<Body: Told + Body<Settings = <Self as Machine>::
     /// What users call a machine with these settings.
     fn name(settings: &Self::Settings) -> ControllerName;
 
-    /// The settings that hold after an entry, with the name of whoever judges.
+    /// The settings that hold after an entry, with the name of the policy.
     fn settings_at(ledger: &Ledger<Self::Body>, at: u64) -> Option<Self::Settings> {
         let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
         let settings = until.fold(None, |before, entry| {
@@ -50,10 +50,10 @@ pub trait Investigator: Machine<Body: Told + Body<Settings = <Self as Machine>::
     /// An entry of it as one of any controller.
     fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry;
 
-    /// Who answers its questions.
+    /// Answers its questions.
     type Responder<C: ContextContract, P: AbductivePolicy>: Responder<Self::Question>;
 
-    /// Whoever answers by this contract and this policy, with the help of others if it is a tree search.
+    /// Answers by this contract and this policy; a tree search also uses the helpers.
     fn responder<C: ContextContract, P: AbductivePolicy>(
         contract: C,
         policy: P,
@@ -61,7 +61,7 @@ pub trait Investigator: Machine<Body: Told + Body<Settings = <Self as Machine>::
     ) -> Self::Responder<C, P>;
 }
 
-/// Who judges after an entry, if the ledger says so.
+/// The policy after an entry, if the ledger names it.
 pub fn judge_at<B: Body>(ledger: &Ledger<B>, at: u64) -> Option<&str> {
     ledger.entries().iter().take_while(|entry| entry.seq <= at).fold(None, |before, entry| {
         let opened = entry.body.opening().and_then(|opening| opening.policy);
@@ -127,7 +127,7 @@ impl Investigator for SearchController {
 pub enum ControllerName {
     /// The controller of *Explanations over Graphs*.
     Eog,
-    /// A loop that looks, notes and goes on.
+    /// A loop that evaluates, notes and goes on.
     Linear,
     /// Tree search with one of its profiles.
     Search(Profile),
@@ -171,7 +171,7 @@ impl From<Profile> for ControllerName {
 /// What a fork changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Who judges from there on, if somebody else does.
+    /// The policy from there on, if it changes.
     pub policy: Option<String>,
     /// The settings from there on, if others: of the controller that wrote the ledger.
     pub settings: Option<AnySettings>,
@@ -191,7 +191,7 @@ pub(crate) use each;
 
 macro_rules! controllers {
     ($($variant:ident: $machine:ty, $settings:ty, $doc:literal;)+) => {
-        /// A machine. Which one wrote a ledger is told from its first entry.
+        /// A machine. The first entry of a ledger shows which one wrote it.
         #[derive(Clone, Copy)]
         enum Family {
             $($variant,)+
@@ -344,7 +344,7 @@ macro_rules! controllers {
                 }
             }
 
-            /// Those that hold after an entry of a ledger, with the name of whoever judges.
+            /// Those that hold after an entry of a ledger, with the name of the policy.
             pub fn at(ledger: &AnyLedger, at: u64) -> Option<Self> {
                 match ledger {
                     $(AnyLedger::$variant(ledger) => {
@@ -389,7 +389,7 @@ macro_rules! controllers {
 
 controllers! {
     Eog: Controller, Config, "The controller of *Explanations over Graphs*.";
-    Linear: Linear, LinearConfig, "A loop that looks, notes and goes on.";
+    Linear: Linear, LinearConfig, "A loop that evaluates, notes and goes on.";
     Search: SearchController, SearchConfig, "A tree search.";
 }
 
@@ -408,7 +408,7 @@ impl AnySettings {
         matches!(self, Self::Eog(_))
     }
 
-    /// The same, with the name of whoever judges.
+    /// The same, with the name of the policy.
     #[must_use]
     pub fn judged_by(self, policy: Option<String>) -> Self {
         match self {
@@ -419,7 +419,7 @@ impl AnySettings {
     }
 
     /// The same, as language models are asked: about an entity again only where there is new evidence, and with so many queries
-    /// about each; as it is where packets tell what the paper's do.
+    /// about each; unchanged where packets hold what the paper's do.
     #[must_use]
     pub fn asking_models(self, queries: u32) -> Self {
         let Self::Eog(settings) = self else { return self };
@@ -428,14 +428,14 @@ impl AnySettings {
         Config { ask_again: AskAgain::NewEvidence, briefing, ..*settings }.into()
     }
 
-    /// Who judges, by name, if that is recorded.
+    /// The name of the policy, if that is recorded.
     pub fn policy(&self) -> Option<&str> {
         each!(self, AnySettings, settings => eog::ledger::Settings::policy(&**settings))
     }
 }
 
 impl AnyEntry {
-    /// The entry for a replay, as far as it can be told without those before it.
+    /// The entry for a replay, as far as it is known without those before it.
     pub fn step(&self) -> Step {
         each!(self, AnyEntry, entry => eog_report::step(entry))
     }
@@ -475,13 +475,13 @@ impl std::str::FromStr for ControllerName {
 }
 
 impl AnyLedger {
-    /// Reads a ledger of whichever controller, told from its first entry.
+    /// Reads a ledger of whichever controller, recognised by its first entry.
     ///
     /// # Errors
     /// [`LedgerError`] names the first line that cannot be used.
     pub fn from_json_lines(text: &str) -> Result<Self, LedgerError> {
         let tag = text.lines().next().and_then(|line| eog::ledger::opening_tag(line.as_bytes()));
-        // What is of nobody is refused in the words of the first controller.
+        // Unknown tags are refused in the words of the first controller.
         of_tag(tag).ledger(text)
     }
 
@@ -522,7 +522,7 @@ impl AnyLedger {
         Ok((ledger, journal, cut))
     }
 
-    /// How often each entity was looked at again because there was something new of it.
+    /// How often each entity was evaluated again because of new evidence.
     pub fn news(&self) -> BTreeMap<EntityId, usize> {
         let mut news = BTreeMap::new();
         let Self::Eog(ledger) = self else { return news };
@@ -551,7 +551,7 @@ impl AnyLedger {
         each!(self, AnyLedger, ledger => Some(ledger.opening()?.case))
     }
 
-    /// Who judges after an entry, if it says so.
+    /// The policy after an entry, if it is named.
     pub fn judge_at(&self, at: u64) -> Option<&str> {
         each!(self, AnyLedger, ledger => judge_at(ledger, at))
     }
@@ -582,7 +582,7 @@ impl AnyLedger {
     }
 
     /// Rebuilds the investigation that wrote it, as it stood at the end. `last_stop` says why that
-    /// ended where the ledger cannot tell.
+    /// ended where the ledger does not record it.
     ///
     /// # Errors
     /// [`RestoreError`] when it does not follow by the rules of this program.
@@ -673,12 +673,12 @@ impl AnyFinished {
         each!(self, AnyFinished, finished => finished.ledger().to_json_lines())
     }
 
-    /// Everything that was looked at, oldest first.
-    pub fn looks(&self) -> impl Iterator<Item = eog::ledger::Look<'_>> {
-        let looks: Box<dyn Iterator<Item = eog::ledger::Look<'_>>> = each!(self, AnyFinished, finished => {
+    /// All evaluations, oldest first.
+    pub fn evaluations(&self) -> impl Iterator<Item = eog::ledger::Look<'_>> {
+        let evaluations: Box<dyn Iterator<Item = eog::ledger::Look<'_>>> = each!(self, AnyFinished, finished => {
             Box::new(finished.ledger().entries().iter().filter_map(|entry| entry.body.look()))
         });
-        looks
+        evaluations
     }
 
     /// What was used.

@@ -1,7 +1,7 @@
-//! Who judges: the built-in rules, a program, or a language model, which may also choose where to start
-//! and tell the result.
+//! The policy: the built-in rules, a program, or a language model, which may also choose where to start
+//! and write the result.
 //!
-//! [`Chosen`] is what options, variables and `eog.toml` say. Whoever embeds eog may bring
+//! [`Chosen`] is what options, variables and `eog.toml` say. Programs that embed eog may bring
 //! [`Policies`] of their own.
 
 mod chosen;
@@ -35,7 +35,7 @@ pub use error::{IdleOptions, JudgeError, OpeningError};
 pub use models::{Unarmed, one_model, pack};
 pub use settings::{By, Options, PolicyChoice, Settings, parse_policy};
 
-/// Who judges the runs of a session: makes one [`Judge`] for each run.
+/// The policy of a session: makes one [`Judge`] for each run.
 ///
 /// ```
 /// use eog::{CallRecorder, Usage};
@@ -49,7 +49,7 @@ pub use settings::{By, Options, PolicyChoice, Settings, parse_policy};
 /// # Ok::<(), eog_session::judge::JudgeError>(())
 /// ```
 pub trait Policies: Send + Sync {
-    /// What ledgers call it. Who goes on with a ledger must have the same name.
+    /// What ledgers call it. Resuming a ledger requires the same name.
     fn name(&self) -> String;
 
     /// What decides its answers besides the packet, for a memory of decisions. The name unless
@@ -77,24 +77,24 @@ pub struct ForRun<'a> {
     pub recorder: &'a CallRecorder,
     /// What earlier runs of the investigation have spent.
     pub spent_before: Usage,
-    /// Who wants to know what is asked.
+    /// Receives what is asked.
     pub listener: Arc<dyn Listener>,
 }
 
 impl<'a> ForRun<'a> {
-    /// For a run that nobody listens to.
+    /// For a run without a listener.
     pub fn new(recorder: &'a CallRecorder, spent_before: Usage) -> Self {
         Self { recorder, spent_before, listener: Arc::new(()) }
     }
 
-    /// The same, with somebody who listens.
+    /// The same, with this listener.
     #[must_use]
     pub fn with_listener(self, listener: Arc<dyn Listener>) -> Self {
         Self { listener, ..self }
     }
 }
 
-/// Who works on one run: may choose where to start, judges, and may tell the result.
+/// The policy of one run: may choose where to start, judges, and may write the result.
 pub trait Judge: Send + Sync {
     /// Chooses the window, unless one is given, and where to start. Nothing, as unless implemented,
     /// where the rules choose.
@@ -130,7 +130,7 @@ pub trait Judge: Send + Sync {
     /// The policy for a case.
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy>;
 
-    /// Who plays the roles of a tree search beside that of the policy. Nothing, as unless implemented,
+    /// Plays the roles of a tree search beside that of the policy. Nothing, as unless implemented,
     /// where the rules do.
     fn roles(&self) -> Option<Box<dyn Roles>> {
         None
@@ -154,9 +154,9 @@ pub trait Judge: Send + Sync {
         Limits::default()
     }
 
-    /// Tells the result of a run that has ended in words of its own, if it does: then these take the
+    /// Writes the result of a run that has ended in words of its own, if it does: then these take the
     /// place of those of the rules. Dropped when the run is cancelled.
-    fn tell<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
+    fn narrate<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
         let _ = finished;
         None
     }
@@ -175,7 +175,7 @@ pub trait Judge: Send + Sync {
     }
 }
 
-/// A policy beside rules that choose where to start, and tell.
+/// A policy beside rules that choose where to start and write the result.
 ///
 /// ```
 /// use eog_evidence::EvidencePolicy;

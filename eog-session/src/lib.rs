@@ -1,14 +1,14 @@
-//! Sessions: everything between the engine and whoever uses it, a terminal, an agent or a web page.
+//! Sessions: everything between the engine and its users: a terminal, an agent or a web page.
 //!
 //! - [`source`]: an incident is opened, whatever it was recorded in.
-//! - [`judge`]: who judges, chooses where to start, and tells the result.
-//! - [`run`]: an investigation is begun, resumed or forked, with its journal and what stands beside it.
+//! - [`judge`]: the policy judges, chooses where to start, and writes the result.
+//! - [`run`]: an investigation is begun, resumed or forked, with its journal and side file.
 //! - [`travel`]: a ledger or journal is read, replayed, explained and compared.
 //! - [`recovery`]: what a run predicts is compared with what was recorded after a repair.
 //! - [`store`]: a folder of investigations, as a server keeps it.
 //! - [`stress`](mod@stress): one investigation in many orders.
 //! - [`watched`]: a run that any number of people watch.
-//! - [`told`]: words for what is found beside a result.
+//! - [`explanations`]: why an entity has its label, why it is no cause, and where two runs part.
 //! - [`controllers`]: which controllers there are. All of the above works for each of them, or says in
 //!   one line why not.
 //!
@@ -33,6 +33,7 @@
 //! ```
 
 pub mod controllers;
+pub mod explanations;
 pub mod judge;
 mod listener;
 pub mod recovery;
@@ -41,7 +42,6 @@ pub mod run;
 pub mod source;
 pub mod store;
 pub mod stress;
-pub mod told;
 pub mod tools;
 pub mod travel;
 pub mod watched;

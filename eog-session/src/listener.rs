@@ -1,4 +1,4 @@
-//! Who is told how a session goes on.
+//! The interface that receives the progress of a session.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use eog::{EntityId, Spent};
 
 use crate::controllers::AnyEntry;
 
-/// Hears how a session goes on. It is called while the session works, so it must return at once.
+/// Receives the progress of a session. It is called while the session works, so it must return at once.
 ///
 /// `()` listens to nothing.
 pub trait Listener: Send + Sync {
@@ -16,7 +16,7 @@ pub trait Listener: Send + Sync {
         let _ = step;
     }
 
-    /// A run stored an entry, which [`Listener::step`] is told in words.
+    /// A run stored an entry, which [`Listener::step`] receives in words.
     fn entry(&self, entry: &AnyEntry) {
         let _ = entry;
     }
@@ -39,7 +39,7 @@ pub trait Listener: Send + Sync {
 
 impl Listener for () {}
 
-/// Both hear.
+/// Both receive each event.
 impl<A: Listener + ?Sized, B: Listener + ?Sized> Listener for (Arc<A>, Arc<B>) {
     fn step(&self, step: &Step) {
         self.0.step(step);
@@ -75,7 +75,7 @@ pub enum Step {
     Asking {
         /// What it is about.
         about: EntityId,
-        /// Whom it is for.
+        /// What kind of question it is.
         kind: QuestionKind,
     },
     /// An entry was stored in the ledger.

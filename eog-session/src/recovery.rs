@@ -20,7 +20,7 @@ pub use verdict::Verdict;
 /// What is to be verified.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// When the repair was made; without it, it is looked for among the changes on record.
+    /// When the repair was made; without it, the changes on record are searched for it.
     pub at: Option<Timestamp>,
     /// What was done, in words.
     pub action: Option<String>,
@@ -153,7 +153,7 @@ pub enum VerifyError {
     NoIntervention {
         /// The origins of the causes.
         origins: Vec<EntityId>,
-        /// Since when changes were looked for.
+        /// Since when changes were searched.
         since: Timestamp,
     },
 }
@@ -187,7 +187,7 @@ pub fn verify(
         let mut changes = intervention::on_record(run, prediction, &incident.changes);
         let made = match asked.at {
             Some(at) => Intervention::given(prediction, at, asked.action.as_deref()),
-            None => changes.remove(intervention::most_telling(run, prediction, &changes)?).into(),
+            None => changes.remove(intervention::most_relevant(run, prediction, &changes)?).into(),
         };
         let others = changes.into_iter().map(Intervention::from).collect();
         Some((prediction, made, others))

@@ -15,7 +15,7 @@ use eog_search::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Roles that are asked only what no run before was told.
+/// Roles that are asked only what was not recorded by an earlier run.
 pub(crate) struct RememberingRoles {
     roles: Box<dyn Roles>,
     memory: DecisionMemory,
@@ -27,7 +27,7 @@ impl RememberingRoles {
         Self { roles, memory, identity }
     }
 
-    /// The answer that is known to a question in a role, or else the one that `ask` gives.
+    /// The known answer to a question in a role, or else that of `ask`.
     async fn answer<A: Clone + Serialize + DeserializeOwned>(
         &self,
         (role, question): (&str, &impl Serialize),

@@ -47,8 +47,8 @@ pub struct Start {
     pub settings: AnySettings,
     /// The window that is asked for.
     pub window: Option<Window>,
-    /// What the rules choose: it holds unless a model chooses. Where the rules find nothing to start
-    /// from, nobody does.
+    /// What the rules choose: it holds unless a model chooses. Where the rules find no start, models find
+    /// none either.
     pub by_rule: Case,
 }
 
@@ -106,7 +106,7 @@ impl Start {
 /// A run that is to be made, and everything around it. What follows from its evidence and its settings
 /// goes into the ledger; nothing else here changes that.
 pub struct Course<'a> {
-    /// Who judges.
+    /// The policy.
     pub policies: &'a dyn Policies,
     /// Where evidence comes from.
     pub source: Opened,
@@ -122,9 +122,9 @@ pub struct Course<'a> {
     pub deadline: Option<Duration>,
     /// From when the deadline counts: unless set, when the source had been read.
     pub since: Instant,
-    /// Who may cancel it.
+    /// Cancels it.
     pub steering: Steering,
-    /// Who hears how it goes on.
+    /// Receives the progress.
     pub listener: Arc<dyn Listener>,
 }
 
@@ -138,18 +138,18 @@ pub struct Ended {
     pub finished: AnyFinished,
     /// The result in words, unless they are those of the rules.
     pub narrative: Option<Narrative>,
-    /// What telling it has cost.
+    /// What writing it has cost.
     pub spent_after: Usage,
-    /// Why a model did not tell the result, or not all of it, where that was wanted.
+    /// Why a model did not write the result, or not all of it, where that was wanted.
     pub cut_short: Option<CutShort>,
     /// What the memory was good for, if there is one.
     pub memory: Option<Remembered>,
 }
 
-/// Why a model did not tell the result of a finished investigation.
+/// Why a model did not write the result of a finished investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutShort {
-    /// Somebody did not want to wait for it.
+    /// The run was cancelled while the result was written.
     Interrupted,
     /// A budget did not allow it.
     OverBudget(BudgetKind),
@@ -184,7 +184,7 @@ pub fn same_source(source: &Opened, ledger: &AnyLedger) -> Result<(), RunError> 
     }
 }
 
-/// Refuses to let somebody else judge than is named, if anybody is.
+/// Refuses another policy than the recorded one, if one is recorded.
 ///
 /// # Errors
 /// [`RunError::OtherJudge`].
@@ -210,7 +210,7 @@ pub fn can_fork(ledger: &AnyLedger, at: u64, changes: &Changes) -> Result<(), Ru
 }
 
 impl<'a> Course<'a> {
-    /// A run in memory, without a deadline, that nobody watches.
+    /// A run in memory, without a deadline or a listener.
     pub fn new(policies: &'a dyn Policies, source: Opened) -> Self {
         Self {
             policies,
@@ -255,8 +255,8 @@ impl<'a> Course<'a> {
             false => case,
         };
         judge.check()?;
-        // A start that was chosen by rule for want of a budget is good enough for a report, but
-        // whoever goes on with a larger one shall have it chosen by the model.
+        // A start that was chosen by rule for lack of budget is good enough for a report, but a resumed
+        // run with a larger budget shall have it chosen by the model.
         if judge.over_budget().is_some() {
             self.records.keep_no_journal();
         }
@@ -281,7 +281,7 @@ impl<'a> Course<'a> {
     }
 
     /// Goes on where a ledger ends, with what has been observed since. At most [`MAX_OBSERVATIONS`] are
-    /// taken in; whoever has more runs again.
+    /// taken in; for more, run again.
     ///
     /// # Errors
     /// As for [`Course::resume`].
@@ -311,7 +311,7 @@ impl<'a> Course<'a> {
                 }
                 let feed = async {
                     for observation in news {
-                        // Where the run has ended before, the ledger tells what it took in.
+                        // If the run has ended before, the ledger records what it took in.
                         if handle.observe(observation).await.is_err() {
                             break;
                         }
@@ -372,7 +372,7 @@ impl<'a> Course<'a> {
         Ok(self.policies.judge(run)?)
     }
 
-    /// The tools that the judge brings for specialists, if there are any who call tools.
+    /// The tools that the judge brings for specialists, if there are any that call tools.
     async fn tools(
         &self,
         judge: &dyn Judge,
@@ -412,7 +412,7 @@ impl<'a> Course<'a> {
         self.deadline.map(|after| after.saturating_sub(self.since.elapsed()))
     }
 
-    /// Drives an engine to the end, and has the result told.
+    /// Drives an engine to the end, and has the result written.
     async fn drive<M: Investigator>(
         self,
         (judge, tools): (&dyn Judge, Vec<Arc<dyn Toolset>>),
@@ -430,9 +430,9 @@ impl<'a> Course<'a> {
         let left = self.left();
         let Self { source, words, records, memory, speculation, steering, listener, .. } = self;
         let name = source.incident().name.clone();
-        let heard = steering.heard();
-        heard.recall(words);
-        let contract = Supplemented::new(source, heard, case.window);
+        let said = steering.words();
+        said.recall(words);
+        let contract = Supplemented::new(source, said, case.window);
         let (events, stream) = eog::events();
         let recorder = records.recorder.clone();
         let (cancel, controls) = steering.into_parts();
@@ -448,13 +448,13 @@ impl<'a> Course<'a> {
         let (finished, ()) = tokio::join!(running, follow::<M>(stream, &*listener));
         let finished = AnyFinished::from(finished?);
         judge.check()?;
-        let told = tell(judge, &finished, &cancel).await;
+        let wording = narrate(judge, &finished, &cancel).await;
         judge.check()?;
         let over_budget = judge.over_budget().map(CutShort::OverBudget);
-        let (narrative, cut_short) = match told {
-            Told::ByRule => (None, over_budget),
-            Told::Narrative(narrative) => (Some(*narrative), over_budget),
-            Told::Interrupted => (None, Some(CutShort::Interrupted)),
+        let (narrative, cut_short) = match wording {
+            Wording::ByRule => (None, over_budget),
+            Wording::Narrative(narrative) => (Some(*narrative), over_budget),
+            Wording::Interrupted => (None, Some(CutShort::Interrupted)),
         };
         let spent_after = recorder.take_usage();
         let memory = memory.as_ref().map(Remembered::of);
@@ -493,20 +493,20 @@ pub(crate) fn remembering(
     Ok(Box::new(Remembering::new(policy, memory.clone(), identity)))
 }
 
-/// Has the result told. Whoever does not want to wait for it gets that of the rules.
-async fn tell(judge: &dyn Judge, finished: &AnyFinished, cancel: &Cancel) -> Told {
-    // Who interrupts wants nobody to be asked any more.
-    let telling = judge.tell(finished).filter(|_| finished.stop() != StopReason::Cancelled);
-    let Some(telling) = telling else { return Told::ByRule };
+/// Has the result written by a model, if one is to. If the run is cancelled meanwhile, the rules write it.
+async fn narrate(judge: &dyn Judge, finished: &AnyFinished, cancel: &Cancel) -> Wording {
+    // After a cancellation, no model is asked any more.
+    let narrating = judge.narrate(finished).filter(|_| finished.stop() != StopReason::Cancelled);
+    let Some(narrating) = narrating else { return Wording::ByRule };
     tokio::select! {
         biased;
-        () = cancel.cancelled() => Told::Interrupted,
-        narrative = telling => Told::Narrative(Box::new(narrative)),
+        () = cancel.cancelled() => Wording::Interrupted,
+        narrative = narrating => Wording::Narrative(Box::new(narrative)),
     }
 }
 
-/// How the result was told.
-enum Told {
+/// How the result was written.
+enum Wording {
     ByRule,
     Narrative(Box<Narrative>),
     Interrupted,
@@ -518,7 +518,7 @@ pub(crate) type AnyEngine<M> = Engine<
     <M as Machine>::Body,
 >;
 
-/// Tells a listener what happens, until the engine has ended.
+/// Reports events to a listener, until the engine has ended.
 async fn follow<M: Investigator>(mut stream: EventStream<M::Body>, listener: &dyn Listener) {
     while let Some(event) = stream.next().await {
         let step = match event {

@@ -1,6 +1,6 @@
 //! Where an incident is read from: a bundle, a snapshot, live sources, or MCP servers.
 //!
-//! [`open`] tells the kind of a source by its content. A further kind is one implementation of
+//! [`open`] recognises the kind of a source by its content. A further kind is one implementation of
 //! [`Source`] and one line in [`open`].
 
 mod again;
@@ -44,7 +44,7 @@ pub use files::Files;
 pub use later::Later;
 pub use library::Library;
 pub use live::{Capturing, OfLive};
-pub use notes::{Heard, Supplemented, Word, Words, keep_words};
+pub use notes::{SharedWords, Supplemented, Word, Words, keep_words};
 pub use servers::OfServers;
 pub use snapshot::OfSnapshot;
 
@@ -100,7 +100,7 @@ pub trait Source: Send + Sync {
     }
 
     /// What stands out in the incident as a whole, from the contexts of up to [`MAX_FILED`] entities. A context that fails is
-    /// passed over: it is asked for again when its entity is looked at.
+    /// skipped: it is requested again when its entity is evaluated.
     fn case_file<'a>(&'a self, case: &'a Case) -> BoxFuture<'a, CaseFile> {
         Box::pin(async move {
             let incident = self.incident();
@@ -230,7 +230,7 @@ impl Kind {
         if !path.is_dir() {
             return Err(OpenError::NotAFolder { path: path.to_owned() });
         }
-        // Of a folder that nobody may list, nothing can be said.
+        // Of a folder that cannot be listed, nothing can be said.
         std::fs::read_dir(path).map_err(|error| OpenError::not_readable(path, &error))?;
         let manifest = path.join("bundle.json");
         if let Err(error) = manifest.metadata()
@@ -271,7 +271,7 @@ pub async fn open(path: &Path, options: &ReadOptions) -> Result<Opened, OpenErro
         }
         Kind::Live => {
             let now = eog::Timestamp::now();
-            let capturing = Capturing { window: None, now, into: None, heard: &|_| {} };
+            let capturing = Capturing { window: None, now, into: None, progress: &|_| {} };
             let source = OfLive::open(&path, options, capturing).await?;
             Ok(Opened::new(path, source))
         }

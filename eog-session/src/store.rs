@@ -45,7 +45,7 @@ const BEGINNING: &str = "investigation.json";
 /// moment, and another server may be about it.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// Tells folders apart that this process makes.
+/// Numbers the folders that this process makes.
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 /// How an investigation began.
@@ -60,7 +60,7 @@ pub struct Began {
     pub folder: PathBuf,
     /// The architecture that goes with it.
     pub architecture: Option<PathBuf>,
-    /// By which rules, and who judges.
+    /// The settings, with the name of the policy.
     pub config: AnySettings,
     /// The window that was asked for.
     pub window: Option<Window>,
@@ -109,7 +109,7 @@ impl Ended {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct People {
-    /// Entities that somebody was asked about.
+    /// Entities that people were asked about.
     pub asked: BTreeSet<EntityId>,
     /// What was supplied: a remark, or why a verdict is given.
     pub notes: BTreeMap<EntityId, String>,
@@ -119,7 +119,7 @@ pub struct People {
 }
 
 impl People {
-    /// Takes in what somebody said; the last word on an entity counts.
+    /// Adds what a person said; the last word on an entity counts.
     pub fn add(&mut self, entity: EntityId, word: Word) {
         match word.verdict {
             Some(verdict) => self.verdicts.insert(entity.clone(), verdict),
@@ -220,13 +220,13 @@ impl Store {
         let written = self.write_in(&new, BEGINNING, beginning);
         let begun = written.and_then(|()| self.number(&new));
         if begun.is_err() {
-            // Nobody could use it.
+            // It is useless.
             let _ = std::fs::remove_dir_all(new);
         }
         begun
     }
 
-    /// A folder of a name that nobody else has. Another machine may have a process of the same number,
+    /// A folder with a unique name. Another machine may have a process of the same number,
     /// and a killed one may have left a folder behind.
     fn create_new(&self) -> io::Result<PathBuf> {
         loop {
@@ -239,7 +239,7 @@ impl Store {
         }
     }
 
-    /// Gives a new folder the next number that nobody has.
+    /// Gives a new folder the next free number.
     fn number(&self, new: &Path) -> io::Result<InvestigationId> {
         let mut number = self.ids().last().map_or(0, InvestigationId::number);
         loop {
@@ -247,13 +247,13 @@ impl Store {
             let id = InvestigationId::numbered(number);
             let folder = self.folder(&id);
             // Renaming replaces an empty folder, as earlier versions left them. None that this one makes
-            // is ever empty, so whoever takes the name from here on is not replaced.
+            // is ever empty, so another process that takes the name from here on is not replaced.
             if is_there(&folder) {
                 continue;
             }
             match self.disk.rename(new, &folder) {
                 Ok(()) => return self.make_durable(id),
-                // Somebody was faster. Systems say that in different ways.
+                // Another process was faster. Systems report that in different ways.
                 Err(_) if is_there(&folder) => {}
                 Err(error) => return Err(error),
             }
@@ -264,7 +264,7 @@ impl Store {
         let folder = self.folder(&id);
         let named = durable::sync_name(&*self.disk, &folder);
         if named.is_err() {
-            // Nobody could use it, and it would count.
+            // It is useless, and it would count.
             self.remove_folder(&folder);
         }
         named.map(|()| id)
@@ -306,9 +306,9 @@ impl Store {
         }
     }
 
-    /// Removes an investigation unless somebody works on it. Whether it is gone.
+    /// Removes an investigation unless a process works on it. Returns whether it is gone.
     pub fn remove(&self, id: &InvestigationId) -> bool {
-        // Held until it is gone. One that cannot be read is of no use to anybody; one that has no
+        // Held until it is gone. One that cannot be read is useless; one that has no
         // journal may be about to get it.
         let journal = match AnyLedger::open_journal(&self.journal(id)) {
             Err(JournalError::Locked { .. }) => return false,
@@ -328,7 +328,7 @@ impl Store {
         std::fs::rename(folder, &gone).map(|()| gone)
     }
 
-    /// Removes a folder that nobody works on.
+    /// Removes a folder that no process works on.
     fn remove_folder(&self, folder: &Path) {
         // A full disk may have no room for another name.
         let gone = self.put_away(folder).unwrap_or_else(|_| folder.to_owned());
@@ -349,7 +349,7 @@ impl Store {
             Err(_) => !journal.exists(),
         };
         if is_free && is_empty {
-            // Nobody else works on it: nobody was told its name.
+            // No other process works on it: its name was never given out.
             self.remove_folder(&self.folder(id));
         }
         is_free && is_empty
@@ -534,7 +534,7 @@ fn is_blank(folder: &Path) -> bool {
     folder.read_dir().is_ok_and(|mut entries| entries.all(is_nothing))
 }
 
-/// Whether nobody has changed a folder for long.
+/// Whether a folder has not changed for long.
 fn is_abandoned(folder: &std::fs::DirEntry) -> bool {
     let changed = folder.metadata().and_then(|meta| meta.modified());
     let age = changed.ok().and_then(|at| at.elapsed().ok());

@@ -28,7 +28,7 @@ pub enum StressError {
     /// The controller has no order that could be varied.
     #[error("stress varies the order of evaluation, and the controller {0} has only one")]
     NoOrder(ControllerName),
-    /// There is nobody who judges, or what was judged cannot be used.
+    /// There is no policy, or its answers cannot be used.
     #[error(transparent)]
     Run(#[from] RunError),
 }
@@ -63,9 +63,9 @@ pub async fn stress(
     let policy = remembering(judge.policy(&case), memory, policies, &case)?;
     let how = Stress { limits: judge.limits(), ..how };
     let world = ContextAndPolicy { contract: source, policy };
-    let mut told = |step| listener.stressing(step);
+    let mut progress = |step| listener.stressing(step);
     let (cancel, controls) = steering.into_parts();
-    let watch = Watch::default().with_progress(&mut told).with_controls(controls);
+    let watch = Watch::default().with_progress(&mut progress).with_controls(controls);
     let report = eog::stress::stress(*config, case, world, &how, watch).await;
     drop(cancel);
     judge.check()?;

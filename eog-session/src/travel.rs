@@ -1,4 +1,4 @@
-//! What ledgers and journals tell: read, replayed, explained, compared.
+//! Ledgers and journals: read, replayed, explained, compared.
 
 mod diff;
 mod explain;

@@ -1,7 +1,7 @@
 //! A run that any number of people watch: what has happened so far, within bounds.
 //!
-//! Nobody is sent anything: a reader knows the last entry that it has, and takes what came after. So one
-//! that stalls costs nothing and holds nobody back; one that was away too long is told how much it missed.
+//! Nothing is pushed: a reader keeps the number of the last entry it has, and takes what came after. So a
+//! stalled reader costs nothing and delays no other; one that was away too long learns how much it missed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -67,7 +67,7 @@ pub struct Status {
     pub is_unfinished: bool,
     /// Whether its controller takes in what people say.
     pub takes_words: bool,
-    /// What somebody who waits wants to know, such as why news was left out.
+    /// What a person who waits wants to know, such as why news was left out.
     pub notice: String,
 }
 
@@ -181,8 +181,8 @@ impl Watched {
         });
     }
 
-    /// Somebody said something of an entity.
-    pub fn hear(&self, entity: EntityId, word: Word) {
+    /// Adds what a person said of an entity.
+    pub fn add_word(&self, entity: EntityId, word: Word) {
         self.update(|state| drop(state.status.words.insert(entity, word)));
     }
 
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_was_away_too_long_is_told_what_it_missed() {
+    fn a_reader_that_was_away_too_long_learns_how_much_it_missed() {
         let watched = Watched::default();
         let many = MAX_RECENT as u64 + 10;
         let all = entries(many);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_are_woken_and_nobody_waits_for_them() {
+    fn readers_are_woken_and_never_waited_for() {
         let watched = Watched::default();
         let mut reader = watched.changes();
         reader.mark_unchanged();

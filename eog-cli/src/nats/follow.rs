@@ -124,7 +124,7 @@ impl Following<'_> {
                     let words = Words::from([(entity.clone(), word.clone())]);
                     // What cannot be kept is told when the run has ended, since the ledger lacks it.
                     if keep_words(self.recorder, words).await.is_ok() {
-                        self.cancel.tell(entity, word).await;
+                        self.cancel.add_word(entity, word).await;
                     }
                 }
                 Ok(Saying::Word { .. } | Saying::GoOn) | Err(_) => {}

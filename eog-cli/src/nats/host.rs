@@ -248,7 +248,7 @@ impl View {
         while let Some(saying) = self.reached.register.said(&self.id, self.said).map_err(said)? {
             self.said = saying.sequence;
             if let Ok(Saying::Word { entity, word }) = serde_json::from_slice(&saying.bytes) {
-                watched.hear(entity, word);
+                watched.add_word(entity, word);
             }
         }
         // Asked before the ledger is read: what has ended has all its entries.

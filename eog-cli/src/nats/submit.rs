@@ -126,7 +126,7 @@ fn open(arguments: &Submit, progress: &Progress) -> Result<Submitted, CliError> 
             let heard = |line: &str| progress.say(line);
             let (window, now) = (start.window, Timestamp::now());
             let options = ReadOptions::default();
-            let capturing = Capturing { window, now, into: Some(&into), heard: &heard };
+            let capturing = Capturing { window, now, into: Some(&into), progress: &heard };
             let live = runtime()?.block_on(async {
                 tokio::select! {
                     live = OfLive::open(path, &options, capturing) => Ok(live?),

@@ -25,14 +25,14 @@ impl LlmConfig {
     /// # Errors
     /// [`ConfigError`] says what is missing or wrong, and what to do.
     pub fn build(&self, env: &dyn Env) -> Result<Models, ConfigError> {
-        self.build_telling(env, None)
+        self.build_notifying(env, None)
     }
 
     /// Like [`Self::build`], with a callback for long delays.
     ///
     /// # Errors
     /// Those of [`Self::build`].
-    pub fn build_telling(
+    pub fn build_notifying(
         &self,
         env: &dyn Env,
         notice: Option<&Notice>,
@@ -101,7 +101,7 @@ impl LlmConfig {
         let model = RateLimited::new(model, limiter.clone());
         let reach = shared.hosts.entry(host).or_default().clone();
         let model = Retrying::new(model, self.retry_policy()).at(reach);
-        Ok(Arc::new(model.telling(shared.notice.cloned())))
+        Ok(Arc::new(model.notifying(shared.notice.cloned())))
     }
 
     /// Address, key and settings of a model.

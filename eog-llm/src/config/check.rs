@@ -110,7 +110,7 @@ impl LlmConfig {
         let settings = self.settings(name, found.as_ref().map(|it| it.key.clone()))?;
         let model = GenaiModel::new(name, settings)?;
         let prices = self.capabilities(name).prices;
-        // A budget that cannot be used is told once, not of every model.
+        // An unusable budget is reported once, not for every model.
         Metered::new(model, Meter::new(self.budget().unwrap_or_default()), prices)?;
         let place = found.as_ref().map_or("no key", |it| &it.place);
         let base_url = self.base_url(name);

@@ -135,7 +135,7 @@ fn token_usage(usage: &Usage) -> TokenUsage {
     }
 }
 
-/// What `genai` does not tell: how much there was, refusals, and who answered.
+/// What `genai` does not report: sizes, refusals, and which model answered.
 #[derive(Default)]
 struct Frames(Mutex<Seen>);
 

@@ -175,7 +175,7 @@ impl GenaiModel {
             self.client.exec_chat_stream(self.model.clone(), conversation, Some(&options)).await;
         let stream = stream.map_err(|error| self.errors.from(&error))?.stream;
         let mut response = collector.read(stream).await?;
-        // Whoever repeats the key, it goes into no file.
+        // A key that the provider or the model repeats must not reach any file.
         response.text = self.errors.masker.mask_known(&response.text);
         if let Some(prices) = self.settings.capabilities.prices {
             response.usage.cost_micro_usd = prices.cost_micro_usd(&response.usage);

@@ -1,6 +1,6 @@
 //! Connections to providers, through a relay in this process that counts what comes.
 //!
-//! `genai` reads the text of an error, and a single event, to the end before anybody can measure it, and
+//! `genai` reads the text of an error, and a single event, to the end before its size can be checked, and
 //! `reqwest` has no bound for it. So connections are led through a SOCKS relay (RFC 1928) that cuts one on
 //! which more has come than an answer may have. TLS goes through it unopened.
 
@@ -82,7 +82,7 @@ async fn serve(mut client: TcpStream, expected: &str) -> io::Result<()> {
         None => Err(io::ErrorKind::Unsupported.into()),
     };
     let status = connected.as_ref().map_or_else(status, |_| 0);
-    // The address that it is bound to is of no use to anybody.
+    // The address that it is bound to is not needed.
     client.write_all(&[VERSION, status, 0, 1, 0, 0, 0, 0, 0, 0]).await?;
     let mut server = connected?;
     server.set_nodelay(true)?;
@@ -107,7 +107,7 @@ async fn serve(mut client: TcpStream, expected: &str) -> io::Result<()> {
     }
 }
 
-/// Who asks, and how many bytes may come for a request.
+/// The SOCKS handshake: which client asks, and how many bytes may come for a request.
 async fn greet(client: &mut TcpStream, expected: &str) -> io::Result<u64> {
     let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
     let version = client.read_u8().await?;

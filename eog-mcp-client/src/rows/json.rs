@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::row::{MAX_FIELD, MAX_ROWS, Read, Row};
 use crate::connection::ToolAnswer;
 
-/// Longest texts of all rows of one answer together, in bytes: a field above the rows is told once for
+/// Longest texts of all rows of one answer together, in bytes: a field above the rows is repeated for
 /// each of them.
 const MAX_TEXT: usize = 64 << 20;
 
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_pointers_are_told() {
+    fn wrong_pointers_are_reported() {
         for (how, reason) in [
             (json!({"at": "data"}), "a JSON pointer must start with /"),
             (json!({"fields": {"x": "name"}}), "field \"x\": \"name\" is not a JSON pointer"),

@@ -1,4 +1,4 @@
-//! Which tools of which servers are offered to whom, checked when it is read.
+//! Which tools of which servers are offered to which specialists, checked when it is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -53,12 +53,12 @@ pub(super) struct Offer {
     pub(super) server: String,
     /// Which. Without it, those that the server may be asked for by its own list, else those that only read.
     names: Option<BTreeSet<String>>,
-    /// Who is offered them: everybody unless given.
-    #[serde(default = "everybody", rename = "specialists")]
+    /// The specialists they are offered to: all unless given.
+    #[serde(default = "all_specialists", rename = "specialists")]
     pub(super) agents: BTreeSet<Specialist>,
 }
 
-fn everybody() -> BTreeSet<Specialist> {
+fn all_specialists() -> BTreeSet<Specialist> {
     Specialist::ALL.into_iter().chain([Specialist::Generalist]).collect()
 }
 
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_configuration_is_told_with_its_place() {
+    fn a_wrong_configuration_is_reported_with_its_place() {
         const SERVER: &str = "[servers.db]\ncommand = 'db'\n";
         let parse = |text: &str| ToolsConfig::parse(text, Path::new("tools.toml"));
         parse(&format!("{SERVER}[[tools]]\nserver = 'db'")).unwrap();

@@ -370,7 +370,7 @@ impl Server {
         let words = shared.store.people(&id).words();
         let mut running = shared.board.begin(&id, steering.cancel());
         for (entity, word) in &words {
-            running.watched.hear(entity.clone(), word.clone());
+            running.watched.add_word(entity.clone(), word.clone());
         }
         let course = Course {
             words,

@@ -139,8 +139,8 @@ impl Server {
         let said = Words::from([(entity.clone(), word.clone())]);
         if let Some(run) = self.0.board.steering(&id) {
             self.hear(&id, said.clone()).map_err(|problem| problem.to_string())?;
-            self.0.board.watched(&id).hear(entity.clone(), word.clone());
-            if run.tell(entity, word).await {
+            self.0.board.watched(&id).add_word(entity.clone(), word.clone());
+            if run.add_word(entity, word).await {
                 return Ok(());
             }
         }
@@ -191,7 +191,7 @@ impl Server {
         }
         let watched = self.0.board.watched(&id);
         for (entity, word) in &said {
-            watched.hear(entity.clone(), word.clone());
+            watched.add_word(entity.clone(), word.clone());
         }
         let (server, work) =
             (self.clone(), Work::GoOn { id, seconds: None, answers: Vec::new(), said });

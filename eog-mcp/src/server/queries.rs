@@ -7,9 +7,9 @@ use eog::{ContextContract as _, Diagnosis, EntityId, Topology};
 use eog_evidence::near_entities;
 use eog_report::page::plain;
 use eog_session::controllers::AnyLedger;
+use eog_session::explanations;
 use eog_session::source::AskError;
 use eog_session::store::InvestigationId;
-use eog_session::told;
 use eog_session::travel::{self, ExplainError, Read};
 use eog_sre::tools::{ToolError, ToolInfo};
 use rmcp::model::CallToolResult;
@@ -59,10 +59,10 @@ impl Server {
                 return Err(Problem::NoEntity { id, entity, others });
             }
             Some(why) => {
-                let text = told::not_judged(&diagnosis, &entity, why, None);
-                (text, Some(told::unjudged(why)))
+                let text = explanations::not_judged(&diagnosis, &entity, why, None);
+                (text, Some(explanations::unjudged(why)))
             }
-            None => (told::explanation(&diagnosis, &explanation, None, None), None),
+            None => (explanations::explanation(&diagnosis, &explanation, None, None), None),
         };
         result(&Explained::new(&id, &diagnosis, &explanation, why), plain(&text))
     }
@@ -83,7 +83,7 @@ impl Server {
             let others = meant(topology, &diagnosis, &entity);
             return Err(Problem::NoEntity { id: id.clone(), entity, others });
         }
-        let text = told::looks(&diagnosis, &steps, &entity, None, None);
+        let text = explanations::evaluations(&diagnosis, &steps, &entity, None, None);
         result(&Explained::of_looks(id, &diagnosis, &steps, &entity), plain(&text))
     }
 
@@ -98,7 +98,7 @@ impl Server {
         let (second, b) = find(&arguments.second)?;
         let difference = travel::diff(&a.ledger, &b.ledger)
             .map_err(|error| Problem::Store(error.to_string()))?;
-        let lines = told::difference(&difference, &a.ledger, &b.ledger);
+        let lines = explanations::difference(&difference, &a.ledger, &b.ledger);
         let compared = Compared::new(&difference, &lines, first, second);
         result(&compared, compared.in_words())
     }

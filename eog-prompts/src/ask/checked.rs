@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{ChatResponse, Finish, Phase};
 
-/// Most problems that a model is shown, or a failure tells.
+/// Most problems that a model is shown, or a failure reports.
 const MAX_PROBLEMS: usize = 20;
 
 /// Longest problem, in characters.

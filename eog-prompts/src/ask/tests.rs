@@ -117,7 +117,7 @@ fn a_wrong_answer_is_shown_with_all_that_is_wrong_and_mended_once() {
 }
 
 #[test]
-fn every_misfit_of_the_form_is_told() {
+fn every_misfit_of_the_form_is_reported() {
     let model = Arc::new(MockModel::new("m").then(r#"{ "number": "x", "extra": 1 }"#).then(GOOD));
     ask(&chain(&[&model])).unwrap();
     let text = &model.requests()[1].messages[3].text;

@@ -15,8 +15,8 @@ use eog_report::{
 
 use super::clock::Clock;
 use crate::phases::{
-    FinalizeAnswer, FinalizeInput, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation,
-    ToldTime,
+    FinalizeAnswer, FinalizeInput, StatedAlert, StatedAnswer, StatedEntity, StatedMoment,
+    StatedPropagation, StatedTime,
 };
 
 /// Longest summary that is taken, in characters; the rest is cut.
@@ -108,15 +108,15 @@ impl<'m> Check<'m> {
         refused
     }
 
-    /// A text made harmless, unless it is empty or tells a time that nobody measured.
-    fn text(&mut self, what: &str, told: &str, limit: usize) -> Option<String> {
-        let text = clean_up_to(&mask_text(told), limit);
+    /// A text made harmless, unless it is empty or states a time of no evidence.
+    fn text(&mut self, what: &str, given: &str, limit: usize) -> Option<String> {
+        let text = clean_up_to(&mask_text(given), limit);
         if text.is_empty() {
             return None;
         }
         let Some(time) = self.clock.unknown_in(&text) else { return Some(text) };
         let reason =
-            format!("it tells {time}, which is the time of no evidence; the ledger's words stand");
+            format!("it states {time}, which is the time of no evidence; the ledger's words stand");
         self.refuse(format!("{what}: {text}"), reason);
         None
     }
@@ -137,29 +137,29 @@ impl<'m> Check<'m> {
         findings
     }
 
-    /// Who had a part: as told, as far as that stands, with everyone whom the model forgot.
-    fn entities(&mut self, told: &[ToldEntity]) -> Vec<NarratedEntity> {
+    /// The entities involved: as the model states, as far as that stands, with all that it left out.
+    fn entities(&mut self, stated: &[StatedEntity]) -> Vec<NarratedEntity> {
         let mut taken: BTreeMap<EntityId, NarratedEntity> = BTreeMap::new();
-        for told in told {
-            let Some(name) = self.diagnosis.entity(&told.name) else {
+        for stated in stated {
+            let Some(name) = self.diagnosis.entity(&stated.name) else {
                 self.refuse(
-                    format!("entity {}", told.name),
+                    format!("entity {}", stated.name),
                     "it is no entity of this investigation",
                 );
                 continue;
             };
             if taken.contains_key(&name) {
-                self.refuse(format!("entity {name}, once more"), "it was told already");
+                self.refuse(format!("entity {name}, once more"), "it was listed already");
                 continue;
             }
-            let entity = self.entity(&name, told);
+            let entity = self.entity(&name, stated);
             taken.insert(name, entity);
         }
         for name in self.diagnosis.involved() {
             if !taken.contains_key(name) {
                 if self.diagnosis.cause_of(name).is_some() {
                     let what = format!("nothing about {name}, an origin of the frontier");
-                    self.refuse(what, "it is told from the ledger");
+                    self.refuse(what, "it is taken from the ledger");
                 }
                 let entity = rules::entity(self.diagnosis, name);
                 if !entity.contributing_factor && self.diagnosis.cause_of(name).is_some() {
@@ -179,16 +179,16 @@ impl<'m> Check<'m> {
     }
 
     /// One entity of the graph.
-    fn entity(&mut self, name: &EntityId, told: &ToldEntity) -> NarratedEntity {
+    fn entity(&mut self, name: &EntityId, stated: &StatedEntity) -> NarratedEntity {
         let by_rules = rules::entity(self.diagnosis, name);
         let about = format!("the reasoning on {name}");
-        let reasoning = self.text(&about, &told.reasoning, MAX_TEXT);
+        let reasoning = self.text(&about, &stated.reasoning, MAX_TEXT);
         let mut cited: BTreeSet<EvidenceId> = self
-            .findings(&about, &told.evidence)
+            .findings(&about, &stated.evidence)
             .into_iter()
             .map(|finding| finding.id().clone())
             .collect();
-        let answers = self.role(name, told, &by_rules);
+        let answers = self.role(name, stated, &by_rules);
         let mut entity = NarratedEntity {
             contributing_factor: answers.is_some(),
             what_changed: None,
@@ -216,27 +216,27 @@ impl<'m> Check<'m> {
     fn role(
         &mut self,
         name: &EntityId,
-        told: &ToldEntity,
+        stated: &StatedEntity,
         by_rules: &NarratedEntity,
     ) -> Option<Answers> {
         let about = format!("why {name} differs from the frontier");
         let is_frontier = self.diagnosis.cause_of(name).is_some();
-        match (told.contributing_factor, is_frontier) {
+        match (stated.contributing_factor, is_frontier) {
             (false, false) => None,
-            (false, true) => match self.text(&about, &told.differs_because, MAX_TEXT) {
+            (false, true) => match self.text(&about, &stated.differs_because, MAX_TEXT) {
                 Some(reason) => {
                     self.deviate(name, false, reason);
                     None
                 }
                 None => {
-                    let reason = "it is an origin of the frontier, and no reason is given; told from the ledger";
+                    let reason = "it is an origin of the frontier, and no reason is given; taken from the ledger";
                     self.refuse(format!("{name} is no contributing factor"), reason);
-                    self.answered(name, told, by_rules)
+                    self.answered(name, stated, by_rules)
                 }
             },
-            (true, true) => self.answered(name, told, by_rules),
+            (true, true) => self.answered(name, stated, by_rules),
             (true, false) => {
-                let answers = self.answers(name, told);
+                let answers = self.answers(name, stated);
                 let what = format!("{name} is a contributing factor");
                 if let Some(open) = open_question(&answers) {
                     self.refuse(what, format!("demoted: {open}"));
@@ -245,7 +245,7 @@ impl<'m> Check<'m> {
                 if !self.diagnosis.is_diagnosed() {
                     return Some(answers);
                 }
-                let Some(reason) = self.text(&about, &told.differs_because, MAX_TEXT) else {
+                let Some(reason) = self.text(&about, &stated.differs_because, MAX_TEXT) else {
                     let reason = "demoted: the frontier does not have it, and no reason is given";
                     self.refuse(what, reason);
                     return None;
@@ -261,16 +261,16 @@ impl<'m> Check<'m> {
     fn answered(
         &mut self,
         name: &EntityId,
-        told: &ToldEntity,
+        stated: &StatedEntity,
         by_rules: &NarratedEntity,
     ) -> Option<Answers> {
-        let mut answers = self.answers(name, told);
+        let mut answers = self.answers(name, stated);
         if let Some(open) = open_question(&answers) {
             if !by_rules.contributing_factor {
                 self.deviate(name, false, format!("demoted: {open}"));
                 return None;
             }
-            self.refuse(format!("the answers on {name}"), format!("{open}; told from the ledger"));
+            self.refuse(format!("the answers on {name}"), format!("{open}; taken from the ledger"));
         }
         // What changed and when belong together.
         if answers.what.is_none() || answers.when.is_none() {
@@ -285,12 +285,12 @@ impl<'m> Check<'m> {
     }
 
     /// The three answers, each only as far as it rests on evidence.
-    fn answers(&mut self, name: &EntityId, told: &ToldEntity) -> Answers {
+    fn answers(&mut self, name: &EntityId, stated: &StatedEntity) -> Answers {
         let mut cited = BTreeSet::new();
-        let what = self.answer(name, "what changed at", &told.what_changed, true, &mut cited);
-        let when = self.when(name, &told.when, &mut cited);
+        let what = self.answer(name, "what changed at", &stated.what_changed, true, &mut cited);
+        let when = self.when(name, &stated.when, &mut cited);
         let how =
-            self.answer(name, "how it explains, of", &told.how_it_explains, false, &mut cited);
+            self.answer(name, "how it explains, of", &stated.how_it_explains, false, &mut cited);
         Answers { what, when, how, cited }
     }
 
@@ -298,13 +298,13 @@ impl<'m> Check<'m> {
         &mut self,
         name: &EntityId,
         question: &str,
-        told: &ToldAnswer,
+        stated: &StatedAnswer,
         of_its_own: bool,
         cited: &mut BTreeSet<EvidenceId>,
     ) -> Option<String> {
         let about = format!("{question} {name}");
-        let text = self.text(&about, &told.answer, MAX_TEXT);
-        let findings = self.findings(&about, &told.evidence);
+        let text = self.text(&about, &stated.answer, MAX_TEXT);
+        let findings = self.findings(&about, &stated.evidence);
         let holds = |finding: &&Finding| {
             !of_its_own
                 || (rules::is_happening(finding.kind) && self.diagnosis.is_own(name, finding))
@@ -320,39 +320,40 @@ impl<'m> Check<'m> {
     fn when(
         &mut self,
         name: &EntityId,
-        told: &ToldTime,
+        stated: &StatedTime,
         cited: &mut BTreeSet<EvidenceId>,
     ) -> Option<EvidenceTime> {
         let about = format!("when {name} changed");
-        let mut findings = self.findings(&about, &told.evidence);
+        let mut findings = self.findings(&about, &stated.evidence);
         findings.retain(|finding| {
             rules::is_happening(finding.kind) && self.diagnosis.is_own(name, finding)
         });
         findings.sort_by_key(|finding| (finding.kind, finding.time.start()));
-        let said = findings.iter().find(|finding| is_time_of(&told.time, &finding.time));
+        let said = findings.iter().find(|finding| is_time_of(&stated.time, &finding.time));
         let finding = *said.or(findings.first())?;
         if said.is_none() {
             let reason = format!(
                 "the evidence cited has no such time; its time, {}, stands",
                 words::time(&finding.time)
             );
-            self.refuse(format!("{about}: {}", told.time), reason);
+            self.refuse(format!("{about}: {}", stated.time), reason);
         }
         cited.insert(finding.id().clone());
         Some(finding.time)
     }
 
     /// The steps of the ledger in the model's words, and such live claims as it adds.
-    fn propagations(&mut self, told: &[ToldPropagation]) -> Vec<Propagation> {
+    fn propagations(&mut self, stated: &[StatedPropagation]) -> Vec<Propagation> {
         let steps = rules::propagations(self.diagnosis).into_iter();
         let mut steps: BTreeMap<ClaimEdge, Propagation> = steps
             .map(|step| {
                 (ClaimEdge { cause: step.source.clone(), effect: step.target.clone() }, step)
             })
             .collect();
-        for told in told {
-            let what = format!("{} affects {}", told.source, told.target);
-            let ends = self.diagnosis.entity(&told.source).zip(self.diagnosis.entity(&told.target));
+        for stated in stated {
+            let what = format!("{} affects {}", stated.source, stated.target);
+            let ends =
+                self.diagnosis.entity(&stated.source).zip(self.diagnosis.entity(&stated.target));
             let Some((cause, effect)) = ends else {
                 self.refuse(what, "an end is no entity of this investigation");
                 continue;
@@ -363,8 +364,8 @@ impl<'m> Check<'m> {
                 continue;
             };
             let (source, target) = (edge.cause.clone(), edge.effect.clone());
-            let condition = self.text(&what, &told.condition, MAX_TEXT);
-            let effect = self.text(&what, &told.effect, MAX_TEXT);
+            let condition = self.text(&what, &stated.condition, MAX_TEXT);
+            let effect = self.text(&what, &stated.effect, MAX_TEXT);
             let condition = condition.unwrap_or_else(|| claim.condition.clone());
             let effect = effect.unwrap_or_else(|| claim.observed.clone());
             steps.insert(edge, Propagation { source, target, condition, effect });
@@ -376,63 +377,63 @@ impl<'m> Check<'m> {
     /// and add its doubt. Of a guess it can also say that it does not explain an alert.
     fn alerts(
         &mut self,
-        told: &[ToldAlert],
+        stated: &[StatedAlert],
         factors: &BTreeSet<EntityId>,
         best_guess: bool,
     ) -> Vec<AlertExplained> {
         let mut alerts = rules::alerts(self.diagnosis, factors);
-        let mut by_number: BTreeMap<usize, &ToldAlert> = BTreeMap::new();
-        for told in told {
-            match usize::try_from(told.alert).ok().and_then(|number| number.checked_sub(1)) {
+        let mut by_number: BTreeMap<usize, &StatedAlert> = BTreeMap::new();
+        for stated in stated {
+            match usize::try_from(stated.alert).ok().and_then(|number| number.checked_sub(1)) {
                 Some(position) if position < alerts.len() => {
-                    by_number.entry(position).or_insert(told);
+                    by_number.entry(position).or_insert(stated);
                 }
                 _ => {
                     self.refuse(
-                        format!("alert {}", told.alert),
+                        format!("alert {}", stated.alert),
                         "there is no alert of that number",
                     );
                 }
             }
         }
         for (position, alert) in alerts.iter_mut().enumerate() {
-            let told = by_number.get(&position);
-            if best_guess && alert.explained && !told.is_some_and(|told| told.explained) {
+            let stated = by_number.get(&position);
+            if best_guess && alert.explained && !stated.is_some_and(|stated| stated.explained) {
                 alert.explained = false;
                 alert.explanation =
                     format!("fired on {}; the guess does not explain it", alert.entity);
             }
-            let Some(told) = told else { continue };
+            let Some(stated) = stated else { continue };
             let what = format!("the explanation of {} on {}", alert.alert, alert.entity);
-            if alert.explained && !told.explained {
+            if alert.explained && !stated.explained {
                 // What the claims say stands, and so does an honest doubt.
-                if let Some(doubt) = self.text(&what, &told.explanation, MAX_TEXT) {
+                if let Some(doubt) = self.text(&what, &stated.explanation, MAX_TEXT) {
                     alert.explanation =
                         format!("{}; the model doubts it: {doubt}", alert.explanation);
                 }
-            } else if told.explained && !alert.explained {
+            } else if stated.explained && !alert.explained {
                 let reason = "no contributing factor reaches it along claims";
-                self.refuse(format!("{what}: {}", told.explanation), reason);
-            } else if let Some(text) = self.text(&what, &told.explanation, MAX_TEXT) {
+                self.refuse(format!("{what}: {}", stated.explanation), reason);
+            } else if let Some(text) = self.text(&what, &stated.explanation, MAX_TEXT) {
                 alert.explanation = text;
             }
         }
         alerts
     }
 
-    /// The moments told, with those of the alerts and of the contributing factors.
+    /// The moments stated, with those of the alerts and of the contributing factors.
     fn timeline(
         &mut self,
-        told: &[ToldMoment],
+        /// The moments stated, with those of the alerts and of the contributing factors.
         entities: &[NarratedEntity],
         left_out: &mut Vec<String>,
     ) -> Vec<Moment> {
         let mut moments: BTreeMap<EvidenceId, (u8, Moment)> = BTreeMap::new();
-        for told in told {
-            let about = format!("the moment \"{}\"", clean_up_to(&told.what, 60));
-            for finding in self.findings(&about, &[told.evidence]) {
+        for stated in stated {
+            let about = format!("the moment \"{}\"", clean_up_to(&stated.what, 60));
+            for finding in self.findings(&about, &[stated.evidence]) {
                 let mut moment = rules::moment(finding);
-                if let Some(what) = self.text(&about, &told.what, MAX_TEXT) {
+                if let Some(what) = self.text(&about, &stated.what, MAX_TEXT) {
                     moment.what = what;
                 }
                 moments.entry(finding.id().clone()).or_insert((2, moment));
@@ -470,12 +471,12 @@ fn open_question(answers: &Answers) -> Option<&'static str> {
 }
 
 /// Whether a model's word for a time is that of a finding, to the second.
-fn is_time_of(told: &str, time: &EvidenceTime) -> bool {
-    let told = told.trim();
-    if told == words::time(time) {
+fn is_time_of(stated: &str, time: &EvidenceTime) -> bool {
+    let stated = stated.trim();
+    if stated == words::time(time) {
         return true;
     }
-    told.parse::<Timestamp>().is_ok_and(|at| at.as_second() == time.start().as_second())
+    stated.parse::<Timestamp>().is_ok_and(|at| at.as_second() == time.start().as_second())
 }
 
 /// Every time that the model was shown.

@@ -17,7 +17,7 @@ impl Clock {
         self.note_text(&words::instant(at));
     }
 
-    /// Takes note of every time and date in a text. Who knows 10:04:20 may also say 10:04.
+    /// Takes note of every time and date in a text. After 10:04:20, a text may also say 10:04.
     pub(super) fn note_text(&mut self, text: &str) {
         for token in tokens(text) {
             if let Some((minute, _)) = token.rsplit_once(':').filter(|(m, _)| m.contains(':')) {

@@ -13,16 +13,16 @@ use crate::{ChatRequest, PromptError, TokenUsage};
 const MAX_EVIDENCE: usize = 200;
 /// With fewer, a prompt is not worth its tokens.
 const MIN_EVIDENCE: usize = 10;
-/// Longest failure that a narrative tells, in characters.
+/// Longest failure that a narrative quotes, in characters.
 const MAX_FAILURE: usize = 600;
 
-/// Has a model tell the result, and checks every statement against the ledger.
+/// Has a model write the result, and checks every statement against the ledger.
 ///
 /// The model has no free hand. Entities outside the graph, evidence that does not exist, steps that
-/// no claim makes and times that nobody measured are refused. Contributing factors are those of the
+/// no claim makes and times of no evidence are refused. Contributing factors are those of the
 /// frontier, unless the model gives a reason, which is recorded. A contributing factor that cannot
 /// say what changed, when, and how that explains the alerts is demoted. Where no model gives a usable
-/// answer, [`narrate`] tells the result, and says why.
+/// answer, [`narrate`] writes the result, and says why.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -35,8 +35,8 @@ const MAX_FAILURE: usize = 600;
 /// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// let case = Case::from_anomalies(Topology::default(), window, vec![]);
 /// let diagnosis = Controller::new(Config::default(), case).diagnosis();
-/// let told = finalizer.finalize(&diagnosis).await;
-/// assert!(matches!(told.narrative.author, Author::RulesAfterFailure { .. }));
+/// let finalized = finalizer.finalize(&diagnosis).await;
+/// assert!(matches!(finalized.narrative.author, Author::RulesAfterFailure { .. }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -53,7 +53,7 @@ pub struct Finalized {
     pub narrative: Narrative,
     /// What all attempts took.
     pub usage: TokenUsage,
-    /// Who told it, `provider/model`; none if rules did.
+    /// The author, `provider/model`; none if rules wrote it.
     pub model: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Finalizer {
         Self { prompter }
     }
 
-    /// The request that would be sent first. Calls nobody.
+    /// The request that would be sent first. Calls no model.
     ///
     /// # Errors
     /// [`PromptError`] when the templates do not fit, or not even the least evidence does.
@@ -71,7 +71,7 @@ impl Finalizer {
         self.fitting(diagnosis).map(|(request, _)| request)
     }
 
-    /// Tells the result of an investigation.
+    /// Writes the result of an investigation.
     pub async fn finalize(&self, diagnosis: &Diagnosis) -> Finalized {
         let input = match self.fitting(diagnosis) {
             Ok((_, input)) => input,

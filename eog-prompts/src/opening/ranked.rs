@@ -12,7 +12,7 @@ use crate::phases::{ItemLine, Scope, change_limit};
 use crate::reduce::families;
 use crate::times::between;
 
-/// At most this many findings of a kind are looked at, strongest first.
+/// At most this many findings of a kind are ranked, strongest first.
 const MAX_RANKED: usize = 2_000;
 
 /// So many findings that say the same are shown one by one; the rest stand behind the last.
@@ -213,7 +213,7 @@ fn numbers(alerts: &[usize]) -> String {
     names.join(", ") + &more
 }
 
-/// Of whom else the same is recorded, in words.
+/// The other entities with the same record, in words.
 fn names_of(alike: &[&Finding]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for finding in alike {

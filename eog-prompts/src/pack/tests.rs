@@ -216,14 +216,14 @@ fn real_data() -> Vec<(&'static str, Value)> {
         ("classify_evidence.user", of(&page)),
         ("bootstrap.user", of(&seeds)),
         ("explore.user", of(&explore)),
-        ("finalize.user", of(&told())),
+        ("finalize.user", of(&finalize_input())),
     ]
     .into_iter()
     .chain(search::real_data())
     .collect()
 }
 
-fn told() -> crate::phases::FinalizeInput {
+fn finalize_input() -> crate::phases::FinalizeInput {
     use crate::phases::{AlertLine, ClaimLine, EntityLine, EvidenceLine, FinalizeInput, GroupLine};
     use eog_core::{EntityId, EvidenceKind};
     let name = || EntityId::new("db").unwrap();

@@ -10,7 +10,7 @@ use crate::times::Times;
 /// At most this many alerts are shown, those of golden signals first.
 pub(crate) const MAX_ALERTS: usize = 60;
 
-/// Whether a signal tells of harm to whoever uses the system: what an investigation starts from.
+/// Whether a signal shows harm to users of the system: what an investigation starts from.
 pub(crate) fn is_golden(signal: Signal) -> bool {
     matches!(
         signal,

@@ -16,7 +16,7 @@ use crate::times::Times;
 /// Longest text of a finding of a long list, in characters.
 const MAX_TEXT: usize = 200;
 
-/// Longest text, and longest value, of a change of a short list: what tells most is often in the last
+/// Longest text, and longest value, of a change of a short list: the most important part is often in the last
 /// lines of a diff.
 const MAX_CHANGE: usize = 1_300;
 
@@ -81,7 +81,7 @@ pub(crate) struct ItemLine {
     pub(crate) change: Option<ChangeLine>,
     /// How it stands to the alerts.
     pub(crate) hint: String,
-    /// Of whom else the same is recorded.
+    /// The other entities with the same record.
     pub(crate) alike: String,
 }
 
@@ -103,7 +103,7 @@ impl ItemLine {
         limit: usize,
     ) -> Self {
         let limit = if finding.kind == EvidenceKind::Change { limit } else { MAX_TEXT };
-        // Masked before it is cut: what is cut off may be what tells a secret.
+        // Masked before it is cut: what is cut off may be what makes it recognisable as a secret.
         let mut said = finding.excerpt.clone();
         if let Some(change) = &finding.change {
             // What the text says as a quoted string is said once, and not quoted twice.
@@ -289,7 +289,7 @@ mod tests {
         assert!(added.change.is_some() && added.text == "by the nightly job");
         let long = line(&format!("pool.size changed: {}", "x".repeat(400)));
         assert!(long.change.is_some() && long.text.chars().count() == 201);
-        // A value that is cut in the words of the text is told by itself.
+        // A value that is cut in the words of the text is given by itself.
         let change = finding("db").change("pool.size", "50", "500 and more");
         let change = change.excerpt("pool.size from 50 to 500 …").build();
         let cut = ItemLine::new(&change, &Times::default(), String::new(), String::new(), 200);

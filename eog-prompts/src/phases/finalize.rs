@@ -1,4 +1,4 @@
-//! The last question to a model: what an investigation found, told as a narrative.
+//! The last question to a model: what an investigation found, as a narrative.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ const MAX_LINES: usize = 100;
 /// Fewest of them, however little evidence there is room for.
 const MIN_LINES: usize = 10;
 
-/// The phase that tells the result. What it may say is fixed by [`FinalizeInput`]; what it says is
+/// The phase that writes the result. What it may say is fixed by [`FinalizeInput`]; what it says is
 /// checked against the ledger afterwards, by [`Finalizer`](crate::Finalizer).
 #[derive(Clone, Copy, Debug)]
 pub struct Finalize;
@@ -28,14 +28,15 @@ impl Phase for Finalize {
     type Input = FinalizeInput;
     type Answer = FinalizeAnswer;
 
-    /// Only what leaves nothing to tell: single statements are refused one by one later.
+    /// Only what leaves no result at all: single statements are refused one by one later.
     fn problems(input: &FinalizeInput, answer: &FinalizeAnswer) -> Vec<String> {
         let mut problems = Vec::new();
         if answer.summary.trim().is_empty() {
             problems.push("summary: it is empty; say what happened and why".to_owned());
         }
-        let is_known =
-            |told: &ToldEntity| input.entities.iter().any(|line| line.name.as_str() == told.name);
+        let is_known = |stated: &StatedEntity| {
+            input.entities.iter().any(|line| line.name.as_str() == stated.name)
+        };
         if !input.entities.is_empty() && !answer.entities.iter().any(is_known) {
             problems.push(
                 "entities: none of them is listed; use the names of the list, letter by letter"
@@ -63,7 +64,7 @@ pub struct FinalizeInput {
     pub derived: Vec<EntityId>,
     /// What must be explained.
     pub alerts: Vec<AlertLine>,
-    /// Who was judged, contributing factors first.
+    /// The judged entities, contributing factors first.
     pub entities: Vec<EntityLine>,
     /// What explains what.
     pub claims: Vec<ClaimLine>,
@@ -120,9 +121,9 @@ pub struct EntityLine {
 /// A live claim.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClaimLine {
-    /// Who explains.
+    /// The cause.
     pub cause: EntityId,
-    /// Who is explained.
+    /// The effect.
     pub effect: EntityId,
     /// What propagates.
     pub condition: String,
@@ -139,7 +140,7 @@ pub struct EvidenceLine {
     pub number: usize,
     /// When it holds.
     pub time: String,
-    /// Whom it is about.
+    /// The entity it is about.
     pub entity: EntityId,
     /// What kind of record it is.
     pub kind: EvidenceKind,
@@ -164,11 +165,11 @@ impl FinalizeInput {
         let claims = first(&claims, lines, "claim", "claims", &mut left_out);
         let alerts: Vec<usize> = (0..diagnosis.anomalies.len()).collect();
         let alerts = first(&alerts, lines, "alert", "alerts", &mut left_out);
-        let (cited, retold) = without_retold(cited(diagnosis, entities, claims));
+        let (cited, repeated) = without_repeated(cited(diagnosis, entities, claims));
         let cited = first(&cited, max_evidence, "finding", "findings", &mut left_out);
         let ids: Vec<EvidenceId> = cited.iter().map(|finding| finding.id().clone()).collect();
         let numbers = |wanted: &[EvidenceId]| -> Vec<usize> {
-            let wanted = wanted.iter().map(|id| retold.get(id).unwrap_or(id));
+            let wanted = wanted.iter().map(|id| repeated.get(id).unwrap_or(id));
             let wanted: BTreeSet<&EvidenceId> = wanted.collect();
             let numbered = ids.iter().enumerate().filter(|(_, id)| wanted.contains(id));
             numbered.map(|(position, _)| position + 1).collect()
@@ -258,11 +259,11 @@ impl FinalizeInput {
     }
 }
 
-/// Everyone who had a part, then everyone else who was judged: the best candidates first where
+/// The entities involved, then all others that were judged: the best candidates first where
 /// nothing was found.
 fn names(diagnosis: &Diagnosis) -> Vec<&EntityId> {
     let ranked = diagnosis.conclusion.ranking.iter().take(10).map(|ranked| &ranked.entity);
-    // Who was judged in the same words stands together.
+    // Entities that were judged in the same words are listed together.
     let mut others: Vec<_> = diagnosis.beliefs.iter().collect();
     others.sort_by_key(|(_, belief)| (belief.label, &belief.summary));
     let others = others.into_iter().map(|(name, _)| name);
@@ -292,18 +293,18 @@ fn cited<'m>(
     cited
 }
 
-/// Notes on how a change reaches others tell the change again. Those whose change is cited itself are
+/// Notes on how a change reaches others repeat the change. Those whose change is cited itself are
 /// left out; it stands in for them.
-fn without_retold(cited: Vec<&Finding>) -> (Vec<&Finding>, BTreeMap<EvidenceId, EvidenceId>) {
-    let mut retold = BTreeMap::new();
+fn without_repeated(cited: Vec<&Finding>) -> (Vec<&Finding>, BTreeMap<EvidenceId, EvidenceId>) {
+    let mut repeated = BTreeMap::new();
     for note in cited.iter().filter(|it| matches!(it.signal, Signal::Route | Signal::Impact)) {
-        let is_told = |it: &&&Finding| it.kind == EvidenceKind::Change && it.change == note.change;
-        if let Some(change) = cited.iter().find(is_told).filter(|_| note.change.is_some()) {
-            retold.insert(note.id().clone(), change.id().clone());
+        let is_cited = |it: &&&Finding| it.kind == EvidenceKind::Change && it.change == note.change;
+        if let Some(change) = cited.iter().find(is_cited).filter(|_| note.change.is_some()) {
+            repeated.insert(note.id().clone(), change.id().clone());
         }
     }
-    let kept = cited.into_iter().filter(|finding| !retold.contains_key(finding.id()));
-    (kept.collect(), retold)
+    let kept = cited.into_iter().filter(|finding| !repeated.contains_key(finding.id()));
+    (kept.collect(), repeated)
 }
 
 /// The first of a list, saying how many are left out.
@@ -328,19 +329,19 @@ pub struct FinalizeAnswer {
     /// What happened and why, in two to five sentences.
     pub summary: String,
     /// What happened, by the evidence that says so.
-    pub timeline: Vec<ToldMoment>,
+    pub timeline: Vec<StatedMoment>,
     /// Who had a part in it.
-    pub entities: Vec<ToldEntity>,
+    pub entities: Vec<StatedEntity>,
     /// How it spread, along the claims.
-    pub propagations: Vec<ToldPropagation>,
+    pub propagations: Vec<StatedPropagation>,
     /// How each alert came about.
-    pub alerts: Vec<ToldAlert>,
+    pub alerts: Vec<StatedAlert>,
 }
 
 /// Something that happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldMoment {
+pub struct StatedMoment {
     /// The number of the evidence.
     pub evidence: u32,
     /// What happened, in a few words.
@@ -350,17 +351,17 @@ pub struct ToldMoment {
 /// An entity and its part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldEntity {
+pub struct StatedEntity {
     /// Its name as listed.
     pub name: String,
     /// Whether it caused the incident, rather than showed it.
     pub contributing_factor: bool,
     /// What changed there; empty unless it is a contributing factor.
-    pub what_changed: ToldAnswer,
+    pub what_changed: StatedAnswer,
     /// When it changed; empty unless it is a contributing factor.
-    pub when: ToldTime,
+    pub when: StatedTime,
     /// How that explains the alerts; empty unless it is a contributing factor.
-    pub how_it_explains: ToldAnswer,
+    pub how_it_explains: StatedAnswer,
     /// Why it has this role.
     pub reasoning: String,
     /// The numbers of the evidence for that.
@@ -372,7 +373,7 @@ pub struct ToldEntity {
 /// An answer to a question, and what it rests on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldAnswer {
+pub struct StatedAnswer {
     /// The answer.
     pub answer: String,
     /// The numbers of the evidence for it.
@@ -382,7 +383,7 @@ pub struct ToldAnswer {
 /// A time, and what it rests on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldTime {
+pub struct StatedTime {
     /// The time as the evidence has it, such as 2026-01-01 10:00:00Z.
     pub time: String,
     /// The numbers of the evidence for it.
@@ -392,7 +393,7 @@ pub struct ToldTime {
 /// A step of how it spread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldPropagation {
+pub struct StatedPropagation {
     /// Where it came from.
     pub source: String,
     /// Where it went.
@@ -406,7 +407,7 @@ pub struct ToldPropagation {
 /// An alert.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldAlert {
+pub struct StatedAlert {
     /// Its number.
     pub alert: u32,
     /// How it came about.

@@ -50,7 +50,7 @@ impl Frame {
         self.alerts.iter().any(same)
     }
 
-    /// Who alerts, of the alerts that are listed.
+    /// The alerting entities, of the alerts that are listed.
     pub(crate) fn alerting(&self) -> impl Iterator<Item = &EntityId> {
         self.alerts.iter().map(|alert| &alert.entity)
     }

@@ -82,7 +82,7 @@ impl Clock {
         }
     }
 
-    /// The interval in which something began, or the instant. How long before the window tells nothing
+    /// The interval in which something began, or the instant. How long before the window says nothing
     /// more than that it was before the window.
     pub(crate) fn interval(&self, onset: Onset) -> String {
         if onset.latest() < self.start {
@@ -213,7 +213,7 @@ pub(crate) fn finding_line(
             }
         }
         // What the text does not say whole is said here.
-        let is_told = |value: &Option<String>| {
+        let is_given = |value: &Option<String>| {
             value.as_ref().is_none_or(|value| {
                 is_secret_field(&change.path, value) || text.contains(value.as_str())
             })
@@ -221,7 +221,7 @@ pub(crate) fn finding_line(
         if finding.signal == Signal::Impact {
             // The change is one of the entity itself, which stands there whole.
             detail.clone_from(&change.path);
-        } else if !text.contains(&change.path) || !values.into_iter().all(is_told) {
+        } else if !text.contains(&change.path) || !values.into_iter().all(is_given) {
             let [old, new] = values.map(|value| match value {
                 Some(value) => mask_named(&change.path, value),
                 None => "nothing".to_owned(),
@@ -231,7 +231,7 @@ pub(crate) fn finding_line(
     }
     if let Some(quantity) = &finding.quantity {
         let observed = rounded(quantity.observed);
-        // Counted things are told by their text.
+        // Counted things are described by their text.
         if detail.is_empty() && text.is_empty() {
             let before = quantity.baseline.map(|baseline| format!("{} -> ", rounded(baseline)));
             detail = format!("{}{observed} {}", before.unwrap_or_default(), quantity.unit);
@@ -249,9 +249,9 @@ pub(crate) fn finding_line(
     let is_measured = !matches!(finding.kind, EvidenceKind::Note | EvidenceKind::Change);
     let time = clock.span(finding.time);
     // An interval that begins nowhere and ends after the first observation says less than that one.
-    let is_telling =
+    let is_precise =
         |onset: &Onset| onset.earliest() >= clock.start || onset.latest() <= finding.time.start();
-    let began = finding.onset.filter(is_telling).map(|onset| clock.interval(onset));
+    let began = finding.onset.filter(is_precise).map(|onset| clock.interval(onset));
     FindingLine {
         number,
         until: None,
@@ -290,7 +290,7 @@ pub(crate) struct NeighbourLine {
 #[derive(Clone, Debug, Serialize)]
 struct NeighbourName {
     entity: String,
-    /// What is known of it before anybody looks there; empty where nothing is.
+    /// What is known of it before it is evaluated; empty where nothing is.
     hint: String,
 }
 
@@ -376,7 +376,7 @@ pub(crate) fn label_word(label: Label) -> &'static str {
     }
 }
 
-/// Masked before it is cut: what is cut off may be what tells a secret.
+/// Masked before it is cut: what is cut off may be what makes it recognisable as a secret.
 pub(crate) fn cut(text: &str, limit: Option<usize>) -> String {
     limit.map_or_else(|| text.to_owned(), |limit| shorten(text, limit))
 }
@@ -445,16 +445,16 @@ mod tests {
     fn joined(lines: &[(u32, &str, &str)]) -> Vec<(u32, Option<u32>, String, usize)> {
         let lines = lines.iter().map(|(number, peer, text)| line(*number, peer, text));
         let joined = joined_lines(lines, |line| line, |_, _| true);
-        let told = joined.into_iter().map(|line| {
+        let lines = joined.into_iter().map(|line| {
             let others = line.peer.map_or(0, |peer| peer.others.len());
             (line.number, line.until, line.text, others)
         });
-        told.collect()
+        lines.collect()
     }
 
     #[test]
     fn findings_that_differ_by_the_other_entity_alone_take_one_line() {
-        let told = joined(&[
+        let lines = joined(&[
             (1, "shop/cart", "0 % more fail at shop/cart, 15 % more at shop/web"),
             (2, "shop/ad", "0 % more fail at shop/ad, 15 % more at shop/web"),
             (3, "shop/pay", "0 % more fail at shop/pay, 15 % more at shop/web"),
@@ -462,7 +462,7 @@ mod tests {
         ]);
         let each = "0 % more fail at each of these, 15 % more at shop/web";
         let own = "8 % more fail at shop/mail, 15 % more at shop/web";
-        assert_eq!(told, [(1, Some(3), each.into(), 2), (4, None, own.into(), 0)]);
+        assert_eq!(lines, [(1, Some(3), each.into(), 2), (4, None, own.into(), 0)]);
     }
 
     #[test]

@@ -31,7 +31,8 @@ pub use filter_changes::FilterChanges;
 pub use filter_events::FilterEvents;
 pub use finalize::{
     AlertLine, ClaimLine, EntityLine, EvidenceLine, Finalize, FinalizeAnswer, FinalizeInput,
-    GroupLine, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation, ToldTime,
+    GroupLine, StatedAlert, StatedAnswer, StatedEntity, StatedMoment, StatedPropagation,
+    StatedTime,
 };
 pub use frame::Frame;
 pub use search::{
@@ -40,10 +41,11 @@ pub use search::{
     Hypothesize, HypothesizeAnswer, HypothesizeInput, Investigate, InvestigateAnswer,
     InvestigateInput, KindWord, MoveWord, PhaseWord, Plan, PlanAnswer, PlanExpansion, PlanInput,
     PlanNote, ProgressAnswer, ProgressInput, Propose, ProposeAnswer, ProposeInput, ProposedLook,
-    React, ReactAnswer, ReactInput, Reflect, ReflectAnswer, RewriteWord, SpecialistWord, Steer,
-    SteerAnswer, SteerInput, Stride, StrideAnswer, StrideInput, Suspicion, TakeStock, ToldApproach,
-    ToldAssignment, ToldCandidate, ToldEdit, ToldEntry, ToldFact, ToldGoal, ToldMove, ToldPath,
-    ToldRatio, ToldRewrite, ToldSignal, Weigh, WeighAnswer, WeighInput,
+    React, ReactAnswer, ReactInput, Reflect, ReflectAnswer, RewriteWord, SpecialistWord,
+    StatedApproach, StatedAssignment, StatedCandidate, StatedEdit, StatedEntry, StatedFact,
+    StatedGoal, StatedMove, StatedPath, StatedRatio, StatedRewrite, StatedSignal, Steer,
+    SteerAnswer, SteerInput, Stride, StrideAnswer, StrideInput, Suspicion, TakeStock, Weigh,
+    WeighAnswer, WeighInput,
 };
 pub use select_window::{SelectWindow, WindowAnswer, WindowInput};
 

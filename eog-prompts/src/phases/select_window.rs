@@ -11,7 +11,7 @@ use super::alerts::{AlertList, is_golden};
 use crate::Phase;
 use crate::times::Times;
 
-/// How far around the alerts a window may lie when nothing tells the extent of the recording, in
+/// How far around the alerts a window may lie when the extent of the recording is unknown, in
 /// seconds.
 const UNRECORDED_MARGIN: i64 = 24 * 3_600;
 

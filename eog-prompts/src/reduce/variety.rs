@@ -42,16 +42,16 @@ fn shape(finding: &Finding) -> Shape {
     let signal = format!("{:?} {:?}", finding.signal, finding.trend);
     match &finding.change {
         Some(change) => {
-            let mut said = telling_words(&change.path);
+            let mut said = fixed_words(&change.path);
             said.extend([&change.old, &change.new].map(|value| format!("{value:?}")));
             ("change", signal, said)
         }
-        None => ("other", signal, telling_words(&finding.excerpt)),
+        None => ("other", signal, fixed_words(&finding.excerpt)),
     }
 }
 
 /// The first words of a text that hold no digit: what is left differs by meaning, not by name.
-fn telling_words(text: &str) -> Vec<String> {
+fn fixed_words(text: &str) -> Vec<String> {
     let whole = words(text).into_iter();
     whole.filter(|word| !word.bytes().any(|byte| byte.is_ascii_digit())).take(SHAPE_WORDS).collect()
 }

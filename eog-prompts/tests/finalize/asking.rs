@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eog::{Config, EvidenceKind};
-use eog_prompts::phases::{FinalizeAnswer, ToldEntity};
+use eog_prompts::phases::{FinalizeAnswer, StatedEntity};
 use eog_prompts::{
     ChatErrorKind, Finalizer, MockModel, ModelInfo, Pack, Prompter, Reply, TokenUsage,
 };
@@ -25,11 +25,11 @@ fn a_malformed_answer_is_corrected_once() {
     let diagnosis = flash_sale();
     let good = Reply::json(&honest(&shown(&diagnosis))).unwrap().using(usage(1, 20));
     let model =
-        MockModel::new("mock/teller").then(Reply::text("{}").using(usage(1, 10))).then(good);
-    let told = ask(&diagnosis, vec![model]);
-    assert_eq!(told.model.as_deref(), Some("mock/teller"));
-    assert_eq!(told.narrative.author, Author::Model { name: "mock/teller".to_owned() });
-    assert_eq!(told.usage, usage(2, 30));
+        MockModel::new("mock/writer").then(Reply::text("{}").using(usage(1, 10))).then(good);
+    let finalized = ask(&diagnosis, vec![model]);
+    assert_eq!(finalized.model.as_deref(), Some("mock/writer"));
+    assert_eq!(finalized.narrative.author, Author::Model { name: "mock/writer".to_owned() });
+    assert_eq!(finalized.usage, usage(2, 30));
 }
 
 #[test]
@@ -40,17 +40,17 @@ fn an_answer_about_nothing_known_is_sent_back() {
     unknown.entities.truncate(1);
     unknown.entities[0].name = "dns".to_owned();
     let model =
-        MockModel::new("mock/teller").when_phase("finalize", Reply::json(&unknown).unwrap());
-    let told = ask(&diagnosis, vec![model]);
-    let Author::RulesAfterFailure { failure } = &told.narrative.author else {
-        panic!("{:?}", told.narrative.author)
+        MockModel::new("mock/writer").when_phase("finalize", Reply::json(&unknown).unwrap());
+    let finalized = ask(&diagnosis, vec![model]);
+    let Author::RulesAfterFailure { failure } = &finalized.narrative.author else {
+        panic!("{:?}", finalized.narrative.author)
     };
     assert!(failure.contains("summary: it is empty"), "{failure}");
     assert!(failure.contains("entities: none of them is listed"), "{failure}");
 }
 
 #[test]
-fn without_a_usable_answer_the_rules_tell_it_and_say_why() {
+fn without_a_usable_answer_the_rules_write_the_result_and_say_why() {
     let diagnosis = flash_sale();
     let by_rules = narrate(&diagnosis);
     let cases = [
@@ -65,14 +65,14 @@ fn without_a_usable_answer_the_rules_tell_it_and_say_why() {
         ),
     ];
     for (reply, why, usage) in cases {
-        let model = MockModel::new("mock/teller").when_phase("finalize", reply);
-        let told = ask(&diagnosis, vec![model]);
-        let Author::RulesAfterFailure { failure } = &told.narrative.author else {
-            panic!("{:?}", told.narrative.author)
+        let model = MockModel::new("mock/writer").when_phase("finalize", reply);
+        let finalized = ask(&diagnosis, vec![model]);
+        let Author::RulesAfterFailure { failure } = &finalized.narrative.author else {
+            panic!("{:?}", finalized.narrative.author)
         };
-        assert!(failure.contains("mock/teller") && failure.contains(why), "{failure}");
-        assert_eq!((told.usage, told.model), (usage, None));
-        assert_eq!(Narrative { author: Author::Rules, ..told.narrative }, by_rules);
+        assert!(failure.contains("mock/writer") && failure.contains(why), "{failure}");
+        assert_eq!((finalized.usage, finalized.model), (usage, None));
+        assert_eq!(Narrative { author: Author::Rules, ..finalized.narrative }, by_rules);
     }
     let none = ask(&diagnosis, vec![]);
     assert!(matches!(none.narrative.author, Author::RulesAfterFailure { .. }));
@@ -81,23 +81,23 @@ fn without_a_usable_answer_the_rules_tell_it_and_say_why() {
 #[test]
 fn a_failure_cannot_break_a_report() {
     let error = Reply::error(ChatErrorKind::Unavailable, "\u{1b}[31m\n# down".repeat(1_000));
-    let told = ask(&flash_sale(), vec![MockModel::new("mock/teller").then(error)]);
-    let Author::RulesAfterFailure { failure } = &told.narrative.author else { panic!() };
+    let finalized = ask(&flash_sale(), vec![MockModel::new("mock/writer").then(error)]);
+    let Author::RulesAfterFailure { failure } = &finalized.narrative.author else { panic!() };
     assert!(!failure.contains('\u{1b}') && !failure.contains('\n') && failure.len() < 700);
 }
 
 #[test]
-fn the_second_model_tells_what_the_first_cannot() {
+fn the_second_model_writes_what_the_first_cannot() {
     let diagnosis = flash_sale();
     let first = MockModel::new("mock/first").when_phase("finalize", "no");
     let good = Reply::json(&honest(&shown(&diagnosis))).unwrap();
-    let told = ask(&diagnosis, vec![first, MockModel::new("mock/second").then(good)]);
-    assert_eq!(told.model.as_deref(), Some("mock/second"));
-    assert_eq!(told.usage.calls, 3);
+    let finalized = ask(&diagnosis, vec![first, MockModel::new("mock/second").then(good)]);
+    assert_eq!(finalized.model.as_deref(), Some("mock/second"));
+    assert_eq!(finalized.usage.calls, 3);
 }
 
 #[test]
-fn of_too_much_evidence_the_most_telling_is_shown_and_the_rest_is_said() {
+fn of_too_much_evidence_the_most_important_is_shown_and_the_rest_is_counted() {
     let diagnosis = flash_sale();
     let all = shown(&diagnosis);
     let few = eog_prompts::phases::FinalizeInput::of(&diagnosis, 2);
@@ -108,22 +108,22 @@ fn of_too_much_evidence_the_most_telling_is_shown_and_the_rest_is_said() {
     // Numbers of what is not shown are not cited.
     assert!(few.claims.iter().flat_map(|claim| &claim.evidence).all(|number| *number <= 2));
 
-    let told = ask(&diagnosis, vec![MockModel::with_info(small(300))]);
-    let Author::RulesAfterFailure { failure } = &told.narrative.author else { panic!() };
+    let finalized = ask(&diagnosis, vec![MockModel::with_info(small(300))]);
+    let Author::RulesAfterFailure { failure } = &finalized.narrative.author else { panic!() };
     assert!(failure.contains("the prompt has"), "{failure}");
 }
 
 #[test]
 fn what_the_model_was_not_shown_is_said_to_it_and_in_the_narrative() {
-    let told = |number: usize| {
+    let noise = |number: usize| {
         finding("db").kind(EvidenceKind::Log).excerpt(&format!("{number} {}", "retry ".repeat(60)))
     };
-    let mut evidence: Vec<FindingBuilder> = (0..60).map(told).collect();
+    let mut evidence: Vec<FindingBuilder> = (0..60).map(noise).collect();
     evidence.push(finding("db").change("pool.size", "50", "5").at("10:04"));
     let diagnosis = unexplained_origin(&evidence);
     let answer = FinalizeAnswer {
         summary: "The pool was made smaller.".to_owned(),
-        entities: vec![ToldEntity { name: "web".to_owned(), ..ToldEntity::default() }],
+        entities: vec![StatedEntity { name: "web".to_owned(), ..StatedEntity::default() }],
         ..FinalizeAnswer::default()
     };
     let model = MockModel::with_info(small(4_000)).answering(move |request| {
@@ -162,7 +162,7 @@ fn what_was_recorded_stands_in_data_blocks_alone() {
     let run = run(Config::default(), case, &contract, &policy);
     let diagnosis = run.diagnosis();
     assert!(!diagnosis.conclusion.frontier[0].doubts.is_empty(), "doubts name the alert");
-    let models = vec![Arc::new(MockModel::new("mock/teller")) as _];
+    let models = vec![Arc::new(MockModel::new("mock/writer")) as _];
     let finalizer = Finalizer::new(Prompter::new(Arc::new(Pack::sre()), models));
     let request = finalizer.prompt(&diagnosis).unwrap();
     let text = &request.messages[1].text;

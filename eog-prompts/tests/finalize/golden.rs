@@ -6,7 +6,7 @@ use eog_prompts::{Finalizer, MockModel, Pack, Prompter, answer_form, not_strict}
 use eog_report::Narrative;
 
 use crate::incidents::flash_sale;
-use crate::making::{honest, shown, told};
+use crate::making::{honest, narrative_of, shown};
 
 fn json(narrative: &Narrative) -> String {
     serde_json::to_string_pretty(narrative).unwrap()
@@ -15,14 +15,14 @@ fn json(narrative: &Narrative) -> String {
 #[test]
 fn the_flash_sale_by_an_honest_model() {
     let diagnosis = flash_sale();
-    let narrative = told(&diagnosis, &honest(&shown(&diagnosis)));
+    let narrative = narrative_of(&diagnosis, &honest(&shown(&diagnosis)));
     assert_eq!((&narrative.refused[..], &narrative.deviations[..]), (&[][..], &[][..]));
     insta::assert_snapshot!(json(&narrative));
 }
 
 #[test]
 fn what_a_model_is_asked() {
-    let models = vec![Arc::new(MockModel::new("mock/teller")) as _];
+    let models = vec![Arc::new(MockModel::new("mock/writer")) as _];
     let finalizer = Finalizer::new(Prompter::new(Arc::new(Pack::sre()), models));
     let request = finalizer.prompt(&flash_sale()).unwrap();
     let texts: Vec<&str> = request.messages.iter().map(|message| message.text.as_str()).collect();

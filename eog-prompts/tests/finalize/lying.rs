@@ -2,26 +2,26 @@
 
 use eog::EvidenceKind;
 use eog_prompts::phases::{
-    FinalizeAnswer, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation, ToldTime,
+    FinalizeAnswer, StatedAnswer, StatedEntity, StatedMoment, StatedPropagation, StatedTime,
 };
 use eog_report::{Narrative, Refused, rules};
 use eog_testkit::finding;
 
 use crate::incidents::{flash_sale, unexplained_origin};
-use crate::making::{entity, factors, number, reason, sale_told, shown, told};
+use crate::making::{altered_sale, entity, factors, narrative_of, number, reason, shown};
 
 /// What the honest answer becomes.
 fn honest() -> Narrative {
-    sale_told(|_, _| {})
+    altered_sale(|_, _| {})
 }
 
 #[test]
 fn an_invented_entity_is_refused() {
-    let narrative = sale_told(|_, answer| {
-        answer.entities.push(ToldEntity {
+    let narrative = altered_sale(|_, answer| {
+        answer.entities.push(StatedEntity {
             name: "dns".to_owned(),
             reasoning: "it is always DNS".to_owned(),
-            ..ToldEntity::default()
+            ..StatedEntity::default()
         });
     });
     assert_eq!(reason(&narrative, "entity dns"), "it is no entity of this investigation");
@@ -31,7 +31,7 @@ fn an_invented_entity_is_refused() {
 #[test]
 fn a_factor_beside_the_frontier_needs_a_reason() {
     let blame = |reason: &'static str| {
-        sale_told(move |input, answer| {
+        altered_sale(move |input, answer| {
             let frontend = answer.entities[1].clone();
             let killed = number(input, "OutOfMemory");
             let database = &mut answer.entities[0];
@@ -64,7 +64,7 @@ fn a_factor_beside_the_frontier_needs_a_reason() {
 fn a_factor_beside_the_frontier_must_answer_from_its_own_evidence() {
     // Every answer but one rests on evidence of the database; that one on the frontend's change.
     for question in 0..3 {
-        let narrative = sale_told(move |input, answer| {
+        let narrative = altered_sale(move |input, answer| {
             let (sale, killed) = (number(input, "spring-sale"), number(input, "OutOfMemory"));
             let frontend = answer.entities[1].clone();
             let database = &mut answer.entities[0];
@@ -90,7 +90,7 @@ fn a_factor_beside_the_frontier_must_answer_from_its_own_evidence() {
 #[test]
 fn the_frontier_stands_unless_a_reason_is_given() {
     let acquit = |reason: &'static str| {
-        sale_told(move |_, answer| {
+        altered_sale(move |_, answer| {
             answer.entities[1].contributing_factor = false;
             answer.entities[1].differs_because = reason.to_owned();
         })
@@ -107,8 +107,8 @@ fn the_frontier_stands_unless_a_reason_is_given() {
 }
 
 #[test]
-fn an_origin_that_is_not_mentioned_is_told_from_the_ledger() {
-    let narrative = sale_told(|_, answer| {
+fn an_origin_that_is_not_mentioned_is_taken_from_the_ledger() {
+    let narrative = altered_sale(|_, answer| {
         answer.entities.remove(1);
     });
     assert_eq!(factors(&narrative), ["frontend"]);
@@ -118,7 +118,7 @@ fn an_origin_that_is_not_mentioned_is_told_from_the_ledger() {
 
 #[test]
 fn what_an_origin_does_not_answer_the_ledger_answers() {
-    let narrative = sale_told(|_, answer| {
+    let narrative = altered_sale(|_, answer| {
         let frontend = &mut answer.entities[1];
         frontend.what_changed.evidence = vec![999];
         frontend.how_it_explains.answer = " ".to_owned();
@@ -135,7 +135,7 @@ fn what_an_origin_does_not_answer_the_ledger_answers() {
 #[test]
 fn a_wrong_time_gives_way_to_that_of_the_evidence() {
     for wrong in ["2026-03-20T12:07:00Z", "noon", ""] {
-        let narrative = sale_told(|_, answer| {
+        let narrative = altered_sale(|_, answer| {
             answer.entities[1].when.time = wrong.to_owned();
         });
         let when = entity(&narrative, "frontend").when.unwrap();
@@ -143,21 +143,22 @@ fn a_wrong_time_gives_way_to_that_of_the_evidence() {
         assert!(reason(&narrative, "when frontend changed").contains("2026-03-20 12:00:00Z"));
     }
     for right in ["2026-03-20T12:00:00Z", "2026-03-20 12:00:00Z", "2026-03-20T13:00:00+01:00"] {
-        let narrative = sale_told(|_, answer| {
+        let narrative = altered_sale(|_, answer| {
             answer.entities[1].when.time = right.to_owned();
         });
         assert_eq!(narrative.refused, [], "{right}");
     }
     for said in ["2026-03-20T12:04:00Z", "2026-03-20T12:06:00Z"] {
-        let narrative = sale_told(|input, answer| {
+        let narrative = altered_sale(|input, answer| {
             let both = ["memory_used from", "OutOfMemory"].map(|words| number(input, words));
             let frontend = answer.entities[1].clone();
             let database = &mut answer.entities[0];
             database.contributing_factor = true;
             database.differs_because = "its memory limit is far too low for any sale".to_owned();
-            database.what_changed = ToldAnswer { evidence: both.to_vec(), ..frontend.what_changed };
+            database.what_changed =
+                StatedAnswer { evidence: both.to_vec(), ..frontend.what_changed };
             database.how_it_explains = frontend.how_it_explains;
-            database.when = ToldTime { time: said.to_owned(), evidence: both.to_vec() };
+            database.when = StatedTime { time: said.to_owned(), evidence: both.to_vec() };
         });
         let when = entity(&narrative, "database").when.unwrap();
         assert_eq!(when.start().to_string(), said, "of several, the one it says");
@@ -166,8 +167,8 @@ fn a_wrong_time_gives_way_to_that_of_the_evidence() {
 
 #[test]
 fn a_text_with_a_time_of_its_own_is_not_taken() {
-    let narrative = sale_told(|_, answer| {
-        answer.summary = "At 11:47 somebody rebooted the gateway.".to_owned();
+    let narrative = altered_sale(|_, answer| {
+        answer.summary = "At 11:47 an operator rebooted the gateway.".to_owned();
         answer.entities[0].reasoning = "It failed on 2026-03-21.".to_owned();
         answer.timeline[0].what = "the sale goes live at 12:01".to_owned();
         answer.propagations[0].effect = "errors from 9:30 on".to_owned();
@@ -185,21 +186,25 @@ fn a_text_with_a_time_of_its_own_is_not_taken() {
     assert!(!narrative.propagations.iter().any(|step| step.effect.contains("9:30")));
     assert!(narrative.alerts_explained[0].explanation.starts_with("fired on gateway"));
     for time in ["11:47", "2026-03-21", "12:01", "09:30", "12:08:01", "11:00"] {
-        let told = |r: &&Refused| r.reason.contains(&format!("it tells {time}"));
-        assert!(narrative.refused.iter().find(told).is_some(), "{time}: {:#?}", narrative.refused);
+        let states = |r: &&Refused| r.reason.contains(&format!("it states {time}"));
+        assert!(
+            narrative.refused.iter().find(states).is_some(),
+            "{time}: {:#?}",
+            narrative.refused
+        );
     }
     assert_eq!(entity(&narrative, "frontend").when, entity(&honest, "frontend").when);
 }
 
 #[test]
 fn steps_that_no_claim_makes_are_refused() {
-    let step = |source: &str, target: &str| ToldPropagation {
+    let step = |source: &str, target: &str| StatedPropagation {
         source: source.to_owned(),
         target: target.to_owned(),
         condition: "x".to_owned(),
         effect: "y".to_owned(),
     };
-    let narrative = sale_told(|_, answer| {
+    let narrative = altered_sale(|_, answer| {
         answer.propagations.push(step("database", "frontend"));
         answer.propagations.push(step("dns", "frontend"));
     });
@@ -216,7 +221,7 @@ fn steps_that_no_claim_makes_are_refused() {
 
 #[test]
 fn an_alert_is_explained_by_claims_and_not_by_words() {
-    let narrative = sale_told(|_, answer| {
+    let narrative = altered_sale(|_, answer| {
         answer.alerts[0].explained = false;
         answer.alerts[0].explanation = "it began before the sale".to_owned();
         answer.alerts.push(answer.alerts[0].clone());
@@ -231,7 +236,7 @@ fn an_alert_is_explained_by_claims_and_not_by_words() {
 #[test]
 fn markup_and_escapes_are_one_harmless_line() {
     let hostile = "\u{1b}[2J<script>x</script>\n# Title\n| a | b |\u{202e}";
-    let narrative = sale_told(|_, answer| {
+    let narrative = altered_sale(|_, answer| {
         answer.summary = hostile.to_owned();
         answer.entities[1].reasoning = hostile.to_owned();
         answer.entities[1].what_changed.answer = hostile.to_owned();
@@ -239,7 +244,7 @@ fn markup_and_escapes_are_one_harmless_line() {
         answer.timeline[0].what = hostile.to_owned();
         answer.alerts[0].explanation = hostile.to_owned();
         answer.propagations[0].condition = hostile.to_owned();
-        answer.entities.push(ToldEntity { name: hostile.to_owned(), ..ToldEntity::default() });
+        answer.entities.push(StatedEntity { name: hostile.to_owned(), ..StatedEntity::default() });
     });
     let json = serde_json::to_string(&narrative).unwrap();
     assert!(!json.contains("\\u001b") && !json.contains("\\n") && !json.contains('\u{202e}'));
@@ -249,7 +254,7 @@ fn markup_and_escapes_are_one_harmless_line() {
 
 #[test]
 fn secrets_in_an_answer_are_masked() {
-    let narrative = sale_told(|_, answer| {
+    let narrative = altered_sale(|_, answer| {
         answer.summary = "the login with password=hunter2 failed".to_owned();
         answer.entities[1].name = "token=abcdef0123456789".to_owned();
     });
@@ -259,9 +264,9 @@ fn secrets_in_an_answer_are_masked() {
 
 #[test]
 fn a_flood_of_lies_is_bounded() {
-    let narrative = sale_told(|_, answer| {
+    let narrative = altered_sale(|_, answer| {
         for number in 0..5_000 {
-            answer.timeline.push(ToldMoment { evidence: 1_000 + number, what: "x".to_owned() });
+            answer.timeline.push(StatedMoment { evidence: 1_000 + number, what: "x".to_owned() });
         }
         answer.summary = "y".repeat(100_000);
     });
@@ -271,20 +276,20 @@ fn a_flood_of_lies_is_bounded() {
 }
 
 #[test]
-fn an_origin_that_nobody_can_answer_for_is_demoted() {
+fn an_origin_without_answers_is_demoted() {
     let note = finding("db").kind(EvidenceKind::Note).at("10:01").excerpt("lies on a path");
     let diagnosis = unexplained_origin(&[note]);
     let answer = FinalizeAnswer {
         summary: "It was the database.".to_owned(),
-        entities: vec![ToldEntity {
+        entities: vec![StatedEntity {
             name: "db".to_owned(),
             contributing_factor: true,
             evidence: vec![number(&shown(&diagnosis), "lies on a path")],
-            ..ToldEntity::default()
+            ..StatedEntity::default()
         }],
         ..FinalizeAnswer::default()
     };
-    let narrative = told(&diagnosis, &answer);
+    let narrative = narrative_of(&diagnosis, &answer);
     assert_eq!(factors(&narrative), [""; 0]);
     let [deviation] = &narrative.deviations[..] else { panic!("{:?}", narrative.deviations) };
     assert_eq!((deviation.entity.as_str(), deviation.contributing_factor), ("db", false));
@@ -297,11 +302,11 @@ fn times_within_the_evidence_may_be_repeated() {
     let diagnosis = unexplained_origin(&[event]);
     let answer = |summary: &str| FinalizeAnswer {
         summary: summary.to_owned(),
-        entities: vec![ToldEntity { name: "web".to_owned(), ..ToldEntity::default() }],
+        entities: vec![StatedEntity { name: "web".to_owned(), ..StatedEntity::default() }],
         ..FinalizeAnswer::default()
     };
-    let narrative = told(&diagnosis, &answer("The last backup was at 08:15."));
+    let narrative = narrative_of(&diagnosis, &answer("The last backup was at 08:15."));
     assert_eq!(narrative.summary, "The last backup was at 08:15.");
-    let narrative = told(&diagnosis, &answer("The last backup was at 08:16."));
+    let narrative = narrative_of(&diagnosis, &answer("The last backup was at 08:16."));
     assert!(reason(&narrative, "the summary").contains("08:16"));
 }

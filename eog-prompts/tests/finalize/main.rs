@@ -1,4 +1,4 @@
-//! Results told as narratives by honest models, by lying ones, and by none.
+//! Results written as narratives by honest models, by lying ones, and by none.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,11 +1,11 @@
-//! Models that tell what an investigation found.
+//! Models that write what an investigation found.
 
 use std::sync::Arc;
 
 use eog_core::Diagnosis;
 use eog_prompts::phases::{
-    FinalizeAnswer, FinalizeInput, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation,
-    ToldTime,
+    FinalizeAnswer, FinalizeInput, StatedAlert, StatedAnswer, StatedEntity, StatedMoment,
+    StatedPropagation, StatedTime,
 };
 use eog_prompts::{Finalized, Finalizer, MockModel, Pack, Prompter, Reply};
 use eog_report::{NarratedEntity, Narrative};
@@ -16,31 +16,31 @@ use crate::incidents::flash_sale;
 pub(crate) fn honest(input: &FinalizeInput) -> FinalizeAnswer {
     let sale = number(input, "campaigns.spring-sale.active");
     let out_of_memory = number(input, "OutOfMemory");
-    let answer = |answer: &str, evidence: &[u32]| ToldAnswer {
+    let answer = |answer: &str, evidence: &[u32]| StatedAnswer {
         answer: answer.to_owned(),
         evidence: evidence.to_vec(),
     };
-    let symptom = |name: &str, reasoning: &str, evidence: Vec<u32>| ToldEntity {
+    let symptom = |name: &str, reasoning: &str, evidence: Vec<u32>| StatedEntity {
         name: name.to_owned(),
         reasoning: reasoning.to_owned(),
         evidence,
-        ..ToldEntity::default()
+        ..StatedEntity::default()
     };
     FinalizeAnswer {
         summary: "The spring sale went live at 12:00; its traffic exhausted the database, and \
                   checkouts failed."
             .to_owned(),
         timeline: vec![
-            ToldMoment { evidence: sale, what: "the spring sale goes live".to_owned() },
-            ToldMoment { evidence: out_of_memory, what: "the database is killed".to_owned() },
+            StatedMoment { evidence: sale, what: "the spring sale goes live".to_owned() },
+            StatedMoment { evidence: out_of_memory, what: "the database is killed".to_owned() },
         ],
         entities: vec![
             symptom("database", "It ran out of memory under load.", vec![out_of_memory]),
-            ToldEntity {
+            StatedEntity {
                 name: "frontend".to_owned(),
                 contributing_factor: true,
                 what_changed: answer("the spring sale was switched on", &[sale]),
-                when: ToldTime { time: "2026-03-20 12:00:00Z".to_owned(), evidence: vec![sale] },
+                when: StatedTime { time: "2026-03-20 12:00:00Z".to_owned(), evidence: vec![sale] },
                 how_it_explains: answer(
                     "its traffic went through gateway and processor to the database",
                     &[sale, out_of_memory],
@@ -52,13 +52,13 @@ pub(crate) fn honest(input: &FinalizeInput) -> FinalizeAnswer {
             symptom("gateway", "It passed on what it got.", vec![]),
             symptom("processor", "It waited for the database.", vec![]),
         ],
-        propagations: vec![ToldPropagation {
+        propagations: vec![StatedPropagation {
             source: "frontend".to_owned(),
             target: "gateway".to_owned(),
             condition: "a fifth more requests".to_owned(),
             effect: "failed checkouts".to_owned(),
         }],
-        alerts: vec![ToldAlert {
+        alerts: vec![StatedAlert {
             alert: 1,
             explanation: "checkouts failed under the traffic of the sale".to_owned(),
             explained: true,
@@ -78,7 +78,7 @@ pub(crate) fn shown(diagnosis: &Diagnosis) -> FinalizeInput {
     FinalizeInput::of(diagnosis, 200)
 }
 
-/// What the models tell.
+/// What the models write.
 pub(crate) fn ask(diagnosis: &Diagnosis, models: Vec<MockModel>) -> Finalized {
     let models = models.into_iter().map(|model| Arc::new(model) as _).collect();
     let finalizer = Finalizer::new(Prompter::new(Arc::new(Pack::sre()), models));
@@ -87,18 +87,18 @@ pub(crate) fn ask(diagnosis: &Diagnosis, models: Vec<MockModel>) -> Finalized {
 }
 
 /// What a model's answer becomes.
-pub(crate) fn told(diagnosis: &Diagnosis, answer: &FinalizeAnswer) -> Narrative {
-    let model = MockModel::new("mock/teller").then(Reply::json(answer).unwrap());
+pub(crate) fn narrative_of(diagnosis: &Diagnosis, answer: &FinalizeAnswer) -> Narrative {
+    let model = MockModel::new("mock/writer").then(Reply::json(answer).unwrap());
     ask(diagnosis, vec![model]).narrative
 }
 
-/// The flash sale, told by a model whose honest answer was changed.
-pub(crate) fn sale_told(change: impl Fn(&FinalizeInput, &mut FinalizeAnswer)) -> Narrative {
+/// The flash sale, written by a model whose honest answer was changed.
+pub(crate) fn altered_sale(change: impl Fn(&FinalizeInput, &mut FinalizeAnswer)) -> Narrative {
     let diagnosis = flash_sale();
     let input = shown(&diagnosis);
     let mut answer = honest(&input);
     change(&input, &mut answer);
-    told(&diagnosis, &answer)
+    narrative_of(&diagnosis, &answer)
 }
 
 /// The names of the contributing factors.

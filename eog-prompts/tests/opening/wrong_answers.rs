@@ -99,8 +99,8 @@ fn a_used_up_budget_ends_in_an_opening_by_rule() {
     assert_eq!(opened.case.seeds, open_case(&flash_sale(), None).unwrap().seeds);
 }
 
-/// What the model is told when its seeds do not hold.
-fn told(seeds: &Value) -> String {
+/// The correction that the model gets when its seeds do not hold.
+fn correction(seeds: &Value) -> String {
     let model = MockModel::new("mock/wrong")
         .when_phase("select_investigation_window", window(&["A1"]))
         .when_phase("filter_events", keep([1], 1))
@@ -155,7 +155,7 @@ fn seeds_that_do_not_hold_are_refused_with_the_reason() {
     let mut unexplained = seeds_of("frontend", "change_before_alert", &["C1"]);
     unexplained["candidates"][0]["explains"] = json!([]);
     let cases = [
-        (seeds_of("nobody", "alert_alone", &[]), "is no known entity"),
+        (seeds_of("unknown", "alert_alone", &[]), "is no known entity"),
         (seeds_of("database", "failure_event", &["E1"]), "no effects travel from database to"),
         (seeds_of("mailer", "change_before_alert", &["C2"]), "no effects travel from mailer to"),
         (seeds_of("frontend", "change_before_alert", &["C9"]), "there is no \\\"C9\\\""),
@@ -170,7 +170,7 @@ fn seeds_that_do_not_hold_are_refused_with_the_reason() {
         (json!({ "candidates": [], "ignored": [], "reasoning": "" }), "at least one entity"),
     ];
     for (seeds, said) in cases {
-        let told = told(&seeds);
-        assert!(told.contains(said), "{said}: {told}");
+        let correction = correction(&seeds);
+        assert!(correction.contains(said), "{said}: {correction}");
     }
 }

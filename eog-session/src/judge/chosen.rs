@@ -1,4 +1,4 @@
-//! Who judges, opens and writes the report: the built-in policy, a program, or a language model.
+//! The policy that judges, opens and writes the report: the built-in one, a program, or a language model.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn split_prompts(name: &str) -> (&str, Option<&str>) {
     name.split_once(PROMPTS).map_or((name, None), |(judge, prompts)| (judge, Some(prompts)))
 }
 
-/// Who judges, according to options and settings. Nothing has been called or started.
+/// The policy, according to options and settings. Nothing has been called or started.
 #[derive(Clone, Debug)]
 pub struct Chosen {
     /// What is set.
@@ -100,7 +100,7 @@ impl Chosen {
         models::budget(&self.settings)
     }
 
-    /// The same, with models that spend from this purse: its budget holds for all who do so together, in place
+    /// The same, with models that spend from this purse: its budget holds for all who share it, in place
     /// of that of each investigation.
     #[must_use]
     pub fn spending_from(self, purse: Arc<dyn Purse>) -> Self {
@@ -108,7 +108,7 @@ impl Chosen {
     }
 
     /// What a person should know of the choice: settings of models that are never used, though
-    /// somebody seems to have meant them.
+    /// they seem to be meant.
     pub fn notes(&self) -> Vec<String> {
         self.asked.as_ref().map_or_else(Vec::new, |_| models::idle(&self.settings))
     }
@@ -118,7 +118,7 @@ impl Chosen {
         !matches!(self.settings.policy, PolicyChoice::Evidence)
     }
 
-    /// Whether models play the roles of a tree search, and what the settings have for whoever plans it.
+    /// Whether models play the roles of a tree search, and the initial prompt for the planner.
     pub fn planner(&self) -> (bool, Option<&str>) {
         (self.settings.roles == By::Model, self.settings.initial_prompt.as_deref())
     }
@@ -170,7 +170,7 @@ impl Policies for Chosen {
             }
         };
         let own = models::of_roles(&self.settings);
-        // Who only chooses the start or writes the report judges nothing.
+        // A model that only chooses the start or writes the report judges nothing.
         let judges = self.settings.policy == PolicyChoice::Llm || self.settings.roles == By::Model;
         let prompts = self.asked.as_ref().filter(|_| judges).map_or_else(String::new, |asked| {
             let digest = asked.prompts_digest();
@@ -209,7 +209,7 @@ impl Policies for Chosen {
     }
 }
 
-/// Who was chosen, for one run, with its models.
+/// The chosen policy for one run, with its models.
 struct OfRun {
     chosen: Chosen,
     models: Option<Box<dyn Judge>>,
@@ -264,8 +264,8 @@ impl Judge for OfRun {
         self.chosen.limits
     }
 
-    fn tell<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
-        self.models.as_ref()?.tell(finished)
+    fn narrate<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
+        self.models.as_ref()?.narrate(finished)
     }
 
     fn over_budget(&self) -> Option<BudgetKind> {

@@ -1,4 +1,4 @@
-//! Why there is nobody who judges.
+//! Why there is no policy.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use eog_evidence::StartError;
 #[cfg(feature = "models")]
 use {eog_llm::ConfigError, eog_prompts::PackError};
 
-/// Why there is nobody who judges, or what was said cannot be used.
+/// Why there is no policy, or its answers cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JudgeError {
@@ -88,7 +88,7 @@ impl IdleOptions {
     }
 }
 
-/// Why nobody could choose where to start.
+/// Why no start could be chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum OpeningError {
     /// There is nothing to start from.

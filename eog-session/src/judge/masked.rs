@@ -5,7 +5,7 @@ use std::time::Duration;
 use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Failure};
 use eog_evidence::{mask_text, masked};
 
-/// A policy whose words are masked before anybody stores or shows them. Packets hold no secrets, but a
+/// A policy whose words are masked before they are stored or shown. Packets hold no secrets, but a
 /// program may have others at hand, and quote them in a summary or on standard error.
 #[derive(Clone, Debug)]
 pub(super) struct Masked<P>(pub(super) P);

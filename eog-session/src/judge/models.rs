@@ -57,18 +57,18 @@ pub(super) fn name(llm: &LlmConfig) -> String {
     format!("llm:{}", chain.join(","))
 }
 
-/// The models that are configured for single roles of a tree search, as they follow the name of whoever
-/// judges; empty where there are none, or rules play the roles.
+/// The models that are configured for single roles of a tree search, as they follow the name of the
+/// policy; empty where there are none, or rules play the roles.
 pub(super) fn of_roles(settings: &Settings) -> String {
     let own = LlmRole::ALL.into_iter().filter(|role| settings.llm.role(*role).is_some());
-    let told = own.filter(|_| settings.roles == By::Model).map(|role| {
+    let names = own.filter(|_| settings.roles == By::Model).map(|role| {
         let chain = settings.llm.role_chain(role).unwrap_or_default();
         format!(", {} {}", role.name(), chain.join(","))
     });
-    told.collect()
+    names.collect()
 }
 
-/// Settings of models that are never used, though somebody seems to have meant them.
+/// Settings of models that are never used, though they seem to be meant.
 pub(super) fn idle(settings: &Settings) -> Vec<String> {
     let idle = settings.llm.idle_models().into_iter().filter(|it| it.meant.is_some());
     idle.map(|idle| format!("{}: {}", idle.section(), idle.words())).collect()
@@ -127,7 +127,7 @@ impl Asked {
     ) -> Result<Box<dyn Judge>, JudgeError> {
         let listener = Arc::clone(&run.listener);
         let notice = Notice::new(move |line| listener.notice(line));
-        let built = settings.llm.build_telling(&variables, Some(&notice))?;
+        let built = settings.llm.build_notifying(&variables, Some(&notice))?;
         built.meter.charge(run.spent_before);
         if let Some(purse) = purse {
             // These models are new, and have none.
@@ -138,8 +138,8 @@ impl Asked {
             let alone = models.len() == 1;
             let recorded = models.into_iter().map(|model| {
                 let listener = Arc::clone(&run.listener);
-                let told: Arc<dyn ChatModel> = Arc::new(Announced { model, listener });
-                watch.over(Arc::new(Recorded::new(told, run.recorder.clone())), alone)
+                let announced: Arc<dyn ChatModel> = Arc::new(Announced { model, listener });
+                watch.over(Arc::new(Recorded::new(announced, run.recorder.clone())), alone)
             });
             Prompter::new(Arc::clone(&self.pack), recorded.collect())
         };
@@ -254,12 +254,12 @@ impl Judge for Models {
         })
     }
 
-    fn tell<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
+    fn narrate<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
         (self.settings.finalize == By::Model).then(|| {
             let finalizer = Finalizer::new(self.finalize.clone());
             let diagnosis = finished.diagnosis();
-            let told = async move { finalizer.finalize(&diagnosis).await.narrative };
-            Box::pin(told) as BoxFuture<'a, _>
+            let narrative = async move { finalizer.finalize(&diagnosis).await.narrative };
+            Box::pin(narrative) as BoxFuture<'a, _>
         })
     }
 
@@ -288,14 +288,14 @@ pub fn one_model(
     llm.finalize_model = None;
     llm.roles = eog_llm::RolesConfig::default();
     let built = llm.build(&variables)?;
-    let told = built.explore.into_iter().map(|model| {
+    let announced = built.explore.into_iter().map(|model| {
         let listener = Arc::clone(listener);
         Arc::new(Announced { model, listener }) as Arc<dyn ChatModel>
     });
-    Ok(Prompter::new(Arc::new(pack), told.collect()))
+    Ok(Prompter::new(Arc::new(pack), announced.collect()))
 }
 
-/// A model whose calls are told.
+/// A model whose calls are announced to a listener.
 struct Announced {
     model: Arc<dyn ChatModel>,
     listener: Arc<dyn Listener>,
@@ -317,11 +317,11 @@ impl ChatModel for Announced {
 
 /// Prompters whose models cannot be called.
 pub struct Unarmed {
-    /// Who would judge, and choose where to start.
+    /// For judging, and choosing where to start.
     pub explore: Prompter,
-    /// Who would tell the result.
+    /// For writing the result.
     pub finalize: Prompter,
-    /// Who would plan, act and give scores in a tree search.
+    /// For planning, acting and scoring in a tree search.
     pub roles: [Prompter; 3],
 }
 
@@ -359,8 +359,8 @@ pub fn pack(prompts: Option<&Path>) -> Result<Pack, JudgeError> {
 fn of_servers(settings: &Settings, error: &SourceError) -> JudgeError {
     let path = settings.tools.clone().unwrap_or_default();
     let (file, reason) = (path.display().to_string(), error.to_string());
-    let told = reason.strip_prefix(&format!("{file}: ")).unwrap_or(&reason).to_owned();
-    JudgeError::Settings { path, reason: told }
+    let stripped = reason.strip_prefix(&format!("{file}: ")).unwrap_or(&reason).to_owned();
+    JudgeError::Settings { path, reason: stripped }
 }
 
 /// The skills of a pack, and those of a folder that the user names. Of equal names the user's count.

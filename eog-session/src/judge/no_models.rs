@@ -1,4 +1,4 @@
-//! In place of language models, in builds without them: whoever asks for one is refused.
+//! In place of language models, in builds without them: asking for one is refused.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

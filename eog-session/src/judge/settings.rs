@@ -17,7 +17,7 @@ pub(super) type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// What is asked for, before settings and variables: each choice is theirs where it is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Who judges.
+    /// The policy.
     pub policy: Option<PolicyChoice>,
     /// Arguments of the program that judges.
     pub policy_args: Vec<OsString>,
@@ -29,13 +29,13 @@ pub struct Options {
     pub model: Option<String>,
     /// Where the model is.
     pub base_url: Option<String>,
-    /// Who chooses where to start.
+    /// What chooses where to start.
     pub bootstrap: Option<By>,
-    /// Who plays the roles of a tree search beside that of the policy.
+    /// What plays the roles of a tree search beside that of the policy.
     pub roles: Option<By>,
-    /// Who tells the result.
+    /// What writes the result.
     pub finalize: Option<By>,
-    /// The model that tells the result.
+    /// The model that writes the result.
     pub finalize_model: Option<String>,
     /// The name of a pack of prompts, or a folder.
     pub prompts: Option<PathBuf>,
@@ -57,7 +57,7 @@ pub struct Options {
     pub cassette: Option<PathBuf>,
 }
 
-/// Who does a part of the work.
+/// What does a part of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -67,7 +67,7 @@ pub enum By {
     Model,
 }
 
-/// Who judges.
+/// The policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PolicyChoice {
     /// The built-in rules.
@@ -99,15 +99,15 @@ pub fn parse_policy(text: &str) -> Result<PolicyChoice, String> {
 pub struct Settings {
     /// The file that was read, if there was one.
     pub file: Option<PathBuf>,
-    /// Who judges.
+    /// The policy.
     pub policy: PolicyChoice,
-    /// Whether the policy is set explicitly, or who plays the roles beside it.
+    /// Whether the policy is set explicitly, or what plays the roles beside it.
     pub names_policy: bool,
-    /// Who chooses where to start.
+    /// What chooses where to start.
     pub bootstrap: By,
-    /// Who plays the roles of a tree search beside that of the policy. No other controller asks them.
+    /// What plays the roles of a tree search beside that of the policy. Other controllers do not use it.
     pub roles: By,
-    /// Who tells the result.
+    /// What writes the result.
     pub finalize: By,
     /// The name of a pack, or a folder.
     pub prompts: Option<PathBuf>,
@@ -119,7 +119,7 @@ pub struct Settings {
     pub searches: u32,
     /// A table of weights for the evidence policy, in place of the shipped one.
     pub weights: Option<PathBuf>,
-    /// A text for whoever plans a tree search, beside the case.
+    /// A text for the planner of a tree search, beside the case.
     pub initial_prompt: Option<String>,
     /// The language models.
     pub llm: LlmConfig,
@@ -175,7 +175,7 @@ impl Settings {
             },
         };
         let llm = models::overridden(options, env, file.llm);
-        let tells = llm.finalize_model.is_some().then_some(By::Model);
+        let finalizes = llm.finalize_model.is_some().then_some(By::Model);
         let judged_by_model = policy == Some(PolicyChoice::Llm);
         let by_default = if judged_by_model { By::Model } else { By::Rules };
         Ok(Self {
@@ -183,7 +183,7 @@ impl Settings {
             roles: options.roles.unwrap_or(by_default),
             policy: policy.unwrap_or_default(),
             bootstrap: options.bootstrap.or(file.bootstrap).unwrap_or(by_default),
-            finalize: options.finalize.or(file.finalize).or(tells).unwrap_or(By::Rules),
+            finalize: options.finalize.or(file.finalize).or(finalizes).unwrap_or(By::Rules),
             prompts: options.prompts.clone().or(file.prompts),
             skills: options.skills.clone().or(file.skills),
             tools: options.tools.clone().or(file.tools),
@@ -205,7 +205,7 @@ impl Settings {
         models::most_calls(&self.llm)
     }
 
-    /// Who plays the roles of a tree search, unless it is who would do so by default.
+    /// What plays the roles of a tree search, unless it is the default.
     pub fn other_roles(&self) -> Option<By> {
         (self.roles != self.default_roles()).then_some(self.roles)
     }
@@ -346,15 +346,15 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_models_that_nobody_asks_are_refused() {
+    fn limits_of_unused_models_are_refused() {
         let limited = Options { max_model_calls: Some(3), ..Options::default() };
         let reason = settings(limited.clone(), &[], "").idle_options(&limited);
         let said = reason.expect("no model is asked").to_string();
         assert!(said.starts_with("max_model_calls has no effect, because the built-in rules"));
         assert!(!said.contains("--"), "{said}");
         assert_eq!(settings(limited.clone(), &[], FILE).idle_options(&limited), None);
-        let telling = Options { finalize: Some(By::Model), ..limited };
-        assert_eq!(settings(telling.clone(), &[], "").idle_options(&telling), None);
+        let finalizing = Options { finalize: Some(By::Model), ..limited };
+        assert_eq!(settings(finalizing.clone(), &[], "").idle_options(&finalizing), None);
         // What the file says of models may wait there until one is asked.
         let file = "[llm]\nmodel = \"openai/of-file\"\nbudget = { calls = 7 }\n";
         let none = Options::default();
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_of_its_own_tells_the_result_and_calls_are_always_limited() {
+    fn a_model_of_its_own_writes_the_result_and_calls_are_always_limited() {
         let settings = settings(
             Options { finalize_model: Some("openai/large".to_owned()), ..Options::default() },
             &[],

@@ -53,7 +53,7 @@ pub(super) fn on_record<'c>(
 }
 
 /// The position of the change that undoes the one that the cause cites, or else of the first.
-pub(super) fn most_telling(
+pub(super) fn most_relevant(
     run: &Diagnosis,
     prediction: &Prediction,
     changes: &[&Finding],

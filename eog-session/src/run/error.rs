@@ -14,7 +14,7 @@ pub enum RunError {
     /// There is nothing to start from.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// There is nobody who judges, or what was judged cannot be used.
+    /// There is no policy, or its answers cannot be used.
     #[error(transparent)]
     Judge(#[from] JudgeError),
     /// It ended before a model had chosen where to start.
@@ -26,12 +26,12 @@ pub enum RunError {
     /// The source is not the one that the ledger began with.
     #[error("it began with another input: its topology or alerts differ")]
     OtherSource,
-    /// Somebody else judges than the ledger names.
+    /// The policy is another one than the ledger names.
     #[error("it was judged by {then:?}, but now {now:?} would judge")]
     OtherJudge {
-        /// Who judged.
+        /// The recorded policy.
         then: String,
-        /// Who would.
+        /// The present policy.
         now: String,
     },
     /// Settings of another controller.

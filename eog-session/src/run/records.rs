@@ -48,7 +48,7 @@ impl Records {
         Self { journal: None, recorder, spent_before, cut: None }
     }
 
-    /// Begins a new journal and its side file. A journal that holds nothing, since who began it was killed at
+    /// Begins a new journal and its side file. A journal that holds nothing, since its process was killed at
     /// once, is begun again.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Records {
     }
 }
 
-/// The journal that is there, if nobody writes it and neither it nor its side file says anything.
+/// The journal that is there, if no process writes it and both it and its side file are empty.
 fn unbegun(path: &Path, side: &Path) -> Option<Journal> {
     let is_silent = match side.symlink_metadata() {
         Ok(_) => SideFile::read(side).ok()?.records.is_empty(),
@@ -120,7 +120,7 @@ fn unbegun(path: &Path, side: &Path) -> Option<Journal> {
     found.ledger.entries().is_empty().then_some(journal)
 }
 
-/// Why the last run of a journal ended, where its chain of so many entries cannot tell. Nothing if
+/// Why the last run of a journal ended, where its chain of so many entries does not show it. Nothing if
 /// that run was killed, or has left no figures.
 ///
 /// # Errors
@@ -146,7 +146,7 @@ pub fn last_stop(journal: &Path, entries: u64) -> Result<Option<StopReason>, Sid
 mod tests {
     use super::*;
 
-    /// Killed after the file was made, after its header, after its side file; and while somebody is about to begin.
+    /// Killed after the file was made, after its header, after its side file; and while another process is about to begin.
     #[test]
     fn a_journal_that_holds_nothing_is_begun_again() {
         let folder = tempfile::tempdir().unwrap();

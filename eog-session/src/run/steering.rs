@@ -1,16 +1,16 @@
-//! Steering a run, whatever it is doing: it is cancelled, or told what people know.
+//! Steering a run, whatever it is doing: cancelling it, or adding what people know.
 
 use eog::ledger::Observation;
 use eog::{Controls, EntityId, Handle};
 use tokio_util::sync::CancellationToken;
 
-use crate::source::{Heard, Word};
+use crate::source::{SharedWords, Word};
 
-/// Cancels a run, or tells it what people know. Clones steer the same one.
+/// Cancels a run, or adds what people know. Clones steer the same one.
 #[derive(Clone, Debug)]
 pub struct Cancel {
     handle: Handle,
-    heard: Heard,
+    words: SharedWords,
     /// For what is done before the engine begins and after it has ended.
     beside: CancellationToken,
 }
@@ -22,13 +22,13 @@ impl Cancel {
         self.beside.cancel();
     }
 
-    /// Tells the run what a person said of an entity: the entity is looked at again with it, which the
-    /// ledger records. Whether the run took it; one that has ended is to be resumed with it.
+    /// Adds what a person said of an entity: the entity is evaluated again with it, which the
+    /// ledger records. Returns whether the run took it; one that has ended is to be resumed with it.
     ///
     /// Keep the word first ([`keep_words`](crate::source::keep_words)): the ledger holds what was seen of
     /// it, not what was said.
-    pub async fn tell(&self, entity: EntityId, word: Word) -> bool {
-        self.heard.hear(entity.clone(), word);
+    pub async fn add_word(&self, entity: EntityId, word: Word) -> bool {
+        self.words.add(entity.clone(), word);
         self.handle.observe(Observation::NewEvidence(entity)).await.is_ok()
     }
 
@@ -48,8 +48,8 @@ impl Steering {
     /// Both ends.
     pub fn new() -> (Self, Cancel) {
         let (handle, controls) = eog::handle();
-        let (heard, beside) = (Heard::default(), CancellationToken::new());
-        let cancel = Cancel { handle, heard, beside };
+        let (words, beside) = (SharedWords::default(), CancellationToken::new());
+        let cancel = Cancel { handle, words, beside };
         (Self { cancel: cancel.clone(), controls }, cancel)
     }
 
@@ -66,8 +66,8 @@ impl Steering {
         self.cancel.handle.clone()
     }
 
-    pub(crate) fn heard(&self) -> Heard {
-        self.cancel.heard.clone()
+    pub(crate) fn words(&self) -> SharedWords {
+        self.cancel.words.clone()
     }
 
     pub(crate) fn into_parts(self) -> (Cancel, Controls) {

@@ -6,10 +6,10 @@ use eog::{Case, ContextContract as _, ContextRequest, EntityId, EvidenceId, Fail
 
 use super::Opened;
 
-/// Most pages of one context that are looked through.
+/// Most pages of one context that are searched.
 const MAX_PAGES: u32 = 64;
 
-/// Looks for a finding by its id: in the contexts of the entity that is named, then of those joined with
+/// Searches a finding by its id: in the contexts of the entity that is named, then of those joined with
 /// it, then of all. Ids are derived from content, so what is found is what was cited. `case` gives the
 /// window and the topology. Nothing where no context holds it: the files or the window are others.
 ///
@@ -38,7 +38,7 @@ pub async fn find_again(
     Ok(None)
 }
 
-/// A later visit is told more about relations whose messages are new, so each of them is asked for.
+/// A later visit shows more about relations whose messages are new, so each of them is asked for.
 async fn of_entity(
     source: &Opened,
     case: &Case,

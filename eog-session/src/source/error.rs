@@ -34,7 +34,7 @@ pub enum OpenError {
         /// The path.
         path: PathBuf,
     },
-    /// It is there, or may be, and cannot be looked into.
+    /// It is there, or may be, and cannot be read.
     #[error("{}: cannot be read: {reason}; make it readable for the user who runs eog", path.display())]
     NotReadable {
         /// The path.
@@ -130,7 +130,7 @@ impl OpenError {
         Self::NotReadable { path: path.to_owned(), reason }
     }
 
-    /// Whether it was not read on since nobody waited for it.
+    /// Whether reading was cancelled.
     pub fn is_cancelled(&self) -> bool {
         matches!(
             self,

@@ -9,7 +9,7 @@ use eog_sre::Stop;
 
 use super::{Kind, OpenError, Opened, ReadOptions, open_from};
 
-/// Files whose size and time are looked at to see whether a folder has changed; of more the rest
+/// Files whose size and time are checked to see whether a folder has changed; of more the rest
 /// is not noticed.
 const MAX_STAMPED: usize = 10_000;
 
@@ -27,7 +27,7 @@ struct Key {
     stamp: blake3::Hash,
 }
 
-/// Filled by whoever comes first; the others wait for it.
+/// Filled by the first caller; the others wait for it.
 type Slot = Arc<Mutex<Option<Opened>>>;
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Library {
     }
 
     /// The content of a folder, read if it is not there yet or has changed since. Blocks. It is
-    /// not read on when `stop` says so; who else waits for it then reads it anew.
+    /// not read on when `stop` says so; another caller that waits for it then reads it anew.
     ///
     /// # Errors
     /// [`OpenError`] when the folder cannot be used. What cannot be read is not kept.
@@ -93,7 +93,7 @@ impl Library {
         match opened.and_then(|opened| if self.strict { opened.all_usable() } else { Ok(opened) }) {
             Ok(loaded) => Ok(content.insert(loaded).clone()),
             Err(error) => {
-                // Whoever waits for this place fills it.
+                // The next caller waiting for this place fills it.
                 if !error.is_cancelled() {
                     self.shelves().retain(|shelf| shelf.key != key);
                 }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_read_by_whoever_comes_next() {
+    fn a_cancelled_read_is_done_by_the_next_caller() {
         let all = tempfile::tempdir().expect("a folder");
         let folder = all.path().join("one");
         snapshot(&folder, "HighErrorRate");

@@ -23,8 +23,8 @@ pub struct Capturing<'a> {
     /// an unfinished capture is gone on with. Without it, a temporary folder is used, which is removed
     /// with the source.
     pub into: Option<&'a Path>,
-    /// Hears what goes on.
-    pub heard: Heard<'a>,
+    /// Receives a line for each step.
+    pub progress: Heard<'a>,
 }
 
 /// Live sources as they were when they were captured.
@@ -56,8 +56,8 @@ impl OfLive {
             }
         };
         if !matches!(CaptureReport::of(&folder), Ok(Some(_))) {
-            let Capturing { window, now, heard, .. } = capturing;
-            eog_sources::capture(&config, window, now, &folder, heard).await?;
+            let Capturing { window, now, progress, .. } = capturing;
+            eog_sources::capture(&config, window, now, &folder, progress).await?;
         }
         Ok(Self { captured: open_folder(&folder, options)?, _folder })
     }
@@ -96,7 +96,7 @@ impl Source for OfLive {
     }
 
     fn case(&self, window: Option<Window>) -> Result<Case, StartError> {
-        // The window that was captured is that of the input, as it is for who opens the capture.
+        // The captured window is that of the input, as it is for readers of the capture.
         self.captured.case(window.filter(|window| self.incident().window != Some(*window)))
     }
 }

@@ -1,4 +1,4 @@
-//! What people said, beside what a source tells.
+//! What people said, beside what a source holds.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -97,21 +97,21 @@ pub async fn keep_words(recorder: &CallRecorder, words: Words) -> Result<Words, 
     Ok(all)
 }
 
-/// What people have said so far, while a run goes on. Clones hear the same.
+/// What people have said so far, while a run goes on. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Heard(Arc<RwLock<Words>>);
+pub struct SharedWords(Arc<RwLock<Words>>);
 
-impl Heard {
-    /// Takes in what somebody said; the last word on an entity counts.
-    pub fn hear(&self, entity: EntityId, word: Word) {
+impl SharedWords {
+    /// Adds what a person said; the last word on an entity counts.
+    pub fn add(&self, entity: EntityId, word: Word) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(entity, word);
     }
 
     /// Takes in what was said before. What has been said since counts.
     pub(crate) fn recall(&self, words: Words) {
-        let mut heard = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.0.write().unwrap_or_else(PoisonError::into_inner);
         for (entity, word) in words {
-            heard.entry(entity).or_insert(word);
+            said.entry(entity).or_insert(word);
         }
     }
 
@@ -124,14 +124,14 @@ impl Heard {
 #[derive(Clone, Debug)]
 pub struct Supplemented<C> {
     contract: C,
-    heard: Heard,
+    words: SharedWords,
     window: Window,
 }
 
 impl<C> Supplemented<C> {
-    /// Adds what is heard, which holds over the whole window.
-    pub fn new(contract: C, heard: Heard, window: Window) -> Self {
-        Self { contract, heard, window }
+    /// Adds what people say, which holds over the whole window.
+    pub fn new(contract: C, words: SharedWords, window: Window) -> Self {
+        Self { contract, words, window }
     }
 }
 
@@ -141,7 +141,7 @@ impl<C: ContextContract> ContextContract for Supplemented<C> {
         request: &'a ContextRequest,
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
         let entity = &request.entity;
-        let Some(word) = self.heard.of(entity).filter(|_| request.page <= 1) else {
+        let Some(word) = self.words.of(entity).filter(|_| request.page <= 1) else {
             return self.contract.get_context(request);
         };
         let finding = word.finding(entity, self.window);

@@ -9,7 +9,7 @@ use eog_mcp_client::{McpConfig, McpSource};
 
 use super::{Kind, OpenError, ReadOptions, Source};
 
-/// Servers that were started and have told of an incident. They end with it.
+/// Servers that were started and have described an incident. They end with it.
 pub struct OfServers {
     incident: Incident,
     contract: Box<dyn ContextContract>,

@@ -40,10 +40,10 @@ fn questions(tool: &str) -> Vec<Value> {
 /// In what an answer differs from what its tool says of it.
 fn wrong(info: &ToolInfo, answer: &Value) -> Vec<String> {
     let schema = jsonschema::validator_for(&info.answer_schema()).unwrap();
-    let tell = |error: jsonschema::ValidationError<'_>| {
+    let describe = |error: jsonschema::ValidationError<'_>| {
         format!("{}: {}: {error}", info.name, error.instance_path())
     };
-    schema.iter_errors(answer).map(tell).collect()
+    schema.iter_errors(answer).map(describe).collect()
 }
 
 #[test]
@@ -79,9 +79,9 @@ fn what_a_bundle_answers_has_the_form_of_the_tool() {
 fn what_wraps_a_bundle_answers_as_it_does() {
     let later = Later::new(flash_sale()).unwrap();
     let question = json!({"group_by": "entity,reason"});
-    let told = flash_sale().ask("event_analysis", question.clone()).unwrap();
-    assert!(told.contains("OutOfMemory"), "{told}");
-    assert_eq!(later.ask("event_analysis", question).unwrap(), told);
+    let answer = flash_sale().ask("event_analysis", question.clone()).unwrap();
+    assert!(answer.contains("OutOfMemory"), "{answer}");
+    assert_eq!(later.ask("event_analysis", question).unwrap(), answer);
     let unknown = later.ask("event_analisys", json!({})).unwrap_err().to_string();
     assert!(unknown.contains("did you mean event_analysis?"), "{unknown}");
 }

@@ -88,7 +88,7 @@ fn a_state_folder_below_a_root_is_refused_before_it_is_made() {
     Store::open(&real.join("rooted"), &roots).expect("only the name begins like that");
 }
 
-/// What a disk was told to do, by path.
+/// A step that a disk was given, by path.
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
     Folder(PathBuf),
@@ -98,13 +98,13 @@ enum Step {
     FolderSynced(PathBuf),
 }
 
-/// The real file system, which says what it was told to do.
+/// The real file system, which records its steps.
 #[derive(Clone, Debug, Default)]
 struct Watched(Arc<Mutex<Vec<Step>>>);
 
 impl Watched {
     fn note(&self, step: Step) {
-        self.0.lock().expect("nobody panics").push(step);
+        self.0.lock().expect("no test panics with it").push(step);
     }
 }
 
@@ -176,7 +176,7 @@ fn how_it_began_survives_a_power_loss_before_there_is_a_journal() {
     let began = Began::new("x".to_owned(), "/x".into(), None);
     let id = store.create(&began).expect("stores");
     // A journal is made, and acknowledges its entries, only after this.
-    let steps = disk.0.lock().expect("nobody panics").clone();
+    let steps = disk.0.lock().expect("no test panics with it").clone();
     let folder = state.join(id.to_string());
     let file = folder.join(BEGINNING);
     assert!(survives(&steps, &file, &all), "{steps:#?}");
@@ -190,9 +190,9 @@ fn how_it_began_survives_a_power_loss_before_there_is_a_journal() {
         assert_eq!(survives(steps, &file, &folder), has_number, "no number without a beginning");
     }
 
-    // What people answered is part of what a resumed run is told.
+    // What people answered is part of what a resumed run receives.
     store.set_people(&id, &People::default()).expect("stores");
-    let steps = disk.0.lock().expect("nobody panics").clone();
+    let steps = disk.0.lock().expect("no test panics with it").clone();
     assert!(survives(&steps, &file.with_file_name("people.json"), &all), "{steps:#?}");
 }
 
@@ -244,9 +244,9 @@ impl Ends {
     }
 
     fn step(&self) -> std::io::Result<()> {
-        let left = self.steps.lock().expect("nobody panics with it").checked_sub(1);
+        let left = self.steps.lock().expect("no test panics with it").checked_sub(1);
         match left {
-            Some(left) => *self.steps.lock().expect("nobody panics with it") = left,
+            Some(left) => *self.steps.lock().expect("no test panics with it") = left,
             // Nothing is tidied up, and no message is printed.
             None if self.is_killed => std::panic::resume_unwind(Box::new("killed")),
             None => return Err(std::io::Error::other("no power")),
@@ -375,7 +375,7 @@ struct Overtaken(Mutex<Vec<Store>>);
 impl Disk for Overtaken {
     fn rename(&self, from: &Path, to: &Path) -> std::io::Result<()> {
         if from.is_dir()
-            && let Some(other) = self.0.lock().expect("nobody panics").pop()
+            && let Some(other) = self.0.lock().expect("no test panics with it").pop()
         {
             let began = Began::new("faster".to_owned(), "/x".into(), None);
             let taken = other.create(&began).expect("stores");
@@ -401,7 +401,7 @@ fn who_is_overtaken_takes_the_next_number() {
     };
     let names: Vec<String> = (1..=7).map(name).collect();
     let faster = ["faster", "none yet"].repeat(3);
-    assert_eq!(names, [faster, vec!["slower"]].concat(), "nobody is replaced");
+    assert_eq!(names, [faster, vec!["slower"]].concat(), "none is replaced");
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn servers_that_create_at_once_never_give_the_same_number() {
     let folder = tempfile::tempdir().expect("a folder");
     let start = std::sync::Barrier::new(SERVERS);
     let create = |server: usize| {
-        // Nobody can fail before it, and leave the others waiting.
+        // No thread can fail before it, and leave the others waiting.
         start.wait();
         let store = Store::open(folder.path(), &[]).expect("opens beside those that create");
         let one = |number: usize| {

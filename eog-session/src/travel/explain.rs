@@ -17,7 +17,7 @@ use crate::run::{RunError, same_judge};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Explained {
-    /// What the ledger tells, and what the policy says now.
+    /// What the ledger records, and what the policy says now.
     pub explanation: Explanation,
     /// Why it was never judged. Nothing if it was.
     pub unjudged: Option<Unjudged>,
@@ -35,7 +35,7 @@ pub enum ExplainError {
     /// The ledger does not follow by the rules of this program.
     #[error(transparent)]
     Restore(#[from] RestoreError),
-    /// Somebody else judges than the ledger names, or what was judged cannot be used.
+    /// The policy is another one than the ledger names, or its answers cannot be used.
     #[error(transparent)]
     Run(#[from] RunError),
 }
@@ -46,9 +46,9 @@ impl From<JudgeError> for ExplainError {
     }
 }
 
-/// Explains the label of an entity, with the help of whoever judges. The ledger is gone through once.
-/// What the side file of a journal cannot tell goes to `unknown`. Where the ledger does not say who judged,
-/// nobody is asked ([`Again::JudgeUnknown`]).
+/// Explains the label of an entity, calling the policy again. The ledger is read once.
+/// What the side file of a journal lacks goes to `unknown`. Where the ledger does not name its policy,
+/// none is called ([`Again::JudgeUnknown`]).
 ///
 /// # Errors
 /// [`ExplainError`].
@@ -66,7 +66,7 @@ pub async fn explain(
     let case = read.ledger.case().ok_or(RunError::Empty)?;
     let history = History::follow(ledger, entity)?;
     if read.ledger.judge_at(u64::MAX).is_none() {
-        // Whoever was chosen may be another one than judged: what that one says explains nothing.
+        // The chosen policy may be another than the recorded one: its answers explain nothing.
         let mut explanation = history.explain(None, Limits::default()).await;
         explanation.again = Again::JudgeUnknown;
         return Ok(explained(history, explanation, || read.last_stop(unknown)));

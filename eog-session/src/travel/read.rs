@@ -94,7 +94,7 @@ pub enum ReadError {
     Journal(#[from] JournalError),
 }
 
-/// Reads a ledger, or the one in a folder of results, or a journal: told by its content.
+/// Reads a ledger, or the one in a folder of results, or a journal, recognised by its content.
 ///
 /// # Errors
 /// [`ReadError`] names the file, and what is wrong with it.
@@ -123,7 +123,7 @@ pub fn read(path: &Path) -> Result<Read, ReadError> {
         return Err(too_large(file));
     }
     if is_pipe && bytes.is_empty() {
-        let reason = "a pipe that nobody writes to".to_owned();
+        let reason = "a pipe without a writer".to_owned();
         return Err(ReadError::NoLedger { path: file, reason });
     }
     let Ok(text) = String::from_utf8(bytes) else {
@@ -139,7 +139,7 @@ pub fn read(path: &Path) -> Result<Read, ReadError> {
     }
 }
 
-/// A file that is opened at once: a pipe that nobody writes to is at its end.
+/// A file that is opened at once: a pipe without a writer is at its end.
 struct Opened {
     file: File,
     is_pipe: bool,
@@ -180,7 +180,7 @@ impl io::Read for Opened {
     }
 }
 
-/// Reads a journal, in which somebody may be writing.
+/// Reads a journal, which another process may be writing.
 ///
 /// # Errors
 /// [`ReadError::Journal`].
@@ -219,7 +219,7 @@ impl Read {
     }
 
     /// The investigation that wrote it, as it stood at the end. Every entry is derived again and
-    /// compared with the recorded one. What the side file of a journal cannot tell goes to `unknown`.
+    /// compared with the recorded one. What the side file of a journal lacks goes to `unknown`.
     ///
     /// # Errors
     /// [`RestoreError`] when the ledger does not follow by the rules of this program.
@@ -240,13 +240,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_is_read_if_somebody_writes_to_it() {
+    fn a_pipe_is_read_if_it_has_a_writer() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
         let error = read(&path).unwrap_err();
-        assert!(error.to_string().ends_with("a pipe that nobody writes to"), "{error}");
+        assert!(error.to_string().ends_with("a pipe without a writer"), "{error}");
         let other = path.clone();
         let file = File::options().read(true).write(true).open(&path).unwrap();
         let reader = std::thread::spawn(move || read(&other));

@@ -1,8 +1,8 @@
 //! How two investigations compare.
 
 use eog::{Diagnosis, EntityId};
+use eog_session::explanations;
 use eog_session::store::InvestigationId;
-use eog_session::told;
 use eog_session::travel::{self, Parted};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -69,7 +69,7 @@ impl Concluded {
 impl Compared {
     pub(in crate::server) fn new(
         difference: &travel::Compared,
-        lines: &[told::Line],
+        lines: &[explanations::Line],
         first: Concluded,
         second: Concluded,
     ) -> Self {

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::evidence::{Cited, Step, cited};
 use super::{MAX_LISTED, shorten, summary};
+use eog_session::explanations;
 use eog_session::store::InvestigationId;
-use eog_session::told;
 
 /// Why an entity has its label.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -87,7 +87,7 @@ impl Explained {
             entity: explanation.entity.clone(),
             label: belief.map_or("not evaluated".to_owned(), |belief| belief.label.to_string()),
             summary: unjudged.map_or_else(|| summary(belief), |why| shorten(&why)),
-            not_a_cause: told::why_not(diagnosis, &explanation.entity)
+            not_a_cause: explanations::why_not(diagnosis, &explanation.entity)
                 .iter()
                 .map(|line| shorten(line))
                 .collect(),
@@ -128,20 +128,23 @@ impl Explained {
         entity: &EntityId,
     ) -> Self {
         let belief = diagnosis.belief(entity);
-        let evaluated = |look: told::Looked| Evaluated {
+        let evaluated = |look: explanations::Evaluation| Evaluated {
             entry: look.entry,
             reason: look.why,
             label: look.label.to_string(),
             summary: look.summary,
             heard: Vec::new(),
         };
-        let looks = told::looks_at(steps, entity).into_iter();
+        let looks = explanations::evaluations_of(steps, entity).into_iter();
         Self {
             investigation: id.to_string(),
             entity: entity.clone(),
             label: belief.map_or("not evaluated".to_owned(), |belief| belief.label.to_string()),
             summary: summary(belief),
-            not_a_cause: told::why_not(diagnosis, entity).iter().map(|it| shorten(it)).collect(),
+            not_a_cause: explanations::why_not(diagnosis, entity)
+                .iter()
+                .map(|it| shorten(it))
+                .collect(),
             evidence: cited(diagnosis, belief),
             claims: belief
                 .iter()

@@ -163,7 +163,7 @@ fn report_literal(incident: &Incident) -> Result<Cost, Failed> {
 
 fn report_ours(incident: &Incident) -> Result<Cost, Failed> {
     let ended = finished(incident, Config::default())?;
-    let chain = vec![Arc::new(MockModel::new("mock/teller")) as Arc<dyn ChatModel>];
+    let chain = vec![Arc::new(MockModel::new("mock/writer")) as Arc<dyn ChatModel>];
     let prompter = Prompter::new(Arc::new(incident.pack.clone()), chain);
     let request = Finalizer::new(prompter).prompt(&ended.diagnosis())?;
     Ok(counted(&[request]))

@@ -1,4 +1,4 @@
-//! What the machines of the shipped bottling line say, by the entity and what it has been told.
+//! What the machines of the shipped bottling line say, by the entity and its messages.
 
 use eog_core::incident::Direction;
 use eog_core::{Claim, ContextPacket, Decision, EntityId, EvidenceId, Finding, InvalidId, Label};
@@ -11,7 +11,7 @@ const COMPRESSOR: &str = "utilities/compressor-2";
 
 /// The answer of one machine.
 pub(super) fn judge(packet: &ContextPacket) -> Result<Decision, InvalidId> {
-    let told = |sender: &str| -> Result<bool, InvalidId> {
+    let is_symptom = |sender: &str| -> Result<bool, InvalidId> {
         let belief = packet.message_from(&EntityId::new(sender)?);
         Ok(belief.is_some_and(|belief| belief.label == Label::Symptom))
     };
@@ -23,7 +23,7 @@ pub(super) fn judge(packet: &ContextPacket) -> Result<Decision, InvalidId> {
             &["cases from", "Starved"],
         ),
         // The new roll of labels looks guilty, until the capper says that it rejects bottles.
-        LABELLER if !told(CAPPER)? => {
+        LABELLER if !is_symptom(CAPPER)? => {
             let because = "A new roll of labels at 06:50 preceded the falling output.";
             let output = finding(packet, "cases_worth");
             let decision = Decision::new(Label::Origin, because)

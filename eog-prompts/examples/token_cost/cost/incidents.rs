@@ -25,7 +25,7 @@ pub(crate) enum Origin {
     Recorded,
 }
 
-/// An incident, and who judges it.
+/// An incident, and its policy.
 pub(crate) struct Incident {
     pub(crate) name: String,
     pub(crate) origin: Origin,

@@ -1,4 +1,4 @@
-//! Who answers in place of a model: by the entity and what it has been told, never by the prompt.
+//! Answers in place of a model: by the entity and its messages, never by the prompt.
 
 use eog_core::{ContextPacket, Decision, EvidenceKind, Failure, Label, Timestamp};
 use eog_evidence::{EvidencePolicy, shorten};

@@ -9,7 +9,7 @@ use eog_prompts::{ChatError, ChatModel, ChatRequest, ChatResponse, ModelInfo};
 
 use super::exchange::Exchanges;
 
-/// Gives the answer that it was last told, whatever it is asked, and counts.
+/// Gives the answer that was set last, whatever it is asked, and counts.
 pub(crate) struct Scripted {
     info: ModelInfo,
     next: Mutex<String>,

@@ -34,17 +34,17 @@ type Given = Vec<(&'static str, Value)>;
 
 /// What the phases give, every field that there is of each at least once.
 pub(super) fn real_data() -> Given {
-    let told = Arc::new(Mutex::new(Given::new()));
+    let given = Arc::new(Mutex::new(Given::new()));
     for config in [SearchConfig::lats(), SearchConfig::bfs()] {
         let world = SearchResponder::new(evidence(), policy_fn(judge));
-        let world = world.with_roles(Telling(Arc::clone(&told)));
+        let world = world.with_roles(Recording(Arc::clone(&given)));
         let incident = case(topology("web calls db"), [alert("web", "HttpErrors", "10:06")]);
         let mut search = SearchController::open(config, incident);
         drive(&mut search, &world).unwrap();
     }
-    investigate(&told);
-    go_on(&told);
-    let told = told.lock().unwrap().clone();
+    investigate(&given);
+    go_on(&given);
+    let given = given.lock().unwrap().clone();
     [
         "search_propose",
         "search_act",
@@ -63,7 +63,7 @@ pub(super) fn real_data() -> Given {
         "came",
     ]
     .into_iter()
-    .map(|phase| (user(phase), merged(&told, phase)))
+    .map(|phase| (user(phase), merged(&given, phase)))
     .collect()
 }
 
@@ -88,7 +88,7 @@ fn user(phase: &str) -> &'static str {
 }
 
 /// A search by hypotheses, in which specialists also do what is refused.
-fn investigate(told: &Arc<Mutex<Given>>) {
+fn investigate(given: &Arc<Mutex<Given>>) {
     let skill = Skill {
         agent: Specialist::Metrics,
         name: "red".to_owned(),
@@ -97,7 +97,7 @@ fn investigate(told: &Arc<Mutex<Given>>) {
         at_once: false,
     };
     let world = SearchResponder::new(evidence(), policy_fn(judge));
-    let world = world.with_roles(Telling(Arc::clone(told)));
+    let world = world.with_roles(Recording(Arc::clone(given)));
     let world = world.with_tools(Arc::new(Skills::new(vec![skill])));
     let alerts = [alert("web", "HttpErrors", "10:06"), alert("mail", "HttpErrors", "10:06")];
     let incident = case(topology("web calls db; mail calls db"), alerts);
@@ -106,11 +106,11 @@ fn investigate(told: &Arc<Mutex<Given>>) {
 }
 
 /// A search by goals, and a chain whose agent also does what is refused, calls tools and forgets.
-fn go_on(told: &Arc<Mutex<Given>>) {
+fn go_on(given: &Arc<Mutex<Given>>) {
     let configs = [SearchConfig::treeseeker(), SearchConfig::react().with_shown(1_500).unwrap()];
     for config in configs {
         let world = SearchResponder::new(evidence(), policy_fn(judge));
-        let world = world.with_roles(Telling(Arc::clone(told)));
+        let world = world.with_roles(Recording(Arc::clone(given)));
         let alerts = [alert("web", "HttpErrors", "10:06"), alert("mail", "HttpErrors", "10:06")];
         let incident = case(topology("web calls db; mail calls db; db calls disk"), alerts);
         let mut search = SearchController::open(config, incident);
@@ -119,9 +119,9 @@ fn go_on(told: &Arc<Mutex<Given>>) {
 }
 
 /// All that a phase was given, as items of one list for each field that is a list.
-fn merged(told: &Given, phase: &str) -> Value {
+fn merged(recorded: &Given, phase: &str) -> Value {
     let mut all = serde_json::Map::new();
-    for (_, given) in told.iter().filter(|(name, _)| *name == phase) {
+    for (_, given) in recorded.iter().filter(|(name, _)| *name == phase) {
         for (field, value) in given.as_object().unwrap() {
             match (all.get_mut(field), value) {
                 (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.clone()),
@@ -169,52 +169,52 @@ fn judge(packet: &ContextPacket) -> Decision {
     decision
 }
 
-/// The roles by rules, which tell what a model would have been given.
-struct Telling(Arc<Mutex<Given>>);
+/// The roles by rules, which record what a model would have been given.
+struct Recording(Arc<Mutex<Given>>);
 
-impl Telling {
-    fn tell(&self, phase: &'static str, input: &impl serde::Serialize) {
+impl Recording {
+    fn record(&self, phase: &'static str, input: &impl serde::Serialize) {
         self.0.lock().unwrap().push((phase, template_data(input).unwrap()));
     }
 }
 
-impl Roles for Telling {
+impl Roles for Recording {
     fn propose<'a>(&'a self, ask: &'a ProposeAsk, tools: &'a [ToolSpec]) -> Reply<'a, Vec<Action>> {
-        self.tell("search_propose", &ProposeInput::new(ask, tools, Detail::ALL[0]));
+        self.record("search_propose", &ProposeInput::new(ask, tools, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().propose(ask, tools).await })
     }
 
     fn act<'a>(&'a self, ask: &'a ProposeAsk, tools: &'a [ToolSpec]) -> Reply<'a, Option<Action>> {
-        self.tell("search_act", &ProposeInput::new(ask, tools, Detail::ALL[0]));
+        self.record("search_act", &ProposeInput::new(ask, tools, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().act(ask, tools).await })
     }
 
     fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
-        self.tell("search_evaluate", &EvaluateInput::new(ask, Detail::ALL[0]));
+        self.record("search_evaluate", &EvaluateInput::new(ask, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().evaluate(ask).await })
     }
 
     fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
-        self.tell("search_plan", &PlanInput::new(ask, Detail::ALL[0]));
+        self.record("search_plan", &PlanInput::new(ask, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().plan(ask).await })
     }
 
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
-        self.tell("search_reflect", &EvaluateInput::new(ask, Detail::ALL[0]));
+        self.record("search_reflect", &EvaluateInput::new(ask, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().reflect(ask).await })
     }
 
     fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
-        self.tell("search_hypothesize", &HypothesizeInput::new(ask, Detail::ALL[0]));
+        self.record("search_hypothesize", &HypothesizeInput::new(ask, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().hypothesize(ask).await })
     }
 
     fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
         let input = InvestigateInput::new(ask, tools, Detail::ALL[0]);
-        self.tell("search_investigate", &input);
+        self.record("search_investigate", &input);
         for since in Investigate::since(&input) {
             if let Since::Came(came) = since {
-                self.tell("came", &came);
+                self.record("came", &came);
             }
         }
         let call =
@@ -238,12 +238,12 @@ impl Roles for Telling {
     }
 
     fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
-        self.tell("search_weigh", &WeighInput::new(ask, Detail::ALL[0]));
+        self.record("search_weigh", &WeighInput::new(ask, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().weigh(ask).await })
     }
 
     fn decompose<'a>(&'a self, ask: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
-        self.tell("search_decompose", &DecomposeInput::new(ask, Detail::ALL[0]));
+        self.record("search_decompose", &DecomposeInput::new(ask, Detail::ALL[0]));
         Box::pin(async move {
             let mut answer = PolicyRoles::default().decompose(ask).await?;
             if ask.refused.is_none() {
@@ -254,7 +254,7 @@ impl Roles for Telling {
     }
 
     fn steer<'a>(&'a self, ask: &'a SteerAsk) -> Reply<'a, Steering> {
-        self.tell("search_steer", &SteerInput::new(ask, Detail::ALL[0]));
+        self.record("search_steer", &SteerInput::new(ask, Detail::ALL[0]));
         Box::pin(async move {
             if ask.refused.is_none() && !ask.seen.is_empty() {
                 return Ok(Steering::default().into());
@@ -264,12 +264,12 @@ impl Roles for Telling {
     }
 
     fn step<'a>(&'a self, ask: &'a StepAsk, tools: &'a [ToolSpec]) -> Reply<'a, Option<Action>> {
-        self.tell("search_step", &StrideInput::new(ask, tools, Detail::ALL[0]));
+        self.record("search_step", &StrideInput::new(ask, tools, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().step(ask, tools).await })
     }
 
     fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
-        self.tell("search_progress", &ProgressInput::new(ask, Detail::ALL[0]));
+        self.record("search_progress", &ProgressInput::new(ask, Detail::ALL[0]));
         Box::pin(async move {
             let mut answer = PolicyRoles::default().progress(ask).await?;
             let entity = ask.seen.first().map(|seen| seen.action.entity().clone());
@@ -284,7 +284,7 @@ impl Roles for Telling {
     }
 
     fn react<'a>(&'a self, ask: &'a ReactAsk, tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
-        self.tell("search_react", &ReactInput::new(ask, tools, Detail::ALL[0]));
+        self.record("search_react", &ReactInput::new(ask, tools, Detail::ALL[0]));
         let done = ask.steps.last().map_or(0, |step| step.number);
         Box::pin(async move {
             let mut answer = PolicyRoles::default().react(ask, tools).await?;
@@ -304,7 +304,7 @@ impl Roles for Telling {
     }
 
     fn compact<'a>(&'a self, ask: &'a CompactAsk) -> Reply<'a, String> {
-        self.tell("search_compact", &CompactInput::new(ask, Detail::ALL[0]));
+        self.record("search_compact", &CompactInput::new(ask, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().compact(ask).await })
     }
 }

@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn long_texts_end_with_a_sentence_or_a_word() {
         assert_eq!(whole_sentences(" It fits. ", 8), "It fits.");
-        assert_eq!(whole_sentences("One is told. Two is not told.", 20), "One is told. …");
+        assert_eq!(whole_sentences("One is kept. Two is not kept.", 20), "One is kept. …");
         assert_eq!(whole_sentences("No. The second one is far too long.", 20), "No. The second…");
         assert_eq!(whole_sentences("äöüßäöüß", 6), "äöüß…");
     }

@@ -30,7 +30,7 @@ pub struct ExploreInput {
     /// Kinds of evidence that no entity has, and what the case file leaves out.
     unrecorded: Vec<&'static str>,
     case_file_omitted: Vec<String>,
-    /// Of whom nothing was recorded.
+    /// Entities of which nothing was recorded.
     silent: Vec<String>,
     entity: String,
     /// Which numbers of the case file are evidence of the entity itself.
@@ -38,7 +38,7 @@ pub struct ExploreInput {
     /// Alerts on the entity that the frame does not list.
     own_alerts: Vec<AlertLine>,
     findings: Vec<EvidenceLine>,
-    /// What was recorded at all, if the source can tell.
+    /// What was recorded at all, if the source reports it.
     recorded: Option<RecordedKinds>,
     /// How many pages of evidence there are after what is shown.
     pages_left: u32,
@@ -109,7 +109,7 @@ impl Notes {
             since: false,
             signals: is_full,
             changes: any(&|it| it.kind == EvidenceKind::Change),
-            // What is starved or fed by whom is asked where goods flow, whatever the names.
+            // Starved or fed, and by which entity: asked where goods flow, whatever the names.
             names: names || has(&[Output]),
         };
         let Self { peers, others, route, impact, part, load, experiment, restart, .. } = notes;
@@ -124,7 +124,8 @@ impl Notes {
 struct RecordedKinds {
     own: Vec<&'static str>,
     others: Vec<&'static str>,
-    nobody: Vec<&'static str>,
+    #[serde(rename = "nobody")]
+    none: Vec<&'static str>,
 }
 
 impl RecordedKinds {
@@ -133,16 +134,16 @@ impl RecordedKinds {
         let words = |kinds: &[EvidenceKind]| kinds.iter().map(|kind| kinds_word(*kind)).collect();
         let is_missing =
             |kind: &EvidenceKind| !coverage.own.contains(kind) && !coverage.others.contains(kind);
-        let nobody = [Change, Event, Metric, Log, Span].into_iter().filter(is_missing);
+        let none = [Change, Event, Metric, Log, Span].into_iter().filter(is_missing);
         Self {
             own: words(&coverage.own),
             others: words(&coverage.others),
-            nobody: nobody.map(kinds_word).collect(),
+            none: none.map(kinds_word).collect(),
         }
     }
 }
 
-/// A finding, and whose it is.
+/// A finding, and its entity.
 #[derive(Clone, Debug, Serialize)]
 struct EvidenceLine {
     /// Empty for the entity in question.
@@ -168,8 +169,9 @@ struct FormerLine {
     since: String,
     text: String,
     claims: Vec<ClaimPart>,
-    /// Whose messages are new since then.
-    heard: Vec<String>,
+    /// The senders of messages that are new since then.
+    #[serde(rename = "heard")]
+    senders: Vec<String>,
 }
 
 impl FormerLine {
@@ -185,7 +187,7 @@ impl FormerLine {
                 .take(MAX_FORMER)
                 .map(|claim| ClaimPart::new(claim, limit).of_others())
                 .collect(),
-            heard: heard.iter().take(MAX_FORMER).map(ToString::to_string).collect(),
+            senders: heard.iter().take(MAX_FORMER).map(ToString::to_string).collect(),
         }
     }
 }
@@ -196,10 +198,10 @@ const MAX_FORMER: usize = 8;
 /// Longest text of a line of the case file, in characters.
 const MAX_CASE_FILE_TEXT: usize = 400;
 
-/// Longest text of a finding of somebody else, in characters.
+/// Longest text of a finding of another entity, in characters.
 const MAX_QUOTE: usize = 300;
 
-/// Why the entity is looked at again.
+/// Why the entity is evaluated again.
 #[derive(Clone, Debug, Serialize)]
 struct NoticeLines {
     /// Else it is a second opinion.
@@ -236,7 +238,7 @@ impl NoticeLines {
     }
 }
 
-/// Whether entities are named by paths, whose parts tell what they are.
+/// Whether entities are named by paths, whose parts describe what they are.
 fn has_paths(packet: &ContextPacket) -> bool {
     let neighbours = packet.neighbours.iter().map(|neighbour| &neighbour.entity);
     neighbours.chain([&packet.entity]).any(|entity| entity.as_str().contains('/'))
@@ -244,7 +246,7 @@ fn has_paths(packet: &ContextPacket) -> bool {
 
 /// Whether evidence of others says what stands there anyway: that an alert fired, or how a change reaches
 /// others, which the messages claim, beside the change itself or another note on it.
-fn is_retold(quoted: &Finding, listed: &[&Finding], frame: &Frame) -> bool {
+fn is_repeated(quoted: &Finding, listed: &[&Finding], frame: &Frame) -> bool {
     match quoted.signal {
         _ if quoted.kind == EvidenceKind::Alert => {
             frame.alerting().any(|entity| *entity == quoted.entity)
@@ -278,7 +280,7 @@ impl ExploreInput {
         let clock = Clock::new(packet.window);
         let mut subject = Subject::of(packet);
         subject.last_onset = frame.last_onset();
-        // Whoever reads their names may name them.
+        // The model reads their names, so it may name them.
         frame.alerting().for_each(|entity| subject.name(entity));
         let limit = cut.text_limit;
         let shown = |at: &usize| packet.context.findings.get(*at);
@@ -297,7 +299,7 @@ impl ExploreInput {
             .into_iter()
             .filter_map(|finding| subject.number_of(finding.id()))
             .collect();
-        let told = listed.clone();
+        let own_lines = listed.clone();
         let findings = listed.into_iter().map(|finding| {
             let is_own = finding.entity == packet.entity;
             let of = if is_own { String::new() } else { finding.entity.to_string() };
@@ -306,13 +308,13 @@ impl ExploreInput {
         });
         let findings = joined_lines(findings, |it| &mut it.finding, |a, b| a.of == b.of);
         let quotable = packet.quoted.iter().filter(|it| !is_in_case_file(it));
-        let quotable = quotable.filter(|it| !is_retold(it, &told, frame));
+        let quotable = quotable.filter(|it| !is_repeated(it, &own_lines, frame));
         let quotable: Vec<&Finding> = quotable.collect();
         let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
         let messages: Vec<MessageLine> = messages
             .map(|message| message_line(message, &mut subject, &clock, limit, &quotable))
             .collect();
-        notes.since = messages.iter().any(MessageLine::tells_since);
+        notes.since = messages.iter().any(MessageLine::says_since);
         // Of what the messages cite that are shown.
         let quoted = quotable.iter().filter_map(|finding| {
             let number = subject.number_of(finding.id())?;

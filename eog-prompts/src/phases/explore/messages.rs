@@ -33,7 +33,7 @@ pub(super) struct MessageLine {
 
 impl MessageLine {
     /// Whether it says since when.
-    pub(super) fn tells_since(&self) -> bool {
+    pub(super) fn says_since(&self) -> bool {
         !self.since.is_empty()
     }
 }
@@ -56,7 +56,7 @@ pub(super) fn message_line(
             ids.push(id);
         }
     }
-    // A number without its text tells nothing, and is shown only where there is no other to cite.
+    // A number without its text says nothing, and is shown only where there is no other to cite.
     let is_shown = |id: &EvidenceId| {
         let number = subject.number_of(id).and_then(|number| subject.get(number));
         let is_listed = number.is_some_and(|citable| citable.is_listed);
@@ -65,7 +65,7 @@ pub(super) fn message_line(
     let (shown, others): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| is_shown(id));
     let (shown, others) = if shown.is_empty() { (others, shown) } else { (shown, others) };
     let cited = shown.iter().take(MAX_CITED).map(|id| subject.number_cited(id)).collect();
-    // How it shows on others is told to these.
+    // How it shows on other entities is a message to these.
     let part = |claim: &Claim| {
         let part = ClaimPart::new(claim, limit);
         if touches(claim, &entity) { part } else { part.of_others() }

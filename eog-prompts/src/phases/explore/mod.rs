@@ -17,7 +17,7 @@ pub(crate) use unasked::decision as unasked;
 
 use crate::Phase;
 
-/// Judges one entity of an incident: label, claims, and where to look next.
+/// Judges one entity of an incident: label, claims, and what to evaluate next.
 pub struct Explore;
 
 impl Phase for Explore {
@@ -29,7 +29,7 @@ impl Phase for Explore {
         grounding::Grounding::of(input.subject(), answer).refusals
     }
 
-    /// Where to look next is a suggestion: a bad one is left out.
+    /// What to evaluate next is a suggestion: a bad one is left out.
     fn worth_asking_again(problems: &[String]) -> bool {
         problems.iter().any(|problem| !refused::is_of_proposal(problem))
     }

@@ -19,7 +19,7 @@ pub(super) struct Subject {
     /// Every entity that may be named.
     names: Names,
     pub(super) neighbours: Vec<Neighbour>,
-    /// The ways that findings tell.
+    /// The ways that findings describe.
     routes: Vec<Route>,
     /// How many pages of evidence there are after what is shown.
     pub(super) pages_left: u32,
@@ -27,7 +27,7 @@ pub(super) struct Subject {
     pub(super) queries_left: u32,
     /// The last time any alert became active, if alerts are known.
     pub(super) last_onset: Option<Timestamp>,
-    /// Whether what would tell of harm was recorded of the entity: then silence speaks for it.
+    /// Whether the kinds of evidence that show harm were recorded of the entity: then silence speaks for it.
     pub(super) is_watched: bool,
     /// Whether a neighbour's message explains this entity.
     pub(super) is_explained: bool,
@@ -107,8 +107,8 @@ impl Subject {
             queries_left: packet.queries_left,
             last_onset: None,
             is_watched: packet.context.coverage.as_ref().is_some_and(|coverage| {
-                let telling = [EvidenceKind::Metric, EvidenceKind::Log, EvidenceKind::Span];
-                coverage.own.iter().any(|kind| telling.contains(kind))
+                let shows_harm = [EvidenceKind::Metric, EvidenceKind::Log, EvidenceKind::Span];
+                coverage.own.iter().any(|kind| shows_harm.contains(kind))
             }),
             is_explained: packet.inbox.iter().any(|message| {
                 message.belief.claims.iter().any(|claim| claim.effect == packet.entity)
@@ -199,13 +199,13 @@ impl Subject {
         numbers.into_iter().filter_map(own).collect()
     }
 
-    /// Whether a cited finding tells a way with a hop from a cause right to an effect.
+    /// Whether a cited finding describes a way with a hop from a cause right to an effect.
     pub(super) fn leads(&self, numbers: &[u32], cause: &EntityId, effect: &EntityId) -> bool {
         let cited = |route: &&Route| self.cites(numbers, route);
         self.routes.iter().filter(cited).any(|route| route.leads(cause, effect))
     }
 
-    /// The way from a cause to an effect that do not stand side by side, with the finding that tells
+    /// The way from a cause to an effect that do not stand side by side, with the finding that describes
     /// it: one that is cited, if any is.
     pub(super) fn way(
         &self,

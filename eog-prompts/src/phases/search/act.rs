@@ -1,4 +1,4 @@
-//! The next look of a simulation, or its end.
+//! The next evaluation of a simulation, or its end.
 
 use eog_search::Action;
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use super::ProposeInput;
 use super::empty;
 use crate::Phase;
 
-/// Chooses the one next look after a path, or ends it.
+/// Chooses the one next evaluation after a path, or ends it.
 #[derive(Clone, Copy, Debug)]
 pub struct Act;
 

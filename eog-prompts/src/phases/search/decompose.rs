@@ -5,7 +5,7 @@ use eog_search::ask::DecomposeAsk;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::goals::ToldApproach;
+use super::goals::StatedApproach;
 use super::path::{Detail, LeadLine, Named, Writer};
 use super::{empty, kept};
 use crate::Phase;
@@ -31,7 +31,7 @@ pub struct DecomposeInput {
     named: Named,
 }
 
-/// Who stands around an entity.
+/// The neighbours of an entity.
 #[derive(Clone, Debug, Serialize)]
 struct AroundLine {
     entity: String,
@@ -64,13 +64,13 @@ impl DecomposeInput {
 #[serde(deny_unknown_fields)]
 pub struct DecomposeAnswer {
     /// in the order in which they are numbered, from 1
-    pub goals: Vec<ToldGoal>,
+    pub goals: Vec<StatedGoal>,
 }
 
 /// One goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldGoal {
+pub struct StatedGoal {
     /// name of the entity that it is about
     pub about: String,
     /// what is to be found out, in one sentence
@@ -78,18 +78,22 @@ pub struct ToldGoal {
     /// numbers of goals without whose result it cannot start; mostly none
     pub needs: Vec<u32>,
     /// alternative ways to reach it: one success is enough
-    pub paths: Vec<ToldApproach>,
+    pub paths: Vec<StatedApproach>,
 }
 
 impl DecomposeAnswer {
     /// The goals of an answer without problems.
     pub fn goals(&self, input: &DecomposeInput) -> Vec<Goal> {
-        let goal = |told: &ToldGoal| {
+        let goal = |stated: &StatedGoal| {
             Some(Goal {
-                about: input.named.resolve(&told.about).ok()?,
-                question: kept(&told.question),
-                needs: told.needs.clone(),
-                paths: told.paths.iter().filter_map(|it| it.approach(&input.named).ok()).collect(),
+                about: input.named.resolve(&stated.about).ok()?,
+                question: kept(&stated.question),
+                needs: stated.needs.clone(),
+                paths: stated
+                    .paths
+                    .iter()
+                    .filter_map(|it| it.approach(&input.named).ok())
+                    .collect(),
             })
         };
         self.goals.iter().filter_map(goal).collect()

@@ -1,4 +1,4 @@
-//! What an answer does next: a look at an entity, or a call of a tool.
+//! What an answer does next: an evaluation of an entity, or a call of a tool.
 
 use eog_core::EntityId;
 use eog_evidence::mask_text;
@@ -15,19 +15,19 @@ use crate::phases::lines::cut;
 #[derive(Clone, Debug)]
 pub(super) struct Deeds {
     named: Named,
-    /// Whom the path looked at.
+    /// The entities evaluated on the path.
     done: Vec<EntityId>,
     /// The calls that it made.
     made: Vec<ToolCall>,
     tools: Vec<String>,
-    /// Whom a call is about that names nobody.
+    /// The entity of a call that names none.
     about: Option<EntityId>,
 }
 
 impl Deeds {
     pub(super) fn new(named: Named, scene: &Scene, path: &[Seen], tools: &[ToolSpec]) -> Self {
-        let looks = || path.iter().filter(|seen| seen.action.is_done());
-        let done: Vec<EntityId> = looks().map(|seen| seen.action.entity().clone()).collect();
+        let evaluated = || path.iter().filter(|seen| seen.action.is_done());
+        let done: Vec<EntityId> = evaluated().map(|seen| seen.action.entity().clone()).collect();
         let first = || scene.seeds.first().map(|seed| seed.entity.clone());
         Self {
             named,
@@ -38,12 +38,12 @@ impl Deeds {
         }
     }
 
-    /// The same where others were looked at.
+    /// The same with other evaluated entities.
     pub(super) fn besides(self, done: Vec<EntityId>) -> Self {
         Self { done, ..self }
     }
 
-    /// The look at an entity, or the call of a tool if one is named.
+    /// The evaluation of an entity, or the call of a tool if one is named.
     ///
     /// # Errors
     /// Why there is none.

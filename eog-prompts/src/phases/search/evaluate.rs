@@ -6,7 +6,7 @@ use eog_search::{Metadata, MetadataValue, Purpose, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::path::{Detail, LookLine, Writer};
+use super::path::{Detail, EvaluationLine, Writer};
 use super::{empty, kept, score};
 use crate::Phase;
 use crate::phases::frame::IncidentLines;
@@ -21,8 +21,8 @@ pub struct Evaluate;
 pub struct EvaluateInput {
     #[serde(flatten)]
     incident: IncidentLines,
-    path: Vec<LookLine>,
-    /// Whether nothing more will be looked at.
+    path: Vec<EvaluationLine>,
+    /// Whether nothing more will be evaluated.
     is_whole: bool,
     accept: u16,
 }
@@ -48,9 +48,9 @@ pub struct EvaluateAnswer {
     pub because: String,
     /// whether nothing beyond the end of this path can explain the alerts
     pub dead_end: bool,
-    /// what else whoever plans should know, such as evidence_strength: moderate; empty if nothing
+    /// what else the planner should know, such as evidence_strength: moderate; empty if nothing
     #[serde(default)]
-    pub metadata: Vec<ToldEntry>,
+    pub metadata: Vec<StatedEntry>,
     /// 0 to 1000
     pub score: u16,
 }
@@ -58,7 +58,7 @@ pub struct EvaluateAnswer {
 /// A text or a number with a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldEntry {
+pub struct StatedEntry {
     /// its name, in a word or two
     pub name: String,
     /// the text, or the number as text
@@ -68,13 +68,13 @@ pub struct ToldEntry {
 impl EvaluateAnswer {
     /// The verdict of an answer without problems.
     pub fn verdict(&self) -> Verdict {
-        let metadata = self.metadata.iter().map(ToldEntry::entry).take(Metadata::MOST).collect();
+        let metadata = self.metadata.iter().map(StatedEntry::entry).take(Metadata::MOST).collect();
         let verdict = Verdict::new(self.score, kept(&self.because));
         Verdict { prune: self.dead_end, metadata: Metadata(metadata), ..verdict }
     }
 }
 
-impl ToldEntry {
+impl StatedEntry {
     fn entry(&self) -> (String, MetadataValue) {
         let text = |text: &str, most| cut(&mask_text(text.trim()), Some(most));
         let value = match serde_json::from_str(self.value.trim()) {

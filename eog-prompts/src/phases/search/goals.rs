@@ -155,7 +155,7 @@ fn status(status: Status) -> &'static str {
 /// A way to reach a goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldApproach {
+pub struct StatedApproach {
     /// name of the entity that it starts from
     pub start: String,
     /// how it goes about it, in one sentence
@@ -164,7 +164,7 @@ pub struct ToldApproach {
     pub success: String,
 }
 
-impl ToldApproach {
+impl StatedApproach {
     pub(super) fn approach(&self, named: &Named) -> Result<Approach, String> {
         let start = named.resolve(&self.start)?;
         Ok(Approach { start, approach: kept(&self.approach), success: kept(&self.success) })

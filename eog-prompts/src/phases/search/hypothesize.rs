@@ -24,7 +24,7 @@ pub struct Hypothesize;
 pub struct HypothesizeInput {
     #[serde(flatten)]
     incident: IncidentLines,
-    /// The hypotheses on the way to the one that is expanded, itself last; empty at first.
+    /// The hypotheses on the way to the expanded one, itself last; empty at first.
     path: Vec<TestedLine>,
     /// Every other one.
     others: Vec<TestedLine>,
@@ -32,7 +32,7 @@ pub struct HypothesizeInput {
     gaps: Vec<String>,
     /// Where the case says to start, if nothing is suspected yet.
     seeds: Vec<LeadLine>,
-    /// Who stands around the entity of the last hypothesis.
+    /// The neighbours of the entity of the last hypothesis.
     neighbours: Vec<NeighbourLine>,
     known: Vec<FoundLine>,
     more_known: usize,
@@ -72,13 +72,13 @@ impl HypothesizeInput {
         }
     }
 
-    fn hypothesis(&self, told: &Suspicion) -> Result<Action, String> {
-        let entity = self.named.resolve(&told.entity)?;
-        let mut action = Action::test(entity, kept(&told.focus), kept(&told.why));
-        if let Some(kind) = told.kind {
+    fn hypothesis(&self, suspicion: &Suspicion) -> Result<Action, String> {
+        let entity = self.named.resolve(&suspicion.entity)?;
+        let mut action = Action::test(entity, kept(&suspicion.focus), kept(&suspicion.why));
+        if let Some(kind) = suspicion.kind {
             action = action.of_kind(kind.into());
         }
-        for one in &told.specialists {
+        for one in &suspicion.specialists {
             action = action.asking(one.who.into(), kept(&one.focus));
         }
         let kind = action.hypothesis().and_then(|it| it.kind);
@@ -87,7 +87,7 @@ impl HypothesizeInput {
             above.entity() == action.entity() && (kind.is_none() || kind == other)
         };
         if self.above.iter().any(|above| suspects(above)) {
-            let name = &told.entity;
+            let name = &suspicion.entity;
             return Err(format!(
                 "{name} is suspected on the way here already; name another entity or kind"
             ));
@@ -117,7 +117,7 @@ pub struct Suspicion {
     pub kind: Option<KindWord>,
     /// who investigates it; empty: all three, by the focus
     #[serde(default)]
-    pub specialists: Vec<ToldAssignment>,
+    pub specialists: Vec<StatedAssignment>,
     /// why it is plausible, in one sentence
     pub why: String,
 }
@@ -125,7 +125,7 @@ pub struct Suspicion {
 /// What one specialist is to find out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldAssignment {
+pub struct StatedAssignment {
     /// which
     pub who: SpecialistWord,
     /// what it is to find out, in one sentence
@@ -196,7 +196,7 @@ impl From<KindWord> for CauseKind {
 impl HypothesizeAnswer {
     /// The hypotheses of an answer without problems.
     pub fn actions(&self, input: &HypothesizeInput) -> Vec<Action> {
-        self.hypotheses.iter().filter_map(|told| input.hypothesis(told).ok()).collect()
+        self.hypotheses.iter().filter_map(|suspicion| input.hypothesis(suspicion).ok()).collect()
     }
 }
 
@@ -216,9 +216,9 @@ impl Phase for Hypothesize {
             problems.push("hypotheses: there is none; suspect at least one entity".to_owned());
         }
         let mut before: Vec<Action> = Vec::new();
-        for (at, told) in answer.hypotheses.iter().enumerate() {
+        for (at, suspicion) in answer.hypotheses.iter().enumerate() {
             let place = format!("hypotheses[{at}]");
-            match input.hypothesis(told) {
+            match input.hypothesis(suspicion) {
                 Err(reason) => problems.push(format!("{place}: {reason}")),
                 Ok(action) if before.iter().any(|other| other.is_same(&action)) => {
                     problems.push(format!("{place}: it is the same as one before"));
@@ -226,14 +226,14 @@ impl Phase for Hypothesize {
                 Ok(action) => before.push(action),
             }
             let mut named = BTreeSet::new();
-            for (at, one) in told.specialists.iter().enumerate() {
+            for (at, one) in suspicion.specialists.iter().enumerate() {
                 if !named.insert(one.who) {
                     problems.push(format!("{place}.specialists[{at}]: it is named twice"));
                 }
                 let field = format!("{place}.specialists[{at}].focus");
                 empty(&field, &one.focus, &mut problems);
             }
-            for (field, text) in [("focus", &told.focus), ("why", &told.why)] {
+            for (field, text) in [("focus", &suspicion.focus), ("why", &suspicion.why)] {
                 empty(&format!("{place}.{field}"), text, &mut problems);
             }
         }
@@ -246,16 +246,16 @@ impl Phase for Hypothesize {
         answer: &HypothesizeAnswer,
     ) -> Option<HypothesizeAnswer> {
         let mut hypotheses: Vec<Suspicion> = Vec::new();
-        for told in &answer.hypotheses {
-            let alone = HypothesizeAnswer { hypotheses: vec![told.clone()] };
+        for suspicion in &answer.hypotheses {
+            let alone = HypothesizeAnswer { hypotheses: vec![suspicion.clone()] };
             let mut with = HypothesizeAnswer { hypotheses: hypotheses.clone() };
-            with.hypotheses.push(told.clone());
+            with.hypotheses.push(suspicion.clone());
             let actions = with.actions(input);
             let is_new = actions
                 .split_last()
                 .is_some_and(|(last, before)| !before.iter().any(|other| other.is_same(last)));
             if is_new && Self::problems(input, &alone).is_empty() {
-                hypotheses.push(told.clone());
+                hypotheses.push(suspicion.clone());
             }
         }
         hypotheses.truncate(input.at_most as usize);

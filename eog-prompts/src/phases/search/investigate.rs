@@ -26,7 +26,7 @@ const MAX_SCHEMA: usize = 400;
 /// Chooses the next call of a specialist.
 ///
 /// An answer that cannot be used is not corrected at once: it counts as a call of the lane, and the next
-/// question tells what was wrong with it.
+/// question says what was wrong with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Investigate;
 
@@ -95,7 +95,7 @@ impl InvestigateInput {
                 Turn::Acted(Acts { action, came }) => {
                     since.push(Since::Said(said(action, &ids)));
                     data["tool"] = json!(action.call.tool);
-                    tell(&mut data, &action.call.tool, came, (&mut writer, &mut ids), detail);
+                    write_came(&mut data, &action.call.tool, came, (&mut writer, &mut ids), detail);
                 }
                 Turn::Failed(failure) => {
                     data["unusable"] = json!(cut(&mask_text(&failure.message), Some(600)));
@@ -131,7 +131,7 @@ impl InvestigateInput {
     }
 }
 
-/// Data of a template that tells nothing yet.
+/// Data of a template, still empty.
 pub(super) fn blank(call: u32) -> Value {
     json!({
         "call": call, "tool": "", "skill": false, "lines": [], "more_lines": 0, "entity": "",
@@ -163,8 +163,8 @@ fn numbered(arguments: &str, ids: &[EvidenceId]) -> Option<String> {
     Some(arguments.to_string())
 }
 
-/// What came of a call.
-pub(super) fn tell(
+/// Writes what came of a call.
+pub(super) fn write_came(
     data: &mut Value,
     tool: &str,
     came: &Came,

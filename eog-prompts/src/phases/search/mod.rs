@@ -1,6 +1,7 @@
-//! The phases of a tree search: where to look next, how good a path is, what to do with a tree, what is to
+//! The phases of a tree search: what to evaluate next, how good a path is, what to do with a tree, what is to
 //! be learnt; what may have caused an incident, what a specialist does next, how far evidence supports a
-//! hypothesis; goals, moves on their paths, steps and progress; the steps of a chain. Entities are judged in the phase [`Explore`](super::Explore), whoever searches.
+//! hypothesis; goals, moves on their paths, steps and progress; the steps of a chain. Every search judges entities
+//! in the phase [`Explore`](super::Explore).
 
 mod act;
 mod compact;
@@ -23,24 +24,24 @@ mod weigh;
 
 pub use act::{Act, ActAnswer};
 pub use compact::{Compact, CompactAnswer, CompactInput};
-pub use decompose::{Decompose, DecomposeAnswer, DecomposeInput, ToldGoal};
-pub use evaluate::{Evaluate, EvaluateAnswer, EvaluateInput, ToldEntry};
-pub use goals::ToldApproach;
+pub use decompose::{Decompose, DecomposeAnswer, DecomposeInput, StatedGoal};
+pub use evaluate::{Evaluate, EvaluateAnswer, EvaluateInput, StatedEntry};
+pub use goals::StatedApproach;
 pub use hypothesize::{
-    Hypothesize, HypothesizeAnswer, HypothesizeInput, KindWord, SpecialistWord, Suspicion,
-    ToldAssignment,
+    Hypothesize, HypothesizeAnswer, HypothesizeInput, KindWord, SpecialistWord, StatedAssignment,
+    Suspicion,
 };
 pub use investigate::{Investigate, InvestigateAnswer, InvestigateInput};
 pub use path::Detail;
 pub use plan::{Plan, PlanAnswer, PlanExpansion, PlanInput, PlanNote};
 pub use progress::{
-    ProgressAnswer, ProgressInput, RewriteWord, TakeStock, ToldCandidate, ToldFact, ToldPath,
-    ToldRatio, ToldRewrite,
+    ProgressAnswer, ProgressInput, RewriteWord, StatedCandidate, StatedFact, StatedPath,
+    StatedRatio, StatedRewrite, TakeStock,
 };
 pub use propose::{Propose, ProposeAnswer, ProposeInput, ProposedLook};
-pub use react::{DeedWord, EditWord, PhaseWord, React, ReactAnswer, ReactInput, ToldEdit};
+pub use react::{DeedWord, EditWord, PhaseWord, React, ReactAnswer, ReactInput, StatedEdit};
 pub use reflect::{Reflect, ReflectAnswer};
-pub use steer::{MoveWord, Steer, SteerAnswer, SteerInput, ToldMove, ToldSignal};
+pub use steer::{MoveWord, StatedMove, StatedSignal, Steer, SteerAnswer, SteerInput};
 pub use step::{Stride, StrideAnswer, StrideInput};
 pub use weigh::{Weigh, WeighAnswer, WeighInput};
 

@@ -1,4 +1,4 @@
-//! What was looked at on a path, and what came of it, as lines.
+//! What was evaluated on a path, and what came of it, as lines.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::phases::lines::{
 };
 use crate::phases::names::Names;
 
-/// Most claims of one look that are shown.
+/// Most claims of one evaluation that are shown.
 const MAX_CLAIMS: usize = 6;
 
-/// How much of each look, of what was recorded, and of each answer of a tool is shown.
+/// How much of each evaluation, of what was recorded, and of each answer of a tool is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detail {
-    /// Most findings of one look.
+    /// Most findings of one evaluation.
     findings: usize,
     /// Most of the recorded findings.
     known: usize,
@@ -56,16 +56,16 @@ pub(super) struct Writer<'a> {
     named: Named,
 }
 
-/// One look.
+/// One evaluation, or one call of a tool.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct LookLine {
+pub(super) struct EvaluationLine {
     entity: String,
-    /// The tool that was called with what; empty for a look.
+    /// The tool that was called with what; empty for an evaluation.
     tool: String,
     with: String,
     /// What the tool answered, line by line.
     answer: Vec<String>,
-    /// Why it was looked at.
+    /// Why it was evaluated.
     why: String,
     /// Empty where it could not be judged.
     label: &'static str,
@@ -87,7 +87,7 @@ pub(super) struct LookLine {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct TestedLine {
     #[serde(flatten)]
-    look: LookLine,
+    evaluation: EvaluationLine,
     /// The kind of cause that it suspects; empty if that is open.
     kind: &'static str,
     focus: String,
@@ -98,17 +98,17 @@ pub(super) struct TestedLine {
     gaps: Vec<String>,
 }
 
-/// A finding, and whom it is about.
+/// A finding, and its entity.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FoundLine {
-    /// Who recorded it; empty where that is who is asked.
+    /// The specialist that recorded it; empty if it is the one being asked.
     agent: &'static str,
     entity: String,
     /// One.
     finding: Vec<FindingLine>,
 }
 
-/// An entity, and why one might look at it.
+/// An entity, and why it may be evaluated.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct LeadLine {
     entity: String,
@@ -131,11 +131,11 @@ impl<'a> Writer<'a> {
         lines
     }
 
-    pub(super) fn path(&mut self, path: &[Seen]) -> Vec<LookLine> {
-        path.iter().map(|seen| self.look(seen)).collect()
+    pub(super) fn path(&mut self, path: &[Seen]) -> Vec<EvaluationLine> {
+        path.iter().map(|seen| self.evaluation(seen)).collect()
     }
 
-    pub(super) fn look(&mut self, seen: &Seen) -> LookLine {
+    pub(super) fn evaluation(&mut self, seen: &Seen) -> EvaluationLine {
         if let Some(call) = seen.action.tool() {
             return self.called(seen, call);
         }
@@ -144,7 +144,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A call of a tool, and what came of it.
-    fn called(&mut self, seen: &Seen, call: &ToolCall) -> LookLine {
+    fn called(&mut self, seen: &Seen, call: &ToolCall) -> EvaluationLine {
         let text = |text: &str, most| cut(&mask_text(text), Some(most));
         let (mut answer, mut findings, mut more) = (Vec::new(), Vec::new(), 0);
         let said = match seen.came() {
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
             }
             _ => "it was not called yet".to_owned(),
         };
-        LookLine {
+        EvaluationLine {
             tool: text(&call.tool, 100),
             with: text(&call.arguments, self.detail.text),
             answer,
@@ -182,11 +182,11 @@ impl<'a> Writer<'a> {
 
     /// A hypothesis, and what became of it. The evidence stands elsewhere.
     pub(super) fn tested(&mut self, tested: &Tested) -> TestedLine {
-        let look = self.line(&tested.seen, (Vec::new(), Vec::new(), 0));
+        let evaluation = self.line(&tested.seen, (Vec::new(), Vec::new(), 0));
         let text = |text: &str| cut(&mask_text(text), Some(self.detail.text));
         let verdict = tested.verdict.as_ref();
         TestedLine {
-            look,
+            evaluation,
             kind: tested.seen.action.hypothesis().and_then(|it| it.kind).map_or("", |it| it.name()),
             focus: text(tested.seen.action.focus().unwrap_or_default()),
             score: verdict.map(|verdict| verdict.score.to_string()).unwrap_or_default(),
@@ -233,7 +233,7 @@ impl<'a> Writer<'a> {
         &mut self,
         seen: &Seen,
         (findings, others, more_findings): (Vec<FindingLine>, Vec<FindingLine>, usize),
-    ) -> LookLine {
+    ) -> EvaluationLine {
         let entity = seen.action.entity();
         self.named.names.add(entity);
         let belief = seen.belief();
@@ -251,7 +251,7 @@ impl<'a> Writer<'a> {
             (None, _) => "it was not looked at yet",
         };
         let since = belief.and_then(|belief| belief.since);
-        LookLine {
+        EvaluationLine {
             entity: entity.to_string(),
             tool: String::new(),
             with: String::new(),
@@ -268,7 +268,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What the judgement of a look cites, what else was seen, and how much of both is not shown.
+    /// What the judgement of an evaluation cites, what else was seen, and how much of both is not shown.
     fn findings(&mut self, seen: &Seen) -> (Vec<FindingLine>, Vec<FindingLine>, usize) {
         let there = seen.context().map(|context| context.findings.as_slice()).unwrap_or_default();
         let cited = seen.belief().map(|belief| belief.evidence.as_slice()).unwrap_or_default();
@@ -305,7 +305,7 @@ impl<'a> Writer<'a> {
         self.scene.seeds.iter().map(|seed| self.lead(&seed.entity, &seed.reason)).collect()
     }
 
-    /// Who stands around an entity, those apart that are on a path.
+    /// The neighbours of an entity, without those on a path.
     pub(super) fn neighbours(&mut self, entity: &EntityId, path: &[Seen]) -> Vec<NeighbourLine> {
         let all = self.scene.topology.neighbours(entity);
         let is_new = |neighbour: &&Neighbour| {

@@ -9,7 +9,7 @@ use eog_search::{Action, Metadata, MetadataValue, NodeId, Phase as NodePhase, Pl
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::path::{Detail, LeadLine, LookLine, Named, Writer};
+use super::path::{Detail, EvaluationLine, LeadLine, Named, Writer};
 use super::{empty, kept, score};
 use crate::Phase;
 use crate::phases::frame::IncidentLines;
@@ -50,8 +50,8 @@ struct NodeLine {
     /// What its evaluator said beside the score.
     metadata: Vec<String>,
     #[serde(flatten)]
-    look: LookLine,
-    /// Who stands around its entity, if it may be expanded.
+    evaluation: EvaluationLine,
+    /// The neighbours of its entity, if it may be expanded.
     neighbours: Vec<NeighbourLine>,
 }
 
@@ -64,7 +64,7 @@ impl PlanInput {
             state: if node.held { "held" } else { state(node.phase) },
             score: node.score.map(|score| score.to_string()).unwrap_or_default(),
             metadata: entries(&node.metadata),
-            look: writer.look(&node.seen),
+            evaluation: writer.evaluation(&node.seen),
             neighbours: match ask.expandable.contains(&node.id) {
                 true => writer.neighbours(node.seen.action.entity(), &ask.path(&node.id)),
                 false => Vec::new(),

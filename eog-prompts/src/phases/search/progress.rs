@@ -3,13 +3,14 @@
 use eog_core::EvidenceId;
 use eog_search::ask::ProgressAsk;
 use eog_search::{
-    Candidate, FactChange, GoalProgress, PathReport, PlanChange, Progress as Told, TreeMem,
+    Candidate, FactChange, GoalProgress, PathReport, PlanChange, Progress as SearchProgress,
+    TreeMem,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::goals::{CandidateLine, FactLine, GoalLine, Goals, ToldApproach, finding, path_id};
-use super::path::{Detail, LookLine, Named, Writer};
+use super::goals::{CandidateLine, FactLine, GoalLine, Goals, StatedApproach, finding, path_id};
+use super::path::{Detail, EvaluationLine, Named, Writer};
 use super::{empty, kept, score};
 use crate::Phase;
 use crate::phases::frame::IncidentLines;
@@ -18,14 +19,14 @@ use crate::phases::frame::IncidentLines;
 #[derive(Clone, Copy, Debug)]
 pub struct TakeStock;
 
-/// Goals, and what was looked at.
+/// Goals, and what was evaluated.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProgressInput {
     #[serde(flatten)]
     incident: IncidentLines,
     goals: Vec<GoalLine>,
-    /// The last look at each entity.
-    path: Vec<LookLine>,
+    /// The last evaluation of each entity.
+    path: Vec<EvaluationLine>,
     facts: Vec<FactLine>,
     candidates: Vec<CandidateLine>,
     ran: Vec<String>,
@@ -63,21 +64,21 @@ impl ProgressInput {
 #[serde(deny_unknown_fields)]
 pub struct ProgressAnswer {
     /// new facts, and facts that take the place of others
-    pub facts: Vec<ToldFact>,
+    pub facts: Vec<StatedFact>,
     /// what may be the cause, best first: all that counts now
-    pub candidates: Vec<ToldCandidate>,
+    pub candidates: Vec<StatedCandidate>,
     /// how far goals are
-    pub goals: Vec<ToldRatio>,
+    pub goals: Vec<StatedRatio>,
     /// what each path that made a step came to
-    pub paths: Vec<ToldPath>,
+    pub paths: Vec<StatedPath>,
     /// other paths in place of blocked ones, and further ones
-    pub rewrite: Vec<ToldRewrite>,
+    pub rewrite: Vec<StatedRewrite>,
 }
 
 /// A fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldFact {
+pub struct StatedFact {
     /// number of the fact whose place it takes; else null
     pub revises: Option<u32>,
     /// one sentence
@@ -91,7 +92,7 @@ pub struct ToldFact {
 /// What may be the cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldCandidate {
+pub struct StatedCandidate {
     /// name of an entity that was looked at
     pub entity: String,
     /// why, in one sentence
@@ -101,7 +102,7 @@ pub struct ToldCandidate {
 /// How far a goal is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldRatio {
+pub struct StatedRatio {
     /// number of the goal
     pub goal: u32,
     /// from 0 to 1000
@@ -113,7 +114,7 @@ pub struct ToldRatio {
 /// What a path came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldPath {
+pub struct StatedPath {
     /// a path that made a step
     pub path: String,
     /// what it came to so far, in one sentence
@@ -143,7 +144,7 @@ pub enum RewriteWord {
 /// Another path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldRewrite {
+pub struct StatedRewrite {
     /// what
     pub change: RewriteWord,
     /// replace: the path; else empty
@@ -151,10 +152,10 @@ pub struct ToldRewrite {
     /// add: number of the goal; else null
     pub goal: Option<u32>,
     /// the other or further path
-    pub way: ToldApproach,
+    pub way: StatedApproach,
 }
 
-impl ToldRewrite {
+impl StatedRewrite {
     fn change(&self, named: &Named) -> Result<PlanChange, String> {
         let approach = self.way.approach(named)?;
         match (self.change, self.goal) {
@@ -169,40 +170,40 @@ impl ToldRewrite {
 
 impl ProgressAnswer {
     /// What an answer without problems says.
-    pub fn progress(&self, input: &ProgressInput) -> Told {
+    pub fn progress(&self, input: &ProgressInput) -> SearchProgress {
         let id = |number: &u32| finding(&input.ids, *number).ok().cloned();
         let texts = |all: &[String]| all.iter().map(|text| kept(text)).collect();
-        let fact = |told: &ToldFact| {
+        let fact = |stated: &StatedFact| {
             Some(FactChange {
-                revises: told.revises,
-                text: kept(&told.text),
-                finding: id(&told.evidence)?,
-                values: texts(&told.values),
+                revises: stated.revises,
+                text: kept(&stated.text),
+                finding: id(&stated.evidence)?,
+                values: texts(&stated.values),
             })
         };
-        let candidate = |told: &ToldCandidate| {
-            let entity = input.named.resolve(&told.entity).ok()?;
-            Some(Candidate { entity, because: kept(&told.because) })
+        let candidate = |stated: &StatedCandidate| {
+            let entity = input.named.resolve(&stated.entity).ok()?;
+            Some(Candidate { entity, because: kept(&stated.because) })
         };
-        let goal = |told: &ToldRatio| GoalProgress {
-            goal: told.goal,
-            ratio: told.ratio,
-            summary: kept(&told.summary),
+        let goal = |stated: &StatedRatio| GoalProgress {
+            goal: stated.goal,
+            ratio: stated.ratio,
+            summary: kept(&stated.summary),
         };
-        let path = |told: &ToldPath| {
+        let path = |stated: &StatedPath| {
             Some(PathReport {
-                path: path_id(&told.path).ok()?,
-                summary: kept(&told.summary),
+                path: path_id(&stated.path).ok()?,
+                summary: kept(&stated.summary),
                 memory: TreeMem {
-                    evidence: told.evidence.iter().filter_map(id).collect(),
-                    uncertainty: kept(&told.uncertainty),
-                    conflicts: texts(&told.conflicts),
-                    progress: kept(&told.progress),
-                    failures: texts(&told.failures),
+                    evidence: stated.evidence.iter().filter_map(id).collect(),
+                    uncertainty: kept(&stated.uncertainty),
+                    conflicts: texts(&stated.conflicts),
+                    progress: kept(&stated.progress),
+                    failures: texts(&stated.failures),
                 },
             })
         };
-        Told {
+        SearchProgress {
             facts: self.facts.iter().filter_map(fact).collect(),
             candidates: self.candidates.iter().filter_map(candidate).collect(),
             goals: self.goals.iter().map(goal).collect(),

@@ -1,4 +1,4 @@
-//! Where to look next: several entities, best first.
+//! What to evaluate next: several entities, best first.
 
 use eog_search::ask::ProposeAsk;
 use eog_search::{Action, ToolSpec};
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::deed::Deeds;
 use super::investigate::{ToolLine, tool_line};
-use super::path::{Detail, LeadLine, LookLine, Writer};
+use super::path::{Detail, EvaluationLine, LeadLine, Writer};
 use super::{empty, kept};
 use crate::Phase;
 use crate::phases::frame::IncidentLines;
 use crate::phases::lines::NeighbourLine;
 
-/// Proposes what to look at after a path.
+/// Proposes what to evaluate after a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Propose;
 
@@ -22,8 +22,8 @@ pub struct Propose;
 pub struct ProposeInput {
     #[serde(flatten)]
     incident: IncidentLines,
-    path: Vec<LookLine>,
-    /// Where the case says to start, if nothing was looked at yet.
+    path: Vec<EvaluationLine>,
+    /// Where the case says to start, if nothing was evaluated yet.
     seeds: Vec<LeadLine>,
     neighbours: Vec<NeighbourLine>,
     at_most: u32,
@@ -133,7 +133,7 @@ impl Phase for Propose {
         problems
     }
 
-    /// One look that cannot be made says nothing against the others.
+    /// One refused proposal says nothing against the others.
     fn without_refused(input: &ProposeInput, answer: &ProposeAnswer) -> Option<ProposeAnswer> {
         let mut looks: Vec<ProposedLook> = Vec::new();
         for look in &answer.looks {

@@ -15,7 +15,7 @@ use crate::Phase;
 use crate::phases::frame::IncidentLines;
 use crate::phases::lines::{NeighbourLine, cut};
 
-/// Chooses the next step of a chain: a look, a call, or the conclusion.
+/// Chooses the next step of a chain: an evaluation, a call, or the conclusion.
 #[derive(Clone, Copy, Debug)]
 pub struct React;
 
@@ -29,9 +29,9 @@ pub struct ReactInput {
     /// What is left of the oldest steps; empty as long as all are shown.
     summary: String,
     steps: Vec<StepLine>,
-    /// Where the case says to start, if nothing was looked at yet.
+    /// Where the case says to start, if nothing was evaluated yet.
     seeds: Vec<LeadLine>,
-    /// Who stands around the entity of the last look.
+    /// The neighbours of the last evaluated entity.
     neighbours: Vec<NeighbourLine>,
     /// How many steps are left, with this one; 0 if there is nothing but to conclude.
     left: u32,
@@ -44,16 +44,16 @@ impl ReactInput {
     pub fn new(ask: &ReactAsk, tools: &[ToolSpec], detail: Detail) -> Self {
         let mut writer = Writer::new(&ask.scene, detail);
         let steps = ask.steps.iter().map(|step| StepLine::new(step, &mut writer, detail)).collect();
-        let looked = ask.steps.iter().filter_map(|step| match &step.came {
+        let evaluated = ask.steps.iter().filter_map(|step| match &step.came {
             ChainCame::Looked(seen) => Some(seen.clone()),
             _ => None,
         });
-        let looked: Vec<_> = looked.collect();
-        let neighbours = match looked.last() {
-            Some(last) => writer.neighbours(last.action.entity(), &looked),
+        let evaluated: Vec<_> = evaluated.collect();
+        let neighbours = match evaluated.last() {
+            Some(last) => writer.neighbours(last.action.entity(), &evaluated),
             None => Vec::new(),
         };
-        let is_begun = !looked.is_empty() || !ask.summary.is_empty();
+        let is_begun = !evaluated.is_empty() || !ask.summary.is_empty();
         Self {
             incident: writer.incident(),
             tools: tools.iter().map(tool_line).collect(),
@@ -113,7 +113,7 @@ pub enum EditWord {
 /// A change of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldEdit {
+pub struct StatedEdit {
     /// what
     pub change: EditWord,
     /// add: what is to be done; else empty
@@ -131,7 +131,7 @@ pub struct ReactAnswer {
     /// where you are in the investigation
     pub phase: PhaseWord,
     /// changes of the plan, made before anything else; empty if it stays
-    pub plan: Vec<ToldEdit>,
+    pub plan: Vec<StatedEdit>,
     /// the open step of the plan that this is for, by number; null if for none
     pub step: Option<u32>,
     /// what you do
@@ -164,11 +164,11 @@ impl ReactAnswer {
                 Deed::Conclude { causes: causes.collect(), summary: kept(&self.summary) }
             }
         };
-        let edit = |told: &ToldEdit| {
-            Some(match told.change {
-                EditWord::Add => PlanEdit::Add(kept(&told.text)),
-                EditWord::Done => PlanEdit::Done(told.step?),
-                EditWord::Withdraw => PlanEdit::Withdraw(told.step?),
+        let edit = |stated: &StatedEdit| {
+            Some(match stated.change {
+                EditWord::Add => PlanEdit::Add(kept(&stated.text)),
+                EditWord::Done => PlanEdit::Done(stated.step?),
+                EditWord::Withdraw => PlanEdit::Withdraw(stated.step?),
             })
         };
         let phase = match self.phase {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::goals::{CandidateLine, FactLine, GoalLine, Goals, path_id};
-use super::path::{Detail, LookLine, Writer};
+use super::path::{Detail, EvaluationLine, Writer};
 use super::{empty, kept};
 use crate::Phase;
 use crate::phases::frame::IncidentLines;
@@ -21,8 +21,8 @@ pub struct SteerInput {
     #[serde(flatten)]
     incident: IncidentLines,
     goals: Vec<GoalLine>,
-    /// The last look at each entity.
-    path: Vec<LookLine>,
+    /// The last evaluation of each entity.
+    path: Vec<EvaluationLine>,
     facts: Vec<FactLine>,
     candidates: Vec<CandidateLine>,
     active: Vec<u32>,
@@ -66,13 +66,13 @@ pub struct SteerAnswer {
     /// whether the candidates answer all goals, as evidence shows; moves do not count then
     pub finished: bool,
     /// one for each active goal
-    pub moves: Vec<ToldMove>,
+    pub moves: Vec<StatedMove>,
 }
 
 /// A move on a goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldMove {
+pub struct StatedMove {
     /// number of the goal
     pub goal: u32,
     /// what
@@ -80,13 +80,13 @@ pub struct ToldMove {
     /// the paths that it is about, such as 1.2
     pub paths: Vec<String>,
     /// what speaks for and against each of these paths
-    pub signals: Vec<ToldSignal>,
+    pub signals: Vec<StatedSignal>,
 }
 
 /// What speaks for and against a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToldSignal {
+pub struct StatedSignal {
     /// the path
     pub path: String,
     /// what it is worth so far, in a few words
@@ -100,23 +100,23 @@ pub struct ToldSignal {
 impl SteerAnswer {
     /// The moves of an answer without problems.
     pub fn steering(&self) -> Steering {
-        let signal = |told: &ToldSignal| {
+        let signal = |stated: &StatedSignal| {
             Some(Signal {
-                path: path_id(&told.path).ok()?,
-                value: kept(&told.value),
-                uncertainty: kept(&told.uncertainty),
-                risk: kept(&told.risk),
+                path: path_id(&stated.path).ok()?,
+                value: kept(&stated.value),
+                uncertainty: kept(&stated.uncertainty),
+                risk: kept(&stated.risk),
             })
         };
-        let each = |told: &ToldMove| Move {
-            goal: told.goal,
-            kind: match told.kind {
+        let each = |stated: &StatedMove| Move {
+            goal: stated.goal,
+            kind: match stated.kind {
                 MoveWord::Exploit => MoveKind::Exploit,
                 MoveWord::Explore => MoveKind::Explore,
                 MoveWord::Backtrack => MoveKind::Backtrack,
             },
-            paths: told.paths.iter().filter_map(|path| path_id(path).ok()).collect(),
-            signals: told.signals.iter().filter_map(signal).collect(),
+            paths: stated.paths.iter().filter_map(|path| path_id(path).ok()).collect(),
+            signals: stated.signals.iter().filter_map(signal).collect(),
         };
         Steering { finished: self.finished, moves: self.moves.iter().map(each).collect() }
     }
@@ -133,16 +133,16 @@ impl Phase for Steer {
         if answer.finished {
             return problems;
         }
-        for (at, told) in answer.moves.iter().enumerate() {
+        for (at, stated) in answer.moves.iter().enumerate() {
             let place = format!("moves[{at}]");
-            let signals = told.signals.iter().map(|signal| &signal.path);
-            for path in told.paths.iter().chain(signals) {
+            let signals = stated.signals.iter().map(|signal| &signal.path);
+            for path in stated.paths.iter().chain(signals) {
                 if let Err(reason) = path_id(path) {
                     problems.push(format!("{place}: {reason}"));
                 }
             }
-            for (number, signal) in told.signals.iter().enumerate() {
-                let ToldSignal { value, uncertainty, risk, .. } = signal;
+            for (number, signal) in stated.signals.iter().enumerate() {
+                let StatedSignal { value, uncertainty, risk, .. } = signal;
                 for (field, text) in
                     [("value", value), ("uncertainty", uncertainty), ("risk", risk)]
                 {

@@ -1,4 +1,4 @@
-//! The next look of a path.
+//! The next evaluation of a path.
 
 use eog_core::EntityId;
 use eog_search::ask::StepAsk;
@@ -10,7 +10,7 @@ use super::deed::Deeds;
 use super::empty;
 use super::goals::{FactLine, GoalLine, Goals, PathLine};
 use super::investigate::{ToolLine, tool_line};
-use super::path::{Detail, LookLine, Writer};
+use super::path::{Detail, EvaluationLine, Writer};
 use crate::Phase;
 use crate::phases::frame::IncidentLines;
 use crate::phases::lines::NeighbourLine;
@@ -27,8 +27,8 @@ pub struct StrideInput {
     goals: Vec<GoalLine>,
     /// The path that makes the step.
     chosen: Vec<PathLine>,
-    /// The last looks of the path.
-    path: Vec<LookLine>,
+    /// The last evaluations of the path.
+    path: Vec<EvaluationLine>,
     neighbours: Vec<NeighbourLine>,
     been: Vec<String>,
     given_up: Vec<String>,

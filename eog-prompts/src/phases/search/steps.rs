@@ -6,8 +6,8 @@ use eog_search::{Deed, PlanStatus, PlanStep};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::investigate::{blank, tell};
-use super::path::{Detail, LookLine, Writer};
+use super::investigate::{blank, write_came};
+use super::path::{Detail, EvaluationLine, Writer};
 use crate::phases::lines::cut;
 
 /// A step of a chain.
@@ -17,8 +17,8 @@ pub(super) struct StepLine {
     because: String,
     /// The step of the plan that it was for; empty where it names none.
     planned: String,
-    /// One where it looked at an entity.
-    look: Vec<LookLine>,
+    /// One where it evaluated an entity.
+    look: Vec<EvaluationLine>,
     /// The tool that it called, with its arguments; empty where it called none.
     tool: String,
     with: String,
@@ -67,10 +67,10 @@ impl StepLine {
             Deed::Look(_) | Deed::Conclude { .. } => Default::default(),
         };
         match (&step.came, &action.deed) {
-            (ChainCame::Looked(seen), _) => look.push(writer.look(seen)),
+            (ChainCame::Looked(seen), _) => look.push(writer.evaluation(seen)),
             (ChainCame::Called(answer), Deed::Call(call)) => {
                 let mut data = blank(step.number);
-                tell(&mut data, &call.tool, answer, (writer, &mut Vec::new()), detail);
+                write_came(&mut data, &call.tool, answer, (writer, &mut Vec::new()), detail);
                 came.push(data);
             }
             (ChainCame::Called(_), _) => {}

@@ -26,7 +26,7 @@ pub struct Weigh;
 pub struct WeighInput {
     #[serde(flatten)]
     incident: IncidentLines,
-    /// The hypotheses on the way to the one that is weighed.
+    /// The hypotheses on the way to the weighed one.
     path: Vec<TestedLine>,
     /// The one that is weighed.
     weighed: Vec<TestedLine>,

@@ -14,7 +14,7 @@ const MAX_BESIDE: usize = 12;
 
 /// The decision that a packet leaves no choice about, if there is one.
 pub(crate) fn decision(packet: &ContextPacket) -> Option<Decision> {
-    // Whoever is asked for a second opinion, or to find what was overlooked, is to give one.
+    // A model asked for a second opinion, or to find what was overlooked, is to give one.
     if packet.notice.is_some() {
         return None;
     }
@@ -44,9 +44,9 @@ fn by_rule(rule: &str, label: Label, summary: &str) -> Decision {
     Decision { rule: Some(rule.to_owned()), ..Decision::new(label, summary) }
 }
 
-/// Whether what would tell of harm was recorded of the entity; nothing if the source cannot say.
+/// Whether the kinds of evidence that show harm were recorded of the entity; nothing if the source does not say.
 fn is_watched(packet: &ContextPacket) -> Option<bool> {
     let coverage = packet.context.coverage.as_ref()?;
-    let telling = [EvidenceKind::Metric, EvidenceKind::Log, EvidenceKind::Span];
-    Some(coverage.own.iter().any(|kind| telling.contains(kind)))
+    let shows_harm = [EvidenceKind::Metric, EvidenceKind::Log, EvidenceKind::Span];
+    Some(coverage.own.iter().any(|kind| shows_harm.contains(kind)))
 }

@@ -1,11 +1,11 @@
-//! An entity in which nothing stands out, and of which nobody claims anything.
+//! An entity in which nothing stands out, and without claims about it.
 
 use eog_core::{Claim, ContextPacket, Decision, Label};
 use eog_evidence::stands_out;
 
 use super::{by_rule, is_watched};
 
-/// If harm would have been recorded, its silence speaks for it, else it tells nothing.
+/// If harm would have been recorded, its silence speaks for it, else it says nothing.
 pub(super) fn decision(packet: &ContextPacket) -> Option<Decision> {
     let context = &packet.context;
     // That its evidence is as usual says something only where that of others is not.

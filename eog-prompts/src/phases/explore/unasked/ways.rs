@@ -8,8 +8,8 @@ use super::silence::is_spoken_of;
 use super::{by_rule, is_watched};
 
 /// It carries on what was changed elsewhere, if a neighbour says so, and holds nothing that could speak
-/// for or against. Else it tells nothing, and the look goes on where its ways come from. Findings of
-/// others that stand beside a way are judged where they were made.
+/// for or against. Else it says nothing, and the evaluation continues where its ways come from. Findings of
+/// others along a way are judged where they were made.
 pub(super) fn carries(packet: &ContextPacket) -> Option<Decision> {
     let context = &packet.context;
     let is_way = |id: &EvidenceId| context.routes.iter().any(|route| route.finding == *id);
@@ -26,7 +26,7 @@ pub(super) fn carries(packet: &ContextPacket) -> Option<Decision> {
         }
     }
     let Some(first) = claims.first() else {
-        return (!is_spoken_of(packet)).then(|| looks_back(packet));
+        return (!is_spoken_of(packet)).then(|| follows_back(packet));
     };
     let summary = format!("Carries on what comes from {}: {}", first.cause, first.condition);
     let mut decision = by_rule("carries on", Label::Symptom, &summary);
@@ -73,7 +73,7 @@ fn last_hop<'r>(packet: &ContextPacket, route: &'r Route) -> Option<&'r EntityId
     (*last == packet.entity).then_some(before)
 }
 
-fn looks_back(packet: &ContextPacket) -> Decision {
+fn follows_back(packet: &ContextPacket) -> Decision {
     let summary =
         "Only ways that lead through it are known; what would show harm was not recorded of it.";
     let mut decision = by_rule("ways alone", Label::Defer, summary);
@@ -95,5 +95,5 @@ fn looks_back(packet: &ContextPacket) -> Decision {
 /// As many as an answer may name.
 const MAX_PROPOSALS: usize = 2;
 
-/// What stands before the condition of who only carries something on.
+/// Begins the condition of an entity that only carries something on.
 pub(in super::super) const PASSES_ON: &str = "passes on: ";

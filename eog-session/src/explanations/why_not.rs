@@ -6,8 +6,8 @@ use eog::{Diagnosis, EntityId, Label};
 use eog_report::clean::clean;
 use eog_report::words;
 
-/// Most claims, changes and explanations told, each.
-const MAX_TOLD: usize = 5;
+/// Most claims, changes and explanations listed, each.
+const MAX_LISTED: usize = 5;
 
 /// What speaks against an entity as a root cause, one line each: what explains it instead, changes of it that were
 /// ruled out, explanations that were weighed and not taken. Nothing if it is named as one.
@@ -21,12 +21,12 @@ pub fn why_not(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
         let (what, made) = (&it.change.what, &it.change.made);
         format!("its change {what} ({made}): {}", words::ruled_out(&it.reason))
     });
-    lines.extend(changes.take(MAX_TOLD));
+    lines.extend(changes.take(MAX_LISTED));
     let terms = diagnosis.terms.get(entity).into_iter().flatten();
     let against = terms.filter(|term| term.log_odds < 0);
     lines.extend(
         against
-            .take(MAX_TOLD)
+            .take(MAX_LISTED)
             .map(|term| format!("{} {}: {}", words::log_odds(term.log_odds), term.name, term.text)),
     );
     let weighed = diagnosis.alternatives.get(entity).into_iter().flatten();
@@ -34,7 +34,7 @@ pub fn why_not(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
         let rule = it.rule.as_deref().unwrap_or("an origin");
         format!("considered as {rule} and rejected: {}", it.lost)
     });
-    let origins: Vec<String> = origins.take(MAX_TOLD).collect();
+    let origins: Vec<String> = origins.take(MAX_LISTED).collect();
     // A change that was weighed and lost says so itself.
     lines.extend(origins.into_iter().filter(|line| !diagnosis_says(diagnosis, entity, line)));
     let named: Vec<&str> =
@@ -48,7 +48,7 @@ pub fn why_not(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
 
 fn diagnosis_says(diagnosis: &Diagnosis, entity: &EntityId, line: &str) -> bool {
     let changes = diagnosis.considered.iter().filter(|it| it.change.entity == *entity);
-    changes.map(|it| words::ruled_out(&it.reason)).any(|told| told == line)
+    changes.map(|it| words::ruled_out(&it.reason)).any(|reason| reason == line)
 }
 
 /// What its label says.
@@ -65,9 +65,9 @@ fn of_label(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
             ]
         }
         Label::Origin if diagnosis.is_passed_over(entity) => {
-            let told = "it is an origin, but its label changed too often to be settled, and another origin \
+            let reason = "it is an origin, but its label changed too often to be settled, and another origin \
                         explains the alerts";
-            vec![told.to_owned()]
+            vec![reason.to_owned()]
         }
         Label::Origin => vec!["it is an origin, but its effects reach no alert".to_owned()],
         Label::Symptom => {
@@ -79,7 +79,7 @@ fn of_label(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
                 let label = label.unwrap_or_else(|| "not evaluated".to_owned());
                 format!("it is a symptom: {cause} ({label}) explains it")
             });
-            let mut lines: Vec<String> = causes.take(MAX_TOLD).collect();
+            let mut lines: Vec<String> = causes.take(MAX_LISTED).collect();
             if lines.is_empty() {
                 lines.push("it is a symptom, but no claim names its cause".to_owned());
             }
@@ -103,16 +103,16 @@ mod tests {
 
     /// Why `a` is not named: it and `b` find no fixed point, and its last word is that it is an origin. `web` alerts, and
     /// calls `a` and `c`; `others` judges `web` and `c`.
-    fn told_of_a(others: fn(&ContextPacket) -> Decision) -> Vec<String> {
+    fn lines_on_a(others: fn(&ContextPacket) -> Decision) -> Vec<String> {
         let policy = policy_fn(|packet| {
-            let hears_origin = |name: &str| {
+            let knows_origin = |name: &str| {
                 packet
                     .message_from(&entity(name))
                     .is_some_and(|belief| belief.label == Label::Origin)
             };
             match packet.entity.as_str() {
-                "a" if hears_origin("b") => healthy(packet),
-                "b" if !hears_origin("a") => healthy(packet),
+                "a" if knows_origin("b") => healthy(packet),
+                "b" if !knows_origin("a") => healthy(packet),
                 "a" | "b" => origin(packet),
                 _ => others(packet),
             }
@@ -131,31 +131,31 @@ mod tests {
 
     #[test]
     fn an_origin_that_changed_too_often_says_so_where_another_explains_the_alerts() {
-        let told = told_of_a(|packet| match packet.entity.as_str() {
+        let lines = lines_on_a(|packet| match packet.entity.as_str() {
             "web" => symptom_of(packet, "c"),
             _ => origin(packet),
         });
         let too_often = "it is an origin, but its label changed too often to be settled, and \
                          another origin explains the alerts";
-        assert_eq!(told, [too_often, "named instead: c"]);
+        assert_eq!(lines, [too_often, "named instead: c"]);
     }
 
     #[test]
-    fn where_nobody_is_named_an_origin_that_changed_too_often_reaches_no_alert() {
-        let told = told_of_a(|packet| match packet.entity.as_str() {
+    fn where_no_cause_is_named_an_origin_that_changed_too_often_reaches_no_alert() {
+        let lines = lines_on_a(|packet| match packet.entity.as_str() {
             "web" => symptom_of(packet, "c"),
             _ => healthy(packet),
         });
         let reaches_none = "it is an origin, but its effects reach no alert";
-        assert_eq!(told, [reaches_none, "no root cause is named"]);
+        assert_eq!(lines, [reaches_none, "no root cause is named"]);
     }
 
     #[test]
-    fn where_nobody_else_explains_the_alerts_an_origin_that_changed_too_often_is_named() {
-        let told = told_of_a(|packet| match packet.entity.as_str() {
+    fn an_origin_that_changed_too_often_is_named_if_no_other_explains_the_alerts() {
+        let lines = lines_on_a(|packet| match packet.entity.as_str() {
             "web" => symptom_of(packet, "a"),
             _ => healthy(packet),
         });
-        assert_eq!(told, Vec::<String>::new());
+        assert_eq!(lines, Vec::<String>::new());
     }
 }

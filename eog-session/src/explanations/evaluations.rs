@@ -1,5 +1,5 @@
-//! Why an entity has its label, where a tree was searched or a loop followed: what was seen of it, step
-//! by step. No policy is called again, since each look was judged for itself.
+//! Why an entity has its label, in a tree search or a loop: its evaluations, step by step. No policy is
+//! called again, since each evaluation was judged for itself.
 
 use eog::{Diagnosis, EntityId};
 use eog_report::clean::{clean, clean_to};
@@ -11,12 +11,12 @@ use super::explanation::{evidence, not_named};
 /// Characters of why, and of what came of it.
 const MAX_REASON: usize = 400;
 
-/// One look at an entity.
+/// One evaluation of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Looked {
+pub struct Evaluation {
     /// The ledger entry.
     pub entry: u64,
-    /// Why it was looked at, in words.
+    /// Why it was evaluated, in words.
     pub why: String,
     /// The label that followed, or `failed`.
     pub label: String,
@@ -24,10 +24,10 @@ pub struct Looked {
     pub summary: String,
 }
 
-/// The looks at an entity, oldest first.
-pub fn looks_at(steps: &[Step], entity: &EntityId) -> Vec<Looked> {
+/// The evaluations of an entity, oldest first.
+pub fn evaluations_of(steps: &[Step], entity: &EntityId) -> Vec<Evaluation> {
     let of = |step: &&Step| step.kind == StepKind::Looked && step.entity.as_ref() == Some(entity);
-    let looked = |step: &Step| {
+    let evaluation = |step: &Step| {
         let (label, summary) = match (&step.answer, &step.belief) {
             (Answer::Failed(reason), _) => ("failed".to_owned(), reason.clone()),
             (_, Some(belief)) => (belief.label.to_string(), belief.summary.clone()),
@@ -37,14 +37,14 @@ pub fn looks_at(steps: &[Step], entity: &EntityId) -> Vec<Looked> {
             "" => String::new(),
             why => clean_to(why, MAX_REASON),
         };
-        Looked { entry: step.seq, why, label, summary: clean_to(&summary, MAX_REASON) }
+        Evaluation { entry: step.seq, why, label, summary: clean_to(&summary, MAX_REASON) }
     };
-    steps.iter().filter(of).map(looked).collect()
+    steps.iter().filter(of).map(evaluation).collect()
 }
 
-/// Why an entity has its label, by the looks at it. Wraps at `width` columns, if given. With `lookup`, the
+/// Why an entity has its label, by its evaluations. Wraps at `width` columns, if given. With `lookup`, the
 /// commands that show the evidence are named.
-pub fn looks(
+pub fn evaluations(
     diagnosis: &Diagnosis,
     steps: &[Step],
     entity: &EntityId,
@@ -59,13 +59,13 @@ pub fn looks(
         page.line("  ", PLAIN, &clean(&belief.summary));
         evidence(&mut page, diagnosis, belief, lookup);
     }
-    let looks = looks_at(steps, entity);
-    if looks.is_empty() {
+    let evaluations = evaluations_of(steps, entity);
+    if evaluations.is_empty() {
         page.line("  ", PLAIN, "No step evaluated it.");
     } else {
         page.title("HISTORY");
     }
-    for Looked { entry, why, label, summary } in looks {
+    for Evaluation { entry, why, label, summary } in evaluations {
         page.line("  ", PLAIN, &format!("entry {entry}: {label}: {summary}"));
         if !why.is_empty() {
             page.line("    ", DIM, &why);
