@@ -11,7 +11,7 @@ fn a_ledger_gives_the_page_of_its_run() {
     let (again, bare) = (folder.path().join("again.html"), folder.path().join("bare.html"));
     run!("report", folder, FLASH_SALE, "--html", again).exits(0);
     assert_eq!(read(again), written);
-    assert!(written.contains("Confirmed root cause: frontend"), "{written:.3000}");
+    assert!(written.contains("Root cause (confirmed): frontend"), "{written:.3000}");
     assert!(written.len() <= 400_000, "{}", written.len());
 
     // Without the bundle it has no charts, and says so.

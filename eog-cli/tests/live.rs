@@ -158,7 +158,7 @@ fn a_verdict_re_opens_what_has_ended_and_is_recorded() {
     run.stays();
     let (status, page) = run.get("/i/run", "");
     assert_eq!(status, 200);
-    assert!(page.contains("Confirmed root cause: frontend"), "the finished report is there");
+    assert!(page.contains("Root cause (confirmed): frontend"), "the finished report is there");
     assert!(page.contains("frame-ancestors 'none'") && page.contains("no-store"));
 
     let mut events = run.events(0, "");
@@ -177,7 +177,7 @@ fn a_verdict_re_opens_what_has_ended_and_is_recorded() {
     assert_eq!(observed["name"], "frontend");
     run.stays();
     let (_, page) = run.get("/i/run", "");
-    assert!(!page.contains("Confirmed root cause: frontend"), "the result has changed");
+    assert!(!page.contains("Root cause (confirmed): frontend"), "the result has changed");
     let after = events.until(|state| state["ended"] == 2);
     assert_eq!(after["words"][0]["words"], "this is not the cause");
     // A browser that comes back says what it has.
@@ -315,8 +315,7 @@ fn the_service_lists_its_investigations_beside_mcp() {
     }
     assert_eq!(run.post("/i", "", "{}").0, 415, "a foreign page cannot start one");
     let (status, answer) = run.post("/i", json, r#"{"budget": 50}"#);
-    let answer: Value = serde_json::from_str(&answer).unwrap();
-    assert_eq!((status, &answer["page"]), (201, &Value::from("/i/inv-000001")), "{answer}");
+    assert!(status == 201 && answer.contains(r#"{"page":"/i/inv-000001"}"#), "{answer}");
     assert_eq!(run.get("/i/inv-000001", "Accept: text/html\r\n").0, 200);
     let begin = r#"{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion":
         "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}"#;

@@ -93,6 +93,14 @@ pub struct Section<'r> {
     pub place: Place,
 }
 
+impl Section<'_> {
+    /// The remark as a form escapes it, which may take the space before it away.
+    pub fn remark_by(&self, escape: impl Fn(&str) -> String) -> String {
+        let space = if self.remark.starts_with(' ') { " " } else { "" };
+        format!("{space}{}", escape(self.remark.trim_start()))
+    }
+}
+
 /// A part of a section.
 #[derive(Clone, Debug)]
 pub enum Block<'r> {

@@ -23,7 +23,7 @@ pub fn markdown(report: &Report) -> String {
     for section in document.shown(Form::Ticket) {
         let colon = if section.subject.is_empty() { "" } else { ": " };
         let (title, subject) = (&section.title, text_up_to(&section.subject, MAX_TEXT));
-        let _ = writeln!(out, "\n## {title}{colon}{subject}{}", text(&section.remark));
+        let _ = writeln!(out, "\n## {title}{colon}{subject}{}", section.remark_by(text));
         for block in &section.blocks {
             match block {
                 Block::Text(Tone::Aside, words) => {

@@ -54,7 +54,11 @@ fn render(report: &Report, form: Form, width: Option<usize>) -> String {
 
 /// The title in capitals; names and what follows it stay as they are.
 fn title(page: &mut Page, section: &Section<'_>) {
-    page.title(&format!("{}{}", section.title.to_uppercase(), clean(&section.remark)));
+    page.title(&format!(
+        "{}{}",
+        section.title.to_uppercase(),
+        section.remark_by(|it| clean(it).into_owned())
+    ));
 }
 
 fn rows(page: &mut Page, table: &Rows, form: Form) {

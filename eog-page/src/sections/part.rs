@@ -79,7 +79,7 @@ fn part(section: &Section<'_>, findings: &Findings) -> Part {
     Part {
         title: section.title.clone(),
         subject: shown(&section.subject),
-        remark: shown(&section.remark),
+        remark: section.remark_by(shown),
         is_cause: section.blocks.iter().any(|block| matches!(block, Block::Cause(_))),
         is_open: false,
         blocks: section.blocks.iter().map(|block| written(block, findings)).collect(),

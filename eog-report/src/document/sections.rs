@@ -66,7 +66,7 @@ impl<'r> Section<'r> {
     }
 
     fn says_something(&self) -> bool {
-        !self.blocks.is_empty()
+        !self.blocks.is_empty() || !self.remark.is_empty()
     }
 }
 
@@ -170,8 +170,8 @@ fn further_factors(report: &Report) -> impl Iterator<Item = Section<'_>> {
 fn inconclusive(report: &Report) -> Section<'_> {
     let diagnosis = &report.diagnosis;
     if report.nothing_was_decided() {
-        let see = Block::Text(Tone::Doubt, "Every evaluation failed; see the notes.".to_owned());
-        return Section::new("No result", vec![see]);
+        let remark = ": every evaluation failed; see the notes";
+        return Section::new("No result", Vec::new()).remark(remark);
     }
     let remark = format!("{}: {}", report.early(), words::inconclusive(diagnosis));
     let blocks = lists::candidates(report);
