@@ -106,7 +106,7 @@ pub struct Spent {
 pub(crate) enum AnsweredBy {
     Policy,
     Memory,
-    Nobody,
+    None,
 }
 
 impl Spent {
@@ -116,7 +116,7 @@ impl Spent {
         match by {
             AnsweredBy::Policy => self.hops += 1,
             AnsweredBy::Memory => self.remembered += 1,
-            AnsweredBy::Nobody => {
+            AnsweredBy::None => {
                 self.hops += 1;
                 self.failures += 1;
             }

@@ -24,8 +24,8 @@ pub(crate) struct Checked {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Checks label, evidence and claims of a decision, after its context was taken note of. Proposals are
-/// checked later, when it is known whom the claims made active.
+/// Checks label, evidence and claims of a decision, after its context was recorded. Proposals are
+/// checked later, when the entities that the claims made active are known.
 pub(crate) fn check(
     config: &Config,
     state: &State,
@@ -228,8 +228,8 @@ mod tests {
             checked.warnings
         };
         let late = Some(Onset::between(at(5), at(7)));
-        let told = [Warning::OriginAfterWhatItExplains];
-        assert_eq!(warnings(Label::Origin, late, explains(&[3, 4])), told);
+        let expected = [Warning::OriginAfterWhatItExplains];
+        assert_eq!(warnings(Label::Origin, late, explains(&[3, 4])), expected);
         // One of them may follow from it; it may have begun before; nothing is said of one of the two.
         assert_eq!(warnings(Label::Origin, late, explains(&[4, 5])), []);
         let wide = Some(Onset::between(at(3), at(7)));

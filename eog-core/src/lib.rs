@@ -10,7 +10,7 @@
 //! 1. What goes in: a [`Case`] ([`incident`]) with its alerts and topology.
 //! 2. What is asked: a [`ContextContract`] for the [evidence](`evidence`) on one entity, then an
 //!    [`AbductivePolicy`] for a [`Decision`] on what it means ([`contract`]).
-//! 3. Who decides where to look next and what follows: a [`Machine`] ([`machine`]), such as the
+//! 3. What to evaluate next and what follows is decided by a [`Machine`] ([`machine`]), such as the
 //!    [`Controller`] ([`controller`]) or the [`Linear`] loop ([`linear`]).
 //! 4. What is written: a [`Ledger`] of entries, which can be replayed step by step ([`ledger`]).
 //! 5. What comes out: a [`Diagnosis`] ([`diagnosis`]).
@@ -102,7 +102,7 @@
 //! the larger of [`Briefing::pages`](controller::Briefing::pages) and
 //! [`Briefing::queries`](controller::Briefing::queries) for an entity, to this bound and to the next.
 //!
-//! Without [`Config::widening`] the last term is gone. Whom a broadcast wakes
+//! Without [`Config::widening`] the last term is gone. Which entities a broadcast wakes
 //! ([`Wake::AtOdds`](controller::Wake::AtOdds) or [`Wake::Visited`](controller::Wake::Visited)) makes
 //! no difference to the bound.
 //!

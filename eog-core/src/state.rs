@@ -1,4 +1,4 @@
-//! What the controller remembers: one node per entity, and who is joined with whom.
+//! What the controller remembers: one node per entity, and the edges between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) struct Node {
     pub(crate) visits: u32,
     /// Flips in this epoch.
     pub(crate) flips: u32,
-    /// Looks at it as a dead end in this epoch, those that wait among them.
+    /// Evaluations as a dead end in this epoch, those that wait among them.
     pub(crate) dead_ends: u32,
     /// Second opinions asked for in this epoch, those that wait among them.
     pub(crate) opinions: u32,
@@ -95,7 +95,7 @@ pub(crate) struct Received {
     pub(crate) broadcast: Broadcast,
     /// Not dispatched with yet.
     pub(crate) new: bool,
-    /// Whether it called for another look, or an earlier one did that it took the place of unread.
+    /// Whether it called for another evaluation, or an earlier unread one did that it replaced.
     pub(crate) wakes: bool,
     /// The sender's label as it was last dispatched with, if ever.
     pub(crate) read_label: Option<Label>,
@@ -110,7 +110,7 @@ impl Received {
 
 impl Node {
     /// Puts a message into the inbox, in place of the sender's earlier one; `wakes` says whether it
-    /// calls for another look.
+    /// calls for another evaluation.
     pub(crate) fn receive(&mut self, sender: &EntityId, broadcast: &Broadcast, wakes: bool) {
         let earlier = self.inbox.get(sender);
         let read_label = earlier.and_then(|earlier| earlier.read_label);
@@ -161,7 +161,7 @@ impl Node {
         self.unread > 0
     }
 
-    /// Whether a message that called for another look is unread.
+    /// Whether a message that called for another evaluation is unread.
     pub(crate) fn owes_a_look(&self) -> bool {
         self.has_unread() && self.inbox.values().any(|message| message.new && message.wakes)
     }
@@ -280,7 +280,7 @@ impl State {
         claimed || declared()
     }
 
-    /// Records an accepted claim in the adjacency. A self-claim joins nobody.
+    /// Records an accepted claim in the adjacency. A self-claim adds no edge.
     pub(crate) fn join(&mut self, edge: &ClaimEdge) {
         if edge.cause == edge.effect {
             return;

@@ -54,8 +54,8 @@ pub struct ContextRequest {
 }
 
 impl ContextRequest {
-    /// A look at all there is: what a first visit shows, and what later ones add on the relations with
-    /// these neighbours. For whoever looks at an entity once, and so would never see the rest.
+    /// Everything in one context: what a first visit shows, and what later ones add on the relations
+    /// with these neighbours. For callers that evaluate an entity once, and would never see the rest.
     pub fn whole(
         entity: EntityId,
         window: Window,
@@ -198,7 +198,7 @@ pub struct Failure {
     /// has found, and this question is asked again when it goes on with more. Operational.
     #[serde(skip)]
     pub exhausted: Option<BudgetKind>,
-    /// How long to wait before asking again, if whoever failed said so.
+    /// How long to wait before asking again, if the failing side said so.
     #[serde(skip)]
     pub retry_after: Option<Duration>,
 }

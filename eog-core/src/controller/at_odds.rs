@@ -14,7 +14,7 @@ pub(super) struct AtOdds<'b> {
     before: Option<&'b Signature>,
     /// Whether that it does not judge itself counts for nothing.
     is_silence: bool,
-    /// Whom effects of the sender reach, by declared edges or edges ever claimed.
+    /// The entities that effects of the sender reach, by declared edges or edges ever claimed.
     downstream: BTreeSet<EntityId>,
 }
 
@@ -32,7 +32,8 @@ impl<'b> AtOdds<'b> {
         Self { sender, belief, before, is_silence, downstream }
     }
 
-    /// Whether the belief of a neighbour is at odds with the sender's. Nobody is who has none.
+    /// Whether the belief of a neighbour is at odds with the sender's. A neighbour without a belief
+    /// never is.
     pub(super) fn with(&self, state: &State, neighbour: &EntityId) -> bool {
         let held = state.get(neighbour).and_then(|node| node.belief.as_ref());
         held.is_some_and(|held| self.with_belief(neighbour, held))

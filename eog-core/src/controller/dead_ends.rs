@@ -39,8 +39,8 @@ impl<'c> Explanations<'c> {
         for entity in of {
             reach(&self.causes, entity, &mut leading);
         }
-        // Whoever is reached from nowhere before is a start. A start that none of the later ones
-        // reaches is, with what leads back to it, an end.
+        // An entity that is reached from nowhere before is a start. A start that none of the later
+        // ones reaches is, with what leads back to it, an end.
         let mut reached = BTreeSet::new();
         let mut starts = Vec::new();
         for &entity in &leading {

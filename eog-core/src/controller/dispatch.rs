@@ -77,7 +77,7 @@ impl Slot {
             notice: self.activation.notice.as_ref(),
             neighbours: self.neighbours().to_vec(),
             inbox: self.inbox.iter().map(|(sender, sent)| (sender, sent)).collect(),
-            heard: self.cleared.keys().cloned().collect(),
+            new_from: self.cleared.keys().cloned().collect(),
             anomalies: self.anomalies,
             reach: self.reach,
             page: self.page.clone(),
@@ -290,7 +290,7 @@ impl Controller {
         });
     }
 
-    /// Which anomalies effects of an entity can reach, if packets tell it.
+    /// Which anomalies effects of an entity can reach, if packets include it.
     pub(super) fn reach(&self, entity: &EntityId) -> Option<Reach> {
         self.config.briefing.as_ref().filter(|briefing| briefing.reach)?;
         let shown = self.state.anomalies.iter().take(self.shown_anomalies());
@@ -473,7 +473,7 @@ impl Controller {
     }
 }
 
-/// The halt that an exhausted budget is, if the chain does not tell what was spent.
+/// The halt that an exhausted budget is, if the chain does not show what was spent.
 fn halt_of(exhausted: BudgetKind) -> Option<HaltCause> {
     match exhausted {
         BudgetKind::Hops => None,

@@ -27,7 +27,7 @@ pub enum EntryBody {
     Evaluated(Box<Evaluation>),
     /// Something new about the world.
     Observed(Box<Observed>),
-    /// Dispatching had stopped before what follows, for a reason that the chain cannot tell.
+    /// Dispatching had stopped before what follows, for a reason that the chain cannot show.
     Halted(HaltCause),
     /// Dispatching goes on after a halt that is recorded.
     Resumed,
@@ -50,7 +50,7 @@ pub enum HaltCause {
     Tokens,
     /// The budget of money was used up.
     Cost,
-    /// Somebody cancelled; what was under way was discarded.
+    /// The run was cancelled; what was under way was discarded.
     Cancelled,
 }
 
@@ -86,7 +86,7 @@ pub struct Evaluation {
 
 impl Evaluation {
     /// Whether it asked for the next page of its context or a query: nothing of its decision was taken over, and
-    /// the same look goes on.
+    /// the same evaluation goes on.
     pub fn asks_for_more(&self) -> bool {
         self.activations.iter().any(|record| matches!(record.reason, Reason::Page | Reason::Query))
     }
@@ -150,7 +150,7 @@ pub enum ActivationRefusal {
     EntityCap,
 }
 
-/// Something new about the world, and whom it woke.
+/// Something new about the world, and the entities it woke.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observed {
@@ -193,7 +193,7 @@ impl Body for EntryBody {
             answer,
             refusals,
             belief: &outcome.belief,
-            told: &outcome.broadcast_to,
+            notified: &outcome.broadcast_to,
         })
     }
 

@@ -1,4 +1,4 @@
-//! Halts: dispatching stops for a reason that the chain cannot tell, and goes on again.
+//! Halts: dispatching stops for a reason that the chain cannot show, and goes on again.
 
 use super::Controller;
 use super::dispatch::Discarded;
@@ -33,7 +33,7 @@ impl Halt {
         self.cause
     }
 
-    /// Takes note that somebody would have been dispatched.
+    /// Records that an entity would have been dispatched.
     pub(super) fn withhold(&mut self, cause: HaltCause) {
         if self.recorded.is_none() {
             self.withheld.get_or_insert(cause);
@@ -56,7 +56,7 @@ impl Halt {
         self.discarded_older
     }
 
-    /// Takes note that what was under way was discarded, which a halt before this one does not tell.
+    /// Records that what was under way was discarded, which a halt before this one does not show.
     pub(super) fn discard(&mut self, discarded: Discarded) {
         if discarded != Discarded::Nothing {
             self.withheld = Some(HaltCause::Cancelled);

@@ -12,11 +12,11 @@ pub(crate) mod entry_body;
 mod fork;
 mod halt;
 mod machine;
+mod named_origins;
 mod observe;
 mod packets;
 mod restore;
 mod rings;
-mod told_origins;
 mod unlinked;
 mod upcoming;
 mod widening;
@@ -60,8 +60,8 @@ use rings::Rings;
 pub use upcoming::ReadMessage;
 use widening::Outlook;
 
-/// The deterministic controller (paper §4, made exact): decides where to look next and what
-/// follows from each answer. Performs no I/O, reads no clock, draws no random number.
+/// The deterministic controller (paper §4, made exact): decides which entity to evaluate next and
+/// what follows from each answer. Performs no I/O, reads no clock, draws no random number.
 ///
 /// It has four groups of methods:
 ///
@@ -69,7 +69,7 @@ use widening::Outlook;
 ///   [`Controller::fork`]; [`Controller::restore_from`] a [`Controller::checkpoint`] is faster.
 /// - **Drive:** [`Controller::handle`] takes one input; after *every* input call
 ///   [`Controller::poll`] until it returns [`Output::Idle`] or [`Output::Done`].
-/// - **Look:** beliefs, inboxes, claims, topology, ledger, what was spent; at any time.
+/// - **Inspect:** beliefs, inboxes, claims, topology, ledger, what was spent; at any time.
 /// - **Conclude:** [`Controller::conclusion`]; at any time, final when done.
 ///
 /// ```
@@ -126,7 +126,7 @@ pub struct Controller {
     next_ticket: u64,
     refused_wakes: u64,
     halt: Halt,
-    /// The budget that somebody outside did not want to exceed, once that has stopped it.
+    /// The budget of the caller that would have been exceeded, once that has stopped it.
     ran_out: Option<BudgetKind>,
 }
 
@@ -148,7 +148,7 @@ impl Controller {
         controller
     }
 
-    /// A controller that nobody waits for.
+    /// A controller without a caller that waits.
     fn idle(config: Config, state: State, ledger: Ledger) -> Self {
         Self {
             config,

@@ -66,10 +66,10 @@ pub struct Conclusion {
     /// Best effort when nothing in the frontier explains anything: visited entities, best first, without
     /// those of which a person says that they are not the cause.
     pub ranking: Vec<Ranked>,
-    /// Entities that a message called on to look again, and that were not evaluated with it: they had
-    /// used their visits or were damped, the evaluation failed, or something ended the investigation
-    /// before. A message that does not contradict what its receiver believes calls on nobody under
-    /// [`Wake::AtOdds`](crate::controller::Wake).
+    /// Entities that a message called on to evaluate again, and that were not evaluated with it: they
+    /// had used their visits or were damped, the evaluation failed, or something ended the
+    /// investigation before. A message that does not contradict what its receiver believes calls on
+    /// no entity under [`Wake::AtOdds`](crate::controller::Wake).
     pub unread: Vec<EntityId>,
     /// Entities that flipped too often and were not evaluated again
     /// ([`Damping`](crate::controller::Damping)).
@@ -182,7 +182,7 @@ pub struct UnexplainedOnset {
 pub struct MeasuredHarm {
     /// Where it was measured.
     pub entity: EntityId,
-    /// The finding that tells it.
+    /// The finding that states it.
     pub finding: EvidenceId,
     /// When it began.
     pub onset: Onset,
@@ -460,7 +460,7 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     conclude_from(state, Unsteady::LastResort)
 }
 
-/// The conclusion without origins that changed too often: what is worth another look goes by those that are settled.
+/// The conclusion without origins that changed too often: what is worth another evaluation goes by those that are settled.
 pub(crate) fn conclude_from_the_steady(state: &State) -> Conclusion {
     conclude_from(state, Unsteady::LeftOut)
 }
@@ -469,7 +469,7 @@ pub(crate) fn conclude_from_the_steady(state: &State) -> Conclusion {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unsteady {
     LeftOut,
-    /// They are named if nobody else explains anything.
+    /// They are named if no other origin explains anything.
     LastResort,
 }
 
@@ -553,7 +553,7 @@ fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
         unread: names(standings.unread),
         damped: names(standings.damped),
         stale: names(standings.stale),
-        // What a ledger tells, not the state.
+        // From the ledger, not from the state.
         unreachable: None,
     }
 }

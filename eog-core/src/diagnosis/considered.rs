@@ -35,12 +35,12 @@ pub enum RuledOut {
     },
     /// Another change of the same entity fits the onset better.
     AnotherFits {
-        /// The finding that tells of it.
+        /// The finding that states it.
         change: EvidenceId,
     },
     /// Its entity is named, and it fits the onset as well as the change that is cited: which of the two it was is open.
     FitsAsWell,
-    /// Its entity was never looked at.
+    /// Its entity was never evaluated.
     NeverLookedAt,
     /// It was weighed for its entity, and another explanation was taken.
     Lost {

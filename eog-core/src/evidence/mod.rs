@@ -15,7 +15,7 @@ use crate::incident::window::Window;
 
 /// What a finding speaks of, independent of any domain.
 ///
-/// The first four are the golden signals; the others tell changes and events apart. Rules read
+/// The first four are the golden signals; the others distinguish changes and events. Rules read
 /// this and [`Trend`] instead of guessing from text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -108,7 +108,7 @@ pub struct Quantity {
     pub unit: String,
 }
 
-/// What was changed, from what, to what. Secrets are masked by whoever makes the finding.
+/// What was changed, from what, to what. The source of the finding masks secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -167,7 +167,7 @@ pub struct FindingContent {
     pub trend: Trend,
     /// When it holds.
     pub time: EvidenceTime,
-    /// When what it tells began, where its own first observation is dated: the first bad request,
+    /// When what it states began, where its own first observation is dated: the first bad request,
     /// line or sample for harm, the making of it for a change. Where the time is that of an alert or
     /// of the split of a comparison, there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,7 +228,7 @@ impl FindingContent {
         Self { trend, ..self }
     }
 
-    /// With the time at which what it tells began.
+    /// With the time at which what it states began.
     #[must_use]
     pub fn with_onset(self, onset: Onset) -> Self {
         Self { onset: Some(onset), ..self }

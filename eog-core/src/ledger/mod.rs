@@ -88,8 +88,8 @@ impl<B> std::fmt::Display for Entry<B> {
     }
 }
 
-/// The tag of what an entry records, given the entry as JSON: that of the first entry tells whose
-/// ledger it is ([`Body::OPENING`]). Nothing if this is no entry.
+/// The tag of what an entry records, given the entry as JSON: that of the first entry identifies
+/// the machine of the ledger ([`Body::OPENING`]). `None` if this is no entry.
 ///
 /// ```
 /// let entry = br#"{"seq":0,"previous":"00","hash":"00","body":{"opened":{}}}"#;

@@ -55,13 +55,13 @@ pub enum Refusal {
     ClaimBetweenOthers(ClaimEdge),
     /// A claim from the entity to itself.
     ClaimOnItself(ClaimEdge),
-    /// A claim about an entity nobody named.
+    /// A claim about an unknown entity.
     ClaimOnUnknownEntity(ClaimEdge),
     /// A claim whose effect was certainly there before its cause, by the times that it states itself.
     ClaimAgainstTime(ClaimEdge),
     /// A claim that would admit one entity too many.
     ClaimBeyondEntityCap(ClaimEdge),
-    /// A proposal of an entity nobody named.
+    /// A proposal of an unknown entity.
     ProposalUnknown(EntityId),
     /// A proposal of an entity already visited.
     ProposalVisited(EntityId),
@@ -134,8 +134,8 @@ pub struct Forked<S = Config> {
 #[serde(deny_unknown_fields)]
 #[serde(bound(serialize = "S: Serialize", deserialize = "S: DeserializeOwned"))]
 pub struct ForkChanges<S = Config> {
-    /// Who judges from here on, if somebody else does. Decisions made before are not remembered
-    /// then; beliefs stay until their entities are evaluated again.
+    /// The policy from here on, if it is another. Decisions made before are not remembered then;
+    /// beliefs stay until their entities are evaluated again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
     /// The configuration from here on, if another.

@@ -22,7 +22,7 @@ pub enum LinearBody {
     Forked(Box<Forked<LinearConfig>>),
 }
 
-/// One step: an entity was looked at.
+/// One step: the evaluation of an entity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinearStep {
@@ -58,7 +58,7 @@ impl Body for LinearBody {
         let Self::Stepped(step) = self else { return None };
         let LinearStep { entity, context, packet, answer, refusals, belief, .. } = step.as_ref();
         let (context, packet) = (context.as_ref(), *packet);
-        Some(Look { key: entity, entity, context, packet, answer, refusals, belief, told: &[] })
+        Some(Look { key: entity, entity, context, packet, answer, refusals, belief, notified: &[] })
     }
 
     fn forked(&self) -> Option<&Forked<LinearConfig>> {

@@ -21,19 +21,19 @@ use crate::ledger::body::Settings;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinearConfig {
-    /// Who judges, by name, if somebody wants to know later. Decides nothing.
+    /// The name of the policy, for later readers. Decides nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// How many answers it remembers; all of them if absent. With an older one it forgets that it
-    /// looked there, what it saw, and the leads from it: it may look there again, for ever unless a
-    /// budget ends it. Without this limit there are at most as many steps as entities.
+    /// How many answers it remembers; all of them if absent. With an older one it forgets the
+    /// evaluation, what it saw, and the leads from it: it may evaluate the entity again, for ever
+    /// unless a budget ends it. Without this limit there are at most as many steps as entities.
     pub memory: Option<u32>,
     /// Whether it stops at the first origin.
     pub commits: bool,
     /// The steps, counted from 0, that repeat the one before and learn nothing: a handicap for
     /// comparisons.
     pub repeats: BTreeSet<u64>,
-    /// Which of the places that it could look at is next.
+    /// Which of the entities that it could evaluate is next.
     pub order: LeadOrder,
     /// How strictly decisions are checked.
     pub checks: Checks,
@@ -48,7 +48,7 @@ pub struct LinearConfig {
     pub alerts: bool,
 }
 
-/// Which of the places that a linear loop could look at is next.
+/// Which of the entities that a linear loop could evaluate is next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeadOrder {

@@ -1,4 +1,4 @@
-//! What goes back and forth between a machine and whoever drives it.
+//! What goes back and forth between a machine and the caller that drives it.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub enum Output<B = EntryBody, Q = Inquiry> {
     Done(StopReason),
 }
 
-/// What a machine is told.
+/// What a machine receives.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input<A = Reply> {
     /// The entry of this number is stored.

@@ -1,5 +1,5 @@
 //! Judgements: beliefs on entities by the same checks, and with the same conclusion, as those of
-//! [`Controller`](crate::Controller). For machines that choose for themselves where to look.
+//! [`Controller`](crate::Controller). For machines that choose for themselves what to evaluate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Judgements {
     state: State,
     /// Of which the checks alone count.
     config: Config,
-    /// The routes that the contexts of each entity told.
+    /// The routes in the contexts of each entity.
     routes: BTreeMap<EntityId, Vec<Route>>,
 }
 
@@ -82,8 +82,8 @@ impl Judgements {
         self.state.named.extend(context.named());
         self.state.node(entity).remember_evidence(context, entry);
         if !context.routes.is_empty() {
-            let told = self.routes.entry(entity.clone()).or_default();
-            told.extend(context.routes.iter().cloned());
+            let routes = self.routes.entry(entity.clone()).or_default();
+            routes.extend(context.routes.iter().cloned());
         }
     }
 
@@ -196,7 +196,7 @@ impl Judgements {
     }
 
     /// Everything that reports and scores read, with what the ledger of a machine holds. `waiting` is
-    /// how many entities are still to be looked at.
+    /// how many entities are still to be evaluated.
     pub fn diagnosis<B: Body>(
         &self,
         ledger: &Ledger<B>,

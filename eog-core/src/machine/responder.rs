@@ -7,7 +7,7 @@ use crate::contract::{BoxFuture, Failure};
 use crate::machine::question::Question;
 
 /// Answers the questions of a machine. [`ContextAndPolicy`](crate::ContextAndPolicy) is the one for
-/// machines that look at entities; a machine with questions of its own comes with a responder.
+/// machines that evaluate entities; a machine with questions of its own comes with a responder.
 pub trait Responder<Q: Question>: Send + Sync {
     /// Answers one question.
     ///

@@ -41,7 +41,7 @@ impl Prefix {
                     prefix.spent.count(match evaluation.answer {
                         RecordedAnswer::Decided(_) => AnsweredBy::Policy,
                         RecordedAnswer::Remembered { .. } => AnsweredBy::Memory,
-                        RecordedAnswer::Failed(_) => AnsweredBy::Nobody,
+                        RecordedAnswer::Failed(_) => AnsweredBy::None,
                     });
                     refused += count_refused(&evaluation.activations);
                 }

@@ -173,7 +173,7 @@ impl Rebuilding {
         Ok(())
     }
 
-    /// A belief as it was sent, and by whom.
+    /// A belief as it was sent, and its sender.
     fn broadcast(&mut self, entry: u64) -> Result<(EntityId, Broadcast), Flaw> {
         if let Some(known) = self.broadcasts.get(&entry) {
             return Ok(known.clone());
@@ -274,10 +274,10 @@ impl Rebuilding {
     }
 }
 
-/// Whether an entity may have been looked at again so often.
+/// Whether an entity may have been evaluated again so often.
 fn check_looks(name: &EntityId, stored: &StoredNode, underway: u64) -> Result<(), Flaw> {
     if stored.dead_ends > DEAD_END_LOOKS || stored.opinions > OPINIONS {
-        Err(format!("{name} was looked at again too often"))
+        Err(format!("{name} was evaluated again too often"))
     } else if u64::from(stored.pages.max(stored.page_turns).max(stored.queries)) > underway {
         Err(format!("{name} was given more pages than were seen"))
     } else if u64::from(stored.origin_in_row) > underway {

@@ -99,7 +99,7 @@ pub(super) struct StoredNode {
     pub(super) scores: Vec<CandidateScore>,
 }
 
-/// The entry that sent it, whether it is new, whether it calls for a look, and the label read before.
+/// The entry that sent it, whether it is new, whether it calls for an evaluation, and the label read before.
 pub(super) type StoredMessage = (u64, bool, bool, Option<Label>);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -209,7 +209,8 @@ struct Places<'s>(BTreeMap<&'s EntityId, u32>);
 
 impl Places<'_> {
     fn of(&self, entity: &EntityId) -> u32 {
-        // Whoever is asked for stands there; a place that does not exist would not be read back.
+        // An entity that is asked for has a place here; a place that does not exist would not be
+        // read back.
         self.0.get(entity).copied().unwrap_or(u32::MAX)
     }
 

@@ -367,7 +367,7 @@ impl<'s> Promises<'s> {
     }
 
     /// Others that stand to the same whole as an entity does: by the same relation, over which their state becomes that of
-    /// the whole. Whoever is asked by the same caller is no sibling.
+    /// the whole. Callees of the same caller are no siblings.
     fn siblings(&self, entity: &EntityId) -> BTreeSet<EntityId> {
         let topology = &self.state.topology;
         let wholes = topology.edges_at(entity).filter(|edge| {
@@ -458,13 +458,13 @@ fn is_measured(id: &EvidenceId) -> bool {
     matches!(id.kind(), EvidenceKind::Metric | EvidenceKind::Span)
 }
 
-/// Whether a finding tells of more load than usual.
+/// Whether a finding shows more load than usual.
 fn is_load(id: &EvidenceId, seen: &Seen) -> bool {
     let is_rate = matches!(seen.signal, Signal::Traffic | Signal::Demand);
     is_measured(id) && is_rate && seen.trend == Trend::Rising
 }
 
-/// Whether a finding tells of harm: alerts speak of their threshold, notes and changes of something
+/// Whether a finding shows harm: alerts speak of their threshold, notes and changes of something
 /// else, and a fall is harm only of what should be much.
 fn is_harm(id: &EvidenceId, seen: &Seen) -> bool {
     let speaks = match id.kind() {

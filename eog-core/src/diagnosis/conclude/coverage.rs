@@ -191,7 +191,7 @@ fn lower(
 ///
 /// Components are taken causes first. Each entity has two labels: the earliest floor from any
 /// origin, and that from origins of other components. What leaves a component comes from another
-/// one for whoever it enters.
+/// one for the component that it enters.
 pub(super) fn reached_by_others(graph: &ClaimGraph<'_>, origins: &[u32]) -> Vec<bool> {
     let mut any: Vec<Option<Timestamp>> = vec![None; graph.entities()];
     let mut foreign = any.clone();

@@ -71,7 +71,7 @@ pub(super) fn find(state: &State, graph: &ClaimGraph<'_>, origins: &[&EntityId])
     Frontier { groups, derived }
 }
 
-/// Adds the groups of origins that changed too often, if nobody else explains anything.
+/// Adds the groups of origins that changed too often, if no other origin explains anything.
 pub(super) fn add_unsteady(
     found: &mut Frontier,
     state: &State,

@@ -32,7 +32,7 @@ pub struct Ranked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Score {
     /// How strongly the evidence, its own or that handed to it, speaks for the entity as an origin, in thousandths of natural log-odds
-    /// ([`Measures::log_odds`](crate::Measures::log_odds)), where its policy tells.
+    /// ([`Measures::log_odds`](crate::Measures::log_odds)), where its policy states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_odds: Option<i32>,
     /// 0 to 500: half the best score that any policy decision in force gives the entity as a

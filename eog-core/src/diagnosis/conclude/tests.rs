@@ -558,7 +558,7 @@ fn nothing_is_confirmed_of_one_of_several_alike_where_the_others_do_as_badly() {
     assert_eq!(judged("owns", 2_990, None), doubt(2_990));
     assert_eq!(judged("owns", 3_020, None), doubt(3_020));
     assert_eq!(judged("owns", 3_021, None), [], "it came later");
-    assert_eq!(judged("calls", 2_990, None), [], "whoever is called by the same is another");
+    assert_eq!(judged("calls", 2_990, None), [], "a callee of the same caller is another");
     assert_eq!(judged("owns", 2_990, Some(3_000)), [], "one change of both");
 }
 
