@@ -22,11 +22,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
 pub(crate) async fn investigate() -> Result<String, Box<dyn Error>> {
     let (web, db) = (EntityId::new("web")?, EntityId::new("db")?);
 
-    // Who depends on whom: "web calls db", so failures travel from db to web.
+    // Dependencies: "web calls db", so failures travel from db to web.
     let mut topology = Topology::default();
     topology.connect(&web, "calls", &db, EffectDirection::TargetToSource);
 
-    // What is wrong, and in which window to look.
+    // What is wrong, and in which window.
     let onset = "2026-01-01T10:05:00Z".parse()?;
     let alert = Anomaly::new("HttpErrors", web.clone(), Signal::Errors, onset)
         .with_severity("critical")

@@ -18,7 +18,8 @@ const STDERR_TAIL_BYTES: usize = 2 << 10;
 const SHOWN_OUTPUT_BYTES: usize = 16 << 10;
 /// How much of what is wrong with an output goes into a failure, in characters.
 const MAX_ERROR_CHARS: usize = 500;
-/// How long the outputs of a program that has ended are read on, if somebody else holds them open.
+/// How long the outputs of a program that has ended are read on, if another process holds them
+/// open.
 const LEFT_OPEN: Duration = Duration::from_millis(500);
 /// The exit code of a program that asks to be started again later: `EX_TEMPFAIL` of sysexits.h.
 const EX_TEMPFAIL: i32 = 75;
@@ -62,8 +63,8 @@ impl CommandPolicy {
         self
     }
 
-    /// Keeps a variable of the environment from the program, such as a key of somebody else. It gets all
-    /// others.
+    /// Keeps a variable of the environment from the program, such as a key that belongs to another. It
+    /// gets all others.
     #[must_use]
     pub fn without_variable(mut self, name: impl Into<OsString>) -> Self {
         self.hidden.push(name.into());

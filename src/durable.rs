@@ -55,8 +55,8 @@ pub trait Disk: fmt::Debug + Send + Sync {
     }
 }
 
-/// Options for a file that only its owner may read, where the system knows owners: what is recorded of an
-/// incident is nobody else's business.
+/// Options for a file that only its owner may read, where the system knows owners: records of an incident
+/// are private.
 pub(crate) fn private_file() -> fs::OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
     let mut options = File::options();
@@ -83,8 +83,8 @@ impl Disk for RealDisk {}
 /// What the last field of a sealed object begins with.
 const SEAL: &[u8] = b",\"check\":\"";
 
-/// A JSON object with one more field at its end, `check`: the BLAKE3 digest of the bytes without it. What is
-/// changed afterwards, by whom or what ever, is found by [`unsealed`].
+/// A JSON object with one more field at its end, `check`: the BLAKE3 digest of the bytes without it. Any
+/// later change is found by [`unsealed`].
 ///
 /// ```
 /// use eog::durable::{sealed, unsealed};
@@ -186,7 +186,7 @@ pub fn create_folders(disk: &dyn Disk, path: &Path) -> io::Result<()> {
         sync_name(disk, folder)?;
     }
     if missing.is_empty() {
-        // Whoever made it may have died before its name was durable. That it can be used does not say
+        // The process that made it may have died before its name was durable. That it can be used does not say
         // that the folder above can be read.
         let _ = sync_name(disk, &path);
     }
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_durable_before_its_name_and_the_name_before_it_is_told() {
+    fn content_is_durable_before_its_name_and_the_name_before_it_is_returned() {
         let all = tempfile::tempdir().unwrap();
         let folder = all.path().join("state");
         let disk = Watched::default();

@@ -25,8 +25,7 @@ use call::{Caller, Rooms};
 pub use limits::{Limits, Retry, Speculation, SpeculationFigures};
 use run::{Records, Run};
 
-/// Runs investigations: asks what a machine wants to know, stores its entries, and tells it what came
-/// back.
+/// Runs investigations: asks a machine's questions, stores its entries, and hands it the answers.
 ///
 /// Every failure of the contract or the policy (an error, a time-out, a panic) is recorded in the
 /// ledger and the investigation goes on.
@@ -119,15 +118,14 @@ impl<M: Machine> Finished<M> {
 
 impl<C, P, B: Body> Engine<ContextAndPolicy<C, P>, B> {
     /// An engine that asks a contract for contexts and a policy for decisions, with default limits
-    /// and nobody who watches.
+    /// and no listeners.
     pub fn new(contract: C, policy: P) -> Self {
         Self::with_responder(ContextAndPolicy { contract, policy })
     }
 }
 
 impl<R, B: Body> Engine<R, B> {
-    /// An engine for machines with questions of their own, with default limits and nobody who
-    /// watches.
+    /// An engine for machines with questions of their own, with default limits and no listeners.
     pub fn with_responder(responder: R) -> Self {
         let limits = Limits::default();
         Self {

@@ -73,7 +73,7 @@ pub struct Recovered<B = EntryBody> {
 }
 
 /// The remains of an interrupted write at the end of a journal. They were never acknowledged,
-/// unless the last entry was changed afterwards: the two cannot be told apart.
+/// unless the last entry was changed afterwards: the two cannot be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutTail {
     /// How many entries stand before them.
@@ -111,7 +111,7 @@ impl Journal {
     }
 
     /// The tag of the entry that opens a journal, by which its machine is known
-    /// ([`Body::OPENING`]). Nothing while it holds no whole entry. Somebody else may be writing.
+    /// ([`Body::OPENING`]). `None` while it holds no whole entry. Another process may be writing.
     ///
     /// # Errors
     /// [`JournalError`] when the file cannot be read, or is no journal of this version.
@@ -145,7 +145,7 @@ impl Journal {
     /// Opens a journal to go on with it. The remains of an interrupted write are cut off the file.
     ///
     /// # Errors
-    /// [`JournalError::Locked`] while somebody else writes; [`JournalError::Damaged`] names the
+    /// [`JournalError::Locked`] while another process writes; [`JournalError::Damaged`] names the
     /// first entry that was changed. The file is unchanged then.
     pub fn open<B: Body>(path: impl AsRef<Path>) -> Result<(Self, Recovered<B>), JournalError> {
         Self::on_disk(DiskFile::open(path.as_ref())?)
@@ -154,7 +154,7 @@ impl Journal {
     /// Opens the journal on a medium of one's own, as [`Journal::open`] does that in a file. An
     /// empty medium becomes an empty journal.
     ///
-    /// Nobody else may write to the medium meanwhile.
+    /// No other process may write to the medium meanwhile.
     ///
     /// # Errors
     /// Those of [`Journal::open`], but for [`JournalError::Locked`].
@@ -174,7 +174,7 @@ impl Journal {
         Ok((journal, Recovered { ledger: found.ledger, cut: found.cut }))
     }
 
-    /// Reads a journal and changes nothing. Somebody else may be writing; what they are just adding
+    /// Reads a journal and changes nothing. Another process may be writing; what it is just adding
     /// counts as an interrupted write.
     ///
     /// # Errors

@@ -55,11 +55,11 @@ pub trait Host: Send + Sync + 'static {
     /// Why that cannot be.
     fn go_on<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Tells it what a person said of an entity, and re-opens it if it has ended.
+    /// Adds an operator's remark on an entity, and re-opens the investigation if it has ended.
     ///
     /// # Errors
     /// Why that cannot be.
-    fn tell<'a>(
+    fn remark<'a>(
         &'a self,
         id: &'a str,
         entity: EntityId,

@@ -77,7 +77,7 @@ impl Live {
         }))
     }
 
-    /// Ends all streams: readers are told that nothing more comes.
+    /// Ends all streams: readers are notified that nothing more comes.
     pub fn end(&self) {
         self.0.stop.cancel();
     }
@@ -155,7 +155,7 @@ async fn page(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) ->
     let made = {
         let live = live.clone();
         aside(move || {
-            // Before the ledger is read: what comes meanwhile is told by events, again or for the first
+            // Before the ledger is read: what comes meanwhile is sent by events, again or for the first
             // time.
             let standing = live.host.standing(&id)?;
             let status = events::state(&watched.status());
@@ -201,14 +201,14 @@ async fn stream(
 
 async fn stop(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) -> Response {
     match is_json(&headers) {
-        Ok(()) => told(live.host.stop(&id)),
+        Ok(()) => done_or_refused(live.host.stop(&id)),
         Err(refused) => *refused,
     }
 }
 
 async fn go_on(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) -> Response {
     match is_json(&headers) {
-        Ok(()) => told(live.host.go_on(&id).await),
+        Ok(()) => done_or_refused(live.host.go_on(&id).await),
         Err(refused) => *refused,
     }
 }
@@ -235,7 +235,7 @@ async fn words(State(live): Shown, Path(id): Path<String>, request: Request) -> 
     if said.verdict.is_none() && text.is_empty() {
         return refusal(StatusCode::BAD_REQUEST, "a remark needs a text");
     }
-    told(live.host.tell(&id, entity, Word { verdict: said.verdict, text }).await)
+    done_or_refused(live.host.remark(&id, entity, Word { verdict: said.verdict, text }).await)
 }
 
 /// The body of a request that sends JSON.
@@ -267,7 +267,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     tokio::task::spawn_blocking(work).await.ok()
 }
 
-fn told(done: Result<(), String>) -> Response {
+fn done_or_refused(done: Result<(), String>) -> Response {
     match done {
         Ok(()) => answer(StatusCode::OK, "application/json", "{}"),
         Err(reason) => refusal(StatusCode::CONFLICT, &reason),
@@ -278,7 +278,7 @@ fn unknown() -> Response {
     refusal(StatusCode::NOT_FOUND, "there is no such investigation; / lists them")
 }
 
-/// The same for whoever opened its page: people read no JSON.
+/// The same for a browser that opened its page: people read no JSON.
 fn unknown_page(headers: &HeaderMap) -> Response {
     if !wants_page(headers) {
         return unknown();
@@ -287,13 +287,14 @@ fn unknown_page(headers: &HeaderMap) -> Response {
     as_page(StatusCode::NOT_FOUND, page)
 }
 
-/// Whether whoever asks is a person with a browser, who reads no JSON.
+/// Whether the client is a person's browser, which shows no JSON.
 pub fn wants_page(headers: &HeaderMap) -> bool {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     accept.is_some_and(|kinds| kinds.contains("text/html"))
 }
 
-/// The answer that holds a page of [`eog_page`]: nobody keeps, frames or takes it for something else.
+/// The answer that holds a page of [`eog_page`]: it is not cached, not framed, and not taken for
+/// another type.
 pub fn as_page(status: StatusCode, page: String) -> Response {
     answer(status, HTML, page)
 }
@@ -312,8 +313,8 @@ fn html(page: Option<String>) -> Response {
     }
 }
 
-/// An answer that nobody keeps, frames or takes for something else. What its page may do stands in the
-/// page.
+/// An answer that is not cached, not framed, and not taken for another type. What its page may do is
+/// set in the page.
 fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response {
     let headers = [
         (CONTENT_TYPE, kind),

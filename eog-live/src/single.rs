@@ -38,10 +38,10 @@ struct State {
     steering: Option<Cancel>,
     /// The result of the last run.
     result: Option<(Report, Vec<Step>)>,
-    /// Of whom something was said after the run had ended.
+    /// Entities with remarks made after the run had ended.
     news: BTreeSet<EntityId>,
-    /// Of whom something was said while it went on: it may be cancelled before it takes that in.
-    told: BTreeSet<EntityId>,
+    /// Entities with remarks made while it ran: it may be cancelled before it takes them in.
+    remarked: BTreeSet<EntityId>,
     wants_more: bool,
 }
 
@@ -59,7 +59,7 @@ impl Single {
         }))
     }
 
-    /// Who hears how it goes on.
+    /// The listener of its progress.
     pub fn watched(&self) -> Arc<Watched> {
         self.0.watched.clone()
     }
@@ -68,7 +68,7 @@ impl Single {
     pub fn begin(&self, steering: Cancel) {
         let mut state = self.0.state();
         state.wants_more = false;
-        state.told.clear();
+        state.remarked.clear();
         state.steering = Some(steering);
         drop(state);
         self.0.watched.begin();
@@ -80,14 +80,14 @@ impl Single {
         let mut state = self.0.state();
         state.steering = None;
         if !matches!(report.stop, StopReason::Cancelled | StopReason::Deadline) {
-            state.told.clear();
+            state.remarked.clear();
         }
         state.result = Some((report, steps));
         drop(state);
         self.0.watched.end(why, is_unfinished);
     }
 
-    /// Waits until somebody wants to go on, and says of which entities there is something new.
+    /// Waits until a client wants to go on, and returns the entities with new remarks.
     pub async fn wanted(&self) -> Vec<EntityId> {
         loop {
             let wanted = self.0.wanted.notified();
@@ -95,7 +95,7 @@ impl Single {
                 let mut state = self.0.state();
                 if state.wants_more || !state.news.is_empty() {
                     let mut entities = std::mem::take(&mut state.news);
-                    entities.append(&mut state.told);
+                    entities.append(&mut state.remarked);
                     state.wants_more = false;
                     return entities.into_iter().collect();
                 }
@@ -114,7 +114,7 @@ impl Shared {
         self.state().steering.clone()
     }
 
-    async fn tell(&self, entity: EntityId, word: Word) -> Result<(), String> {
+    async fn remark(&self, entity: EntityId, word: Word) -> Result<(), String> {
         if !self.source.incident().topology.contains(&entity) {
             let near =
                 eog_evidence::near_entities(&self.source.incident().topology, entity.as_str());
@@ -142,7 +142,7 @@ impl Shared {
         };
         let mut state = self.state();
         if taken {
-            state.told.insert(entity);
+            state.remarked.insert(entity);
         } else {
             // It has ended, or ends at this moment: it goes on with it.
             state.news.insert(entity);
@@ -231,12 +231,12 @@ impl Host for Single {
         })
     }
 
-    fn tell<'a>(
+    fn remark<'a>(
         &'a self,
         _id: &'a str,
         entity: EntityId,
         word: Word,
     ) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(self.0.tell(entity, word))
+        Box::pin(self.0.remark(entity, word))
     }
 }

@@ -1,4 +1,4 @@
-//! One call of whoever answers: its turn, its time-out, its attempts.
+//! One call of a responder: its turn, its time-out, its attempts.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

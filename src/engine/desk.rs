@@ -135,7 +135,7 @@ impl<'e, R: Responder<Q>, Q: Question> Desk<'e, R, Q> {
         }
     }
 
-    /// What the machine is to be told of a call that ended, if somebody waits for it.
+    /// The input for the machine from a call that ended, if the machine waits for it.
     pub(super) fn finish(&mut self, ended: Ended<Q>) -> Option<Input<Q::Answer>> {
         let Ended { key, kind, call, called } = ended;
         match self.open.finish(&key, kind, call, *called)? {
@@ -153,7 +153,8 @@ impl<'e, R: Responder<Q>, Q: Question> Desk<'e, R, Q> {
         }
     }
 
-    /// Drops every answer that nobody waits for: the world went on, or it is over.
+    /// Drops every answer that the machine does not wait for: the investigation went on, or it is
+    /// over.
     pub(super) fn forget_early(&mut self) {
         for outdated in self.open.take_early() {
             self.count_outdated(Some(outdated));

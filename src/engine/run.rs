@@ -1,4 +1,4 @@
-//! One run: stores entries, makes calls, and tells the controller, until it is done.
+//! One run: stores entries, makes calls, and drives the controller, until it is done.
 
 use std::sync::Arc;
 
@@ -68,11 +68,11 @@ impl<R, B: Body> Run<R, B> {
                 }
                 Output::Ask { ticket, question } => {
                     let (about, kind) = (question.about().clone(), question.kind());
-                    records.tell(Event::Asking { about, kind });
+                    records.send(Event::Asking { about, kind });
                     let Some(input) = desk.ask(ticket, question) else { continue };
                     input
                 }
-                // Whoever stopped it wants no more of it.
+                // The caller that stopped it wants no more of it.
                 Output::Done(stop @ (StopReason::Cancelled | StopReason::Deadline)) => break stop,
                 // Observations that come without end do not keep it from ending.
                 Output::Done(stop)
@@ -117,7 +117,7 @@ impl<R, B: Body> Run<R, B> {
                 _ => {}
             }
             if let Err(error) = machine.handle(input) {
-                records.tell(Event::Refused(error.to_string()));
+                records.send(Event::Refused(error.to_string()));
                 let is_of_observations = matches!(
                     error,
                     InputError::NoSuchEdge(_) | InputError::TakesNoObservations { .. }
@@ -132,11 +132,11 @@ impl<R, B: Body> Run<R, B> {
             let taken = machine.handle(Input::Spent(usage));
             debug_assert!(taken.is_ok(), "what was spent always fits");
         }
-        records.tell_spent(machine.spent());
+        records.send_spent(machine.spent());
         let stored = records.journal.as_ref().map(Journal::entries);
         let entries = stored.unwrap_or_else(|| machine.ledger().next_seq());
         records.figures.end(entries, stop, caller.elapsed(), machine.spent());
-        records.tell(Event::Stopped(stop));
+        records.send(Event::Stopped(stop));
         Finished {
             stop,
             machine,
@@ -188,7 +188,7 @@ impl<B: Body> Records<B> {
         }
     }
 
-    /// Stores entries, and tells the machine and whoever listens.
+    /// Stores entries, and notifies the machine and the listeners.
     fn store<M, R>(
         &mut self,
         batch: &[Arc<Entry<B>>],
@@ -210,9 +210,9 @@ impl<B: Body> Records<B> {
                 let figures = desk.take_figures(look.key);
                 self.figures.entry(entry.seq, look.key.clone(), figures);
             }
-            self.tell(Event::Appended(Arc::clone(entry)));
+            self.send(Event::Appended(Arc::clone(entry)));
         }
-        self.tell_spent(machine.spent());
+        self.send_spent(machine.spent());
         if let Some(journal) = &mut self.journal {
             journal.keep_up(machine);
         }
@@ -239,13 +239,13 @@ impl<B: Body> Records<B> {
         (usage != Usage::default()).then_some(usage)
     }
 
-    fn tell_spent(&mut self, spent: Spent) {
+    fn send_spent(&mut self, spent: Spent) {
         if std::mem::replace(&mut self.spent, spent) != spent {
-            self.tell(Event::Spent(spent));
+            self.send(Event::Spent(spent));
         }
     }
 
-    fn tell(&self, event: Event<B>) {
+    fn send(&self, event: Event<B>) {
         if let Some(events) = &self.events {
             events.send(event);
         }
@@ -268,8 +268,8 @@ fn more_entries<M: Machine>(
     }
 }
 
-/// The next answer or observation. Who is looked at first takes turns, so that a flood of one does
-/// not keep the other waiting.
+/// The next answer or observation. They are polled first in turns, so that a flood of one does not
+/// keep the other waiting.
 async fn next<R: Responder<Q>, Q: Question>(
     desk: &mut Desk<'_, R, Q>,
     controls: &mut Option<Controls>,

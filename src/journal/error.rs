@@ -46,7 +46,7 @@ pub enum JournalError {
     },
     /// Another writer has the journal open.
     #[error(
-        "the journal {} is being written by somebody else; wait until they are done, or stop them",
+        "the journal {} is being written by another process; wait until it is done, or stop it",
         path.display()
     )]
     Locked {

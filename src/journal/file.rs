@@ -54,7 +54,7 @@ impl DiskFile {
         Self::open_as(path, true)?.locked()
     }
 
-    /// Opens a file for reading, whoever writes.
+    /// Opens a file for reading, even while another process writes.
     pub(crate) fn read(path: &Path) -> Result<Self, FileError> {
         Self::open_as(path, false)
     }

@@ -35,8 +35,8 @@ pub enum SideError {
     },
     /// Another writer has the side file open.
     #[error(
-        "the side file {} is being written by somebody else; wait until they are done, or stop \
-         them",
+        "the side file {} is being written by another process; wait until it is done, or stop \
+         it",
         path.display()
     )]
     Locked {

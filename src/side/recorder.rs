@@ -230,7 +230,7 @@ impl CallRecorder {
     fn waste(&self, usage: Usage) {
         if usage != Usage::default() {
             lock(&self.shared.spending).usage += usage;
-            // The failure says more; a side file that takes nothing is told of by the next call.
+            // The failure says more; the next call reports a side file that takes nothing.
             let _ = self.append(&[SideRecord::Wasted { calls: 1, usage }], Durability::Lazy);
         }
     }

@@ -149,8 +149,9 @@ pub struct PartingStep {
     pub label: Label,
     /// Why, in the policy's words.
     pub summary: String,
-    /// How many neighbours were told.
-    pub told: usize,
+    /// How many neighbours were notified.
+    #[serde(rename = "told")]
+    pub notified: usize,
 }
 
 /// An entity on which two runs disagree.
@@ -175,8 +176,9 @@ pub struct LastWord {
     pub entry: Option<u64>,
     /// Its evaluations.
     pub visits: u64,
-    /// What it had heard by then: the label of each sender, by name.
-    pub heard: Vec<(EntityId, Label)>,
+    /// The messages it had received by then: the label of each sender, by name.
+    #[serde(rename = "heard")]
+    pub received: Vec<(EntityId, Label)>,
     /// Whether messages came that it was never evaluated with.
     pub unread: bool,
     /// Whether it changed its mind too often and was not evaluated again.
@@ -208,6 +210,6 @@ pub struct Questions {
 pub struct Asked {
     /// Distinct questions: so often was it asked.
     pub distinct: u64,
-    /// Questions that had been answered before: nobody was asked.
+    /// Questions that had been answered before: no calls were made.
     pub again: u64,
 }

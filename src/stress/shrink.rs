@@ -220,7 +220,7 @@ impl<M: Machine<Settings: Reorder>> Search<M> {
             return Err(Ended);
         }
         self.runs += 1;
-        lab.tell(StressProgress::Shrinking { number: self.runs, at_most: self.at_most });
+        lab.report(StressProgress::Shrinking { number: self.runs, at_most: self.at_most });
         let ran = lab.run(setting).await.ok_or(Ended)?;
         Ok(self.judge(run, setting, ran))
     }

@@ -1,5 +1,5 @@
-//! Why an entity has its label: its evaluations, what it heard in between, and which single
-//! findings and messages the last decision hangs on.
+//! Why an entity has its label: its evaluations, the messages it received in between, and which
+//! single findings and messages the last decision hangs on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::unjudged::{Unjudged, why_unjudged};
 use crate::engine::Limits;
 use crate::engine::call::Caller;
 
-/// At most this many claims of a message are told.
+/// At most this many claims of a message are shown.
 const MAX_CLAIMS: usize = 3;
 
 /// So many time-outs in a row, and the policy is asked no more.
@@ -74,12 +74,12 @@ pub struct Step {
     /// Why it counts as changed, if it does.
     pub change: Option<ChangeCause>,
     /// The messages that had come since the evaluation before.
-    pub heard: Vec<Heard>,
+    pub received: Vec<Received>,
 }
 
 /// A message that reached the entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct Received {
     /// The entry that sent it.
     pub entry: u64,
     /// The sender.
@@ -90,7 +90,7 @@ pub struct Heard {
     pub claims: Vec<ClaimEdge>,
 }
 
-impl Heard {
+impl Received {
     fn of(read: ReadMessage) -> Self {
         let ReadMessage { message, entry, .. } = read;
         Self {
@@ -101,8 +101,8 @@ impl Heard {
         }
     }
 
-    /// What was heard, in words: `processor is a symptom: gateway → processor`. At most 3 claims;
-    /// those about the entity first, for it is their loss or gain that can convince it.
+    /// The message in words: `processor is a symptom: gateway → processor`. At most 3 claims; those
+    /// about the entity first, for it is their loss or gain that can convince it.
     pub fn in_words(&self, about: &EntityId) -> String {
         let mut claims: Vec<&ClaimEdge> = self.claims.iter().collect();
         claims.sort_by_key(|claim| claim.cause != *about && claim.effect != *about);
@@ -195,11 +195,11 @@ impl<'l> History<'l> {
             if let Some(evaluation) = next.evaluation().filter(|one| one.entity == *entity) {
                 let controller = replay.machine();
                 let read = controller.dispatched_with(entity).unwrap_or_default();
-                let mut heard: Vec<Heard> =
-                    read.into_iter().filter(|read| read.new).map(Heard::of).collect();
+                let mut received: Vec<Received> =
+                    read.into_iter().filter(|read| read.new).map(Received::of).collect();
                 // An inbox is sorted by sender; people read in the order of time.
-                heard.sort_by_key(|heard| heard.entry);
-                steps.push(step(next.seq, evaluation, heard));
+                received.sort_by_key(|message| message.entry);
+                steps.push(step(next.seq, evaluation, received));
                 last_packet = packet_before(controller, ledger, evaluation);
             }
             replay.step()?;
@@ -276,14 +276,14 @@ fn decided(ledger: &Ledger, seq: u64) -> Option<Label> {
     }
 }
 
-fn step(entry: u64, evaluation: &Evaluation, heard: Vec<Heard>) -> Step {
+fn step(entry: u64, evaluation: &Evaluation, received: Vec<Received>) -> Step {
     Step {
         entry,
         reason: evaluation.reason,
         activated_by: evaluation.activated_by,
         belief: evaluation.outcome.belief.clone(),
         change: evaluation.outcome.change,
-        heard,
+        received,
     }
 }
 

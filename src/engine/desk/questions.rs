@@ -57,7 +57,7 @@ pub(super) enum Claim<Q: Question> {
 /// What becomes of a call that ended.
 pub(super) enum Finish<Q: Question> {
     For(Ticket, Answered<Q>),
-    /// It was early and failed. Nobody waits yet.
+    /// It was early and failed. The machine does not wait for it yet.
     Lost(Answered<Q>),
     /// It was early and failed, and a ticket waits.
     Again(Ticket, Q, Answered<Q>),

@@ -174,7 +174,7 @@ struct FormerLine {
 
 impl FormerLine {
     fn of(former: &FormerBelief, clock: &Clock, limit: Option<usize>) -> Self {
-        let FormerBelief { belief, heard } = former;
+        let FormerBelief { belief, new_from } = former;
         Self {
             label: label_word(belief.label),
             since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
@@ -185,7 +185,7 @@ impl FormerLine {
                 .take(MAX_FORMER)
                 .map(|claim| ClaimPart::new(claim, limit).of_others())
                 .collect(),
-            heard: heard.iter().take(MAX_FORMER).map(ToString::to_string).collect(),
+            heard: new_from.iter().take(MAX_FORMER).map(ToString::to_string).collect(),
         }
     }
 }
