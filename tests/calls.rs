@@ -107,7 +107,7 @@ async fn what_may_pass_is_tried_again_and_nothing_else_is() {
         .fail(Call::nth_of("a", 1), busy.clone())
         .fail(Call::nth_of("a", 2), wait)
         .fail(Call::of("b"), busy)
-        .fail(Call::nth_of("c", 1), Failure::policy("never heard of it"));
+        .fail(Call::nth_of("c", 1), Failure::policy("unknown to the policy"));
     let asked = Recorder::new(policy);
     let contract = Recorder::new(
         Faulty::new(MemoryContext::default())
@@ -127,7 +127,7 @@ async fn what_may_pass_is_tried_again_and_nothing_else_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_tried_again_when_nobody_wants_it() {
+async fn nothing_is_tried_again_when_it_is_not_wanted() {
     let busy = Failure::policy("too many requests").transient();
     let policy = Recorder::new(Faulty::new(policy_fn(healthy)).fail(Call::any(), busy));
     let limits = Limits { retry: Retry::never(), ..Limits::default() };
@@ -137,7 +137,8 @@ async fn nothing_is_tried_again_when_nobody_wants_it() {
     assert_eq!(policy.asked(), ["a"]);
 }
 
-/// Ten entities that hear from their neighbour before their turn: every early packet is outdated.
+/// Ten entities with a message from their neighbour before their turn: every early packet is
+/// outdated.
 #[tokio::test(start_paused = true)]
 async fn waste_is_counted_and_capped() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];

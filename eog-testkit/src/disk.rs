@@ -1,4 +1,4 @@
-//! A disk in memory that fails and crashes as it is told.
+//! A disk in memory that fails and crashes on demand.
 
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use eog::journal::Medium;
 /// How much of a write reaches the disk at once.
 pub(crate) const SECTOR: u64 = 512;
 
-/// A disk in memory for [`eog::Journal::on`] and [`eog::side::SideFile::on`], which tells what was merely
-/// written from what outlives the machine.
+/// A disk in memory for [`eog::Journal::on`] and [`eog::side::SideFile::on`], which distinguishes what
+/// was merely written from what outlives the machine.
 ///
 /// A clone is another handle on the same disk: give one away and keep one. Reading and writing see
 /// all that was written, as programs do. [`SimDisk::crash`] then loses what was not synced, or a
@@ -126,7 +126,7 @@ impl SimDisk {
         self.lock().operations_left = Some(operations);
     }
 
-    /// Somebody removes the file: from now on it is not there any more under its name.
+    /// The file is removed: from now on it is not there any more under its name.
     pub fn vanish(&self) {
         self.lock().gone = true;
     }

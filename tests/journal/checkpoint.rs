@@ -53,7 +53,7 @@ fn an_interrupted_write_leaves_the_old_one_and_is_replaced() {
     }
 }
 
-/// A disk that lies about what it stored, or somebody who edits.
+/// A disk that lies about what it stored, or an edited file.
 #[test]
 fn anything_wrong_is_none() {
     let folder = folder();
