@@ -14,8 +14,8 @@ use serde::Serialize;
 use crate::Charts;
 use crate::texts::{MAX_TEXT, Texts, kind};
 
-/// Relations of the topology that a page holds at most: of more only those of entities that had a
-/// part or were looked at.
+/// Relations of the topology that a page holds at most: of more only those of entities that were
+/// involved or evaluated.
 const MAX_RELATIONS: usize = 20_000;
 /// Findings that were seen and are not cited, which the replay shows at most.
 const MAX_SEEN: usize = 4_000;
@@ -129,7 +129,7 @@ struct Entry {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claims: Vec<(u32, u32)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    told: Vec<u32>,
+    notified: Vec<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     queued: Vec<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -317,8 +317,8 @@ fn relations(diagnosis: &Diagnosis, places: &Places, texts: &mut Texts) -> Vec<(
     numbered.take(MAX_RELATIONS).collect()
 }
 
-/// What stands on the time axis: alerts; changes on record; onsets that were measured; what else the
-/// narrative tells.
+/// What is on the time axis: alerts; changes on record; onsets that were measured; the moments of the
+/// narrative.
 fn marks(report: &Report, findings: &Findings, texts: &mut Texts) -> Vec<Mark> {
     let diagnosis = &report.diagnosis;
     let mut marks = Vec::new();
@@ -417,7 +417,7 @@ fn entry(step: &Step, findings: &Findings, texts: &mut Texts) -> Entry {
             StepKind::Forked => "forked",
             StepKind::Other => "other",
         },
-        // The words of a look say again what the other fields say.
+        // The words of an evaluation repeat the other fields.
         words: texts.number(if belief.is_some() { "" } else { &step.words }),
         name: step.entity.as_ref().map(|entity| texts.name(entity)),
         why: some(&step.trail.why, texts),
@@ -438,7 +438,7 @@ fn entry(step: &Step, findings: &Findings, texts: &mut Texts) -> Entry {
         rule: belief.and_then(|belief| belief.rule.as_ref()).map(|rule| texts.number(rule)),
         cited: belief.map(|belief| findings.places(&belief.cited)).unwrap_or_default(),
         claims: belief.map(|belief| claims(belief, texts)).unwrap_or_default(),
-        told: texts.names(&step.told),
+        notified: texts.names(&step.notified),
         queued: texts.names(&step.trail.queued),
         grown: grown(step),
     }

@@ -64,7 +64,7 @@ struct Shown<'a> {
     /// What the stage is, in words.
     means: &'static str,
     opened: String,
-    /// Whether something is to come soon. The page does not load itself again under somebody who reads it.
+    /// Whether something is to come soon. The page does not reload while it is read.
     waits: bool,
     investigation: Option<&'a str>,
     confidence: Option<&'a str>,

@@ -153,7 +153,7 @@ fn unlooked(report: &Report, steps: &[Step]) -> Vec<String> {
     lines
 }
 
-/// Of how many of those that were looked at there is which kind of evidence.
+/// Which kind of evidence exists for how many of the evaluated entities.
 fn coverage(diagnosis: &Diagnosis) -> Vec<Covered> {
     let kinds = [
         ("changes", EvidenceKind::Change),

@@ -2,7 +2,7 @@
 //! investigations, the form that asks for a token, what is said where there is nothing.
 //!
 //! They are made as the report is: escaped text, inert data, a policy of hashes. A live page may also
-//! ask where it came from, and nobody else.
+//! ask its own server, and no other host.
 
 use eog_core::Timestamp;
 use eog_report::clean::clean_up_to;
@@ -44,7 +44,7 @@ pub fn live(report: &Report, steps: &[Step], charts: &Charts, live: &Live) -> St
 
 /// One entry, for a page that grows.
 #[derive(Serialize)]
-struct Told {
+struct NewEntry {
     seq: u64,
     kind: &'static str,
     words: String,
@@ -58,7 +58,7 @@ struct Told {
     summary: Option<String>,
     rule: Option<String>,
     claims: Vec<(String, String)>,
-    told: Vec<String>,
+    notified: Vec<String>,
     queued: Vec<String>,
     grown: Vec<data::Grown>,
 }
@@ -71,7 +71,7 @@ pub fn live_step(step: &Step) -> String {
     };
     let belief = step.belief.as_ref();
     let claims = belief.iter().flat_map(|belief| &belief.claims);
-    inert::json(&Told {
+    inert::json(&NewEntry {
         seq: step.seq,
         kind: match step.kind {
             StepKind::Opened => "opened",
@@ -97,7 +97,7 @@ pub fn live_step(step: &Step) -> String {
         summary: belief.map(|belief| shown(&belief.summary)),
         rule: belief.and_then(|belief| belief.rule.as_deref()).map(shown),
         claims: claims.map(|(from, to)| (shown(from.as_str()), shown(to.as_str()))).collect(),
-        told: names(&step.told),
+        notified: names(&step.notified),
         queued: names(&step.trail.queued),
         grown: data::grown(step),
     })

@@ -20,7 +20,7 @@ use crate::report::{Report, RunFigures, SimilarCase};
 const VERSION: u32 = 1;
 /// Changes, and entities, listed of those that were considered and are not named.
 const MAX_CONSIDERED: usize = 1_000;
-/// Entities listed that should be looked at next.
+/// Entities listed that should be checked next.
 const MAX_NEXT: usize = 10;
 
 #[derive(Serialize)]

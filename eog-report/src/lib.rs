@@ -1,5 +1,5 @@
-//! Reports: a [`Diagnosis`](eog_core::Diagnosis) as text, Markdown, JSON and drawings, and told by
-//! rules.
+//! Reports: a [`Diagnosis`](eog_core::Diagnosis) as text, Markdown, JSON and drawings, and a
+//! narrative by rules.
 //!
 //! A [`Report`] is what every form shows: the diagnosis, the [`Narrative`], why the run ended and
 //! what it took. A form is a function of it:
@@ -123,7 +123,7 @@ pub mod words;
 pub use agent_output::{AgentAlert, AgentEntity, AgentOutput, AgentPropagation, agent_output};
 pub use document::{Form, document};
 pub use dot::dot;
-pub use entries::{Told, brief, entries, why};
+pub use entries::{Described, brief, entries, why};
 pub use graph::{Arrow, Graph, Node, Role};
 pub use json::{json, pretty};
 pub use lookup::{Lookup, shell_word};

@@ -1,4 +1,4 @@
-//! The narrative: what an investigation found, told once, for people and programs.
+//! The narrative: what an investigation found, written once, for people and programs.
 
 use eog_core::evidence::EvidenceTime;
 use eog_core::{Confidence, EntityId, EvidenceId, Timestamp};
@@ -68,7 +68,7 @@ pub enum Author {
 pub struct Moment {
     /// When: always that of the finding or the alert.
     pub time: EvidenceTime,
-    /// To whom.
+    /// The receiver.
     pub entity: EntityId,
     /// What.
     pub what: String,

@@ -52,7 +52,7 @@ pub struct Report {
     pub run: Option<RunFigures>,
     /// How the evidence is shown again from the command line, if it is known where it was read.
     pub lookup: Option<Lookup>,
-    /// Closed incidents in which the same was observed, the most alike first, where there is a history to look in.
+    /// Closed incidents in which the same was observed, the most alike first, where there is a history to search.
     pub similar: Vec<SimilarCase>,
 }
 
@@ -63,7 +63,7 @@ pub struct SimilarCase {
     pub case: String,
     /// How alike the observations are: 1 is the same.
     pub likeness: f64,
-    /// Observations that both have, the most telling first.
+    /// Observations that both have, the most specific first.
     pub shared: Vec<String>,
     /// What was true of the case, in a few words.
     pub truth: String,
@@ -148,7 +148,7 @@ impl Weight<'_> {
 }
 
 impl Report {
-    /// The report on a diagnosis, told by rules. An investigation that has something left to do
+    /// The report on a diagnosis, with a narrative by rules. An investigation that has something left to do
     /// counts as interrupted.
     pub fn new(name: impl Into<String>, diagnosis: Diagnosis) -> Self {
         Self {
@@ -299,11 +299,11 @@ impl Report {
     /// What was not taken over from decisions, by entity, each kind once.
     pub fn refusals(&self) -> Vec<String> {
         let refusals = self.diagnosis.refusals.iter();
-        let told = refusals.filter_map(|(entity, refusal)| {
+        let lines = refusals.filter_map(|(entity, refusal)| {
             words::refusal(refusal).map(|words| format!("{entity}: {words}"))
         });
         let mut seen = BTreeSet::new();
-        told.filter(|words| seen.insert(words.clone())).collect()
+        lines.filter(|words| seen.insert(words.clone())).collect()
     }
 
     /// What a reader should know beside the result, most important first.
@@ -367,7 +367,7 @@ impl Report {
 }
 
 impl RunFigures {
-    /// What a run did beside the result, as far as there is something to tell.
+    /// What a run did beside the result, if anything.
     pub fn in_words(&self) -> Option<String> {
         let mut parts = Vec::new();
         if self.early_calls > 0 {
@@ -399,7 +399,7 @@ fn by_reason(failures: &[FailedLook]) -> Vec<String> {
             None => reasons.push((reason, vec![it])),
         }
     }
-    let told = reasons.into_iter().map(|(reason, all)| match all.as_slice() {
+    let lines = reasons.into_iter().map(|(reason, all)| match all.as_slice() {
         [it] => format!("entry {}: {}: {reason}", it.entry, it.entity),
         all => {
             let mut entities: Vec<&EntityId> = all.iter().map(|it| &it.entity).collect();
@@ -411,7 +411,7 @@ fn by_reason(failures: &[FailedLook]) -> Vec<String> {
             format!("{} entries: {named}{more}: {reason}", all.len())
         }
     });
-    told.collect()
+    lines.collect()
 }
 
 #[cfg(test)]
@@ -421,7 +421,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_told_once() {
+    fn a_reason_is_listed_once() {
         let failed = |entry: u64, reason: &str| FailedLook {
             entry,
             entity: EntityId::new(format!("svc-{entry}")).unwrap(),
@@ -429,15 +429,15 @@ mod tests {
         };
         let mut all: Vec<FailedLook> = (1..8).map(|entry| failed(entry, "not called")).collect();
         all.push(failed(9, "cannot be reached"));
-        let told = by_reason(&all);
-        assert_eq!(told.len(), 2);
+        let lines = by_reason(&all);
+        assert_eq!(lines.len(), 2);
         assert!(
-            told[0].starts_with("7 entries: svc-1, svc-2, svc-3, svc-4, svc-5 and 2 more: "),
-            "{told:?}"
+            lines[0].starts_with("7 entries: svc-1, svc-2, svc-3, svc-4, svc-5 and 2 more: "),
+            "{lines:?}"
         );
         assert!(
-            told[1].starts_with("entry 9: svc-9: ") && told[1].ends_with("cannot be reached"),
-            "{told:?}"
+            lines[1].starts_with("entry 9: svc-9: ") && lines[1].ends_with("cannot be reached"),
+            "{lines:?}"
         );
     }
 

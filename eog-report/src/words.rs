@@ -188,12 +188,12 @@ pub fn no_candidates(diagnosis: &Diagnosis) -> String {
 pub fn next_suspects(diagnosis: &Diagnosis) -> Vec<String> {
     let is_open = diagnosis.conclusion.confidence != Confidence::Confirmed;
     let next = diagnosis.next_suspects().filter(|_| is_open).take(MAX_NEXT);
-    let told = next.filter_map(|ranked| {
+    let suspects = next.filter_map(|ranked| {
         let belief = diagnosis.belief(&ranked.entity)?;
         let score = score(ranked);
         Some(clean_to(&format!("{} ({score}): {}", ranked.entity, belief.summary), MAX_SUSPECT))
     });
-    told.collect()
+    suspects.collect()
 }
 
 /// The heading of a group of the frontier: groups outside the smallest cover are not
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn the_rule_that_judged_is_named_once() {
-        let told = |rule: Option<&str>, summary: &str| {
+        let line = |rule: Option<&str>, summary: &str| {
             unnamed(&Unnamed {
                 entity: EntityId::new("db").unwrap(),
                 label: Label::Symptom,
@@ -383,7 +383,7 @@ mod tests {
             (None, "own failure: it stopped", "own failure: it stopped"),
         ] {
             let by = if rule.is_some() { " " } else { ": " };
-            assert_eq!(told(rule, summary), format!("db: judged symptom{by}{words}"));
+            assert_eq!(line(rule, summary), format!("db: judged symptom{by}{words}"));
         }
     }
 

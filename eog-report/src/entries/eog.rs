@@ -7,13 +7,13 @@ use eog_core::incident::Edge;
 use eog_core::ledger::{Observation, RecordedAnswer};
 use eog_core::{BudgetKind, EntityId};
 
-use super::{Told, answered, joined, named, some};
+use super::{Described, answered, joined, named, some};
 use crate::clean::clean;
 use crate::steps::Trail;
 use crate::words;
 
-impl Told for EntryBody {
-    fn told(&self) -> String {
+impl Described for EntryBody {
+    fn described(&self) -> String {
         match self {
             Self::Evaluated(evaluation) => evaluated(evaluation),
             Self::Observed(observed) => {
