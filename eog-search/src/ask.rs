@@ -129,7 +129,7 @@ impl Answer {
     }
 }
 
-/// What every question is about: the case, as far as it decides where to look.
+/// What every question is about: the case, as far as it decides what to evaluate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scene {
     /// The declared dependency graph.
@@ -142,14 +142,15 @@ pub struct Scene {
     pub seeds: Vec<Seed>,
     /// What stands out as a whole, if packets show it.
     pub case_file: Option<Arc<CaseFile>>,
-    /// What whoever plans is asked beside the case, in the words of whoever began the search.
+    /// The prompt for planning roles beside the case, in the words of the caller that began the
+    /// search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_prompt: Option<Arc<str>>,
 }
 
 impl Scene {
-    /// What would be concluded from some looks alone, by the rules of every result; a later look at an entity takes
-    /// the place of the one before.
+    /// What would be concluded from some evaluations alone, by the rules of every result; a later evaluation of an
+    /// entity replaces the one before.
     pub fn conclusion(&self, looks: &[Seen]) -> Conclusion {
         let (topology, anomalies) = (self.topology.clone(), self.anomalies.clone());
         let case = Case {
@@ -170,8 +171,8 @@ impl Scene {
         judged.conclusion()
     }
 
-    /// Whether an entity on a path is worth another look: since the last of at most one look at it, an origin or a
-    /// symptom was found that neighbours it or claims to explain it, and of which it says nothing.
+    /// Whether an entity on a path is worth another evaluation: since the last of at most one evaluation of it, an
+    /// origin or a symptom was found that neighbours it or claims to explain it, and of which it says nothing.
     pub fn is_concerned(&self, path: &[Seen], entity: &EntityId) -> bool {
         let is_look = |seen: &Seen| seen.action.is_done() && seen.action.entity() == entity;
         let mut looks = (0..path.len()).filter(|at| is_look(&path[*at]));
@@ -217,7 +218,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The look, if it was made.
+    /// The evaluation, if it was made.
     pub fn look(&self) -> Option<&Looked> {
         looked(self.entry.as_ref()?)
     }
@@ -230,7 +231,7 @@ impl Seen {
         }
     }
 
-    /// What is believed of the entity from this look, unless it failed.
+    /// What is believed of the entity from this evaluation, unless it failed.
     pub fn belief(&self) -> Option<&Belief> {
         let look = self.look()?;
         (!matches!(look.answer, RecordedAnswer::Failed(_))).then_some(&look.belief)
@@ -486,7 +487,7 @@ pub enum Status {
     Closed,
 }
 
-/// A goal with its paths, as whoever is asked sees it.
+/// A goal with its paths, as roles see it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GoalView {
     /// Its number, from 1.
@@ -507,7 +508,7 @@ pub struct GoalView {
     pub paths: Vec<PathView>,
 }
 
-/// A path, as whoever is asked sees it.
+/// A path, as roles see it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathView {
     /// Its name.
@@ -545,7 +546,7 @@ pub struct SteerAsk {
     pub facts: Vec<Fact>,
     /// What may be the answer.
     pub candidates: Vec<Candidate>,
-    /// The last look at each entity, by name.
+    /// The last evaluation of each entity, by name.
     pub seen: Vec<Seen>,
     /// Why the answer before was refused.
     pub refused: Option<String>,
@@ -560,11 +561,11 @@ pub struct StepAsk {
     pub goal: GoalView,
     /// The path, among those of the goal.
     pub path: PathView,
-    /// Every entity that the branch looked at.
+    /// Every entity that the branch evaluated.
     pub been: Vec<EntityId>,
-    /// Entities that branches of this path looked at and that were given up, or could not be looked at.
+    /// Entities that branches of this path evaluated and that were given up, or could not be evaluated.
     pub given_up: Vec<EntityId>,
-    /// Entities that other paths of the goal looked at.
+    /// Entities that other paths of the goal evaluated.
     pub elsewhere: Vec<EntityId>,
     /// The facts that stand.
     pub facts: Vec<Fact>,
@@ -585,7 +586,7 @@ pub struct ProgressAsk {
     pub facts: Vec<Fact>,
     /// What may be the answer, so far.
     pub candidates: Vec<Candidate>,
-    /// The last look at each entity, by name.
+    /// The last evaluation of each entity, by name.
     pub seen: Vec<Seen>,
     /// The ratio from which a goal is complete.
     pub accept: u16,

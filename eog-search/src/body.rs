@@ -30,7 +30,7 @@ pub enum SearchBody {
     Proposed(Box<Proposed>),
     /// The next action of a simulation was chosen.
     Acted(Box<Acted>),
-    /// An entity was looked at.
+    /// An entity was evaluated.
     Looked(Box<Looked>),
     /// A node or a trajectory was given a score.
     Scored(Box<Scored>),
@@ -77,7 +77,7 @@ pub struct Action {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Call {
-    /// A look at an entity: its local context, and a decision on what that means.
+    /// An evaluation of an entity: its local context, and a decision on what that means.
     Look(EntityId),
     /// An investigation of a hypothesis by specialists, and a decision on what they found.
     Test(Hypothesis),
@@ -85,9 +85,9 @@ pub enum Call {
     Goal(Goal),
     /// A way to reach a goal, whose steps stand below it. Nothing is done at the node itself.
     Path(Approach),
-    /// A call of a tool. Nobody decides on what it answers.
+    /// A call of a tool. No policy decides on its answer.
     Use {
-        /// The entity that the call names, else the one that was looked at last, else the first seed.
+        /// The entity that the call names, else the one that was evaluated last, else the first seed.
         about: EntityId,
         /// The call.
         call: ToolCall,
@@ -105,7 +105,7 @@ pub struct Hypothesis {
     /// What kind of cause is suspected, if that is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<CauseKind>,
-    /// Which specialists investigate it, and what each is to find out; all of them by the focus if nobody is named.
+    /// Which specialists investigate it, and what each is to find out; all of them by the focus if none is named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub specialists: Vec<Assignment>,
 }
@@ -191,7 +191,7 @@ impl Hypothesis {
 }
 
 impl Action {
-    /// A look at an entity.
+    /// An evaluation of an entity.
     pub fn look(entity: EntityId, thought: impl Into<String>) -> Self {
         Self { thought: thought.into(), call: Call::Look(entity) }
     }
@@ -226,7 +226,7 @@ impl Action {
         self
     }
 
-    /// The entity that it looks at, or in which the cause is suspected.
+    /// The entity that it evaluates, or in which the cause is suspected.
     pub fn entity(&self) -> &EntityId {
         match &self.call {
             Call::Look(entity)
@@ -350,7 +350,7 @@ pub enum RefusedAction {
     EqualSibling,
     /// It was done on the way there.
     EqualAncestor,
-    /// Nobody named the entity.
+    /// The entity is unknown.
     UnknownEntity,
     /// There are enough.
     TooMany,
@@ -358,7 +358,7 @@ pub enum RefusedAction {
     NoHypothesis,
     /// It names a specialist twice, or one who investigates no hypotheses.
     Misassigned,
-    /// It is neither a look nor a call.
+    /// It is neither an evaluation nor a call.
     NoLook,
 }
 
@@ -369,11 +369,11 @@ impl fmt::Display for RefusedAction {
             Self::EqualAncestor => {
                 "it was done on the way there, and nothing found since is a reason to do it again"
             }
-            Self::UnknownEntity => "nobody named the entity",
+            Self::UnknownEntity => "the entity is unknown",
             Self::TooMany => "there are enough",
             Self::NoHypothesis => "it is no hypothesis",
             Self::Misassigned => "it names a specialist twice, or one who investigates nothing",
-            Self::NoLook => "it is neither a look nor a call",
+            Self::NoLook => "it is neither an evaluation nor a call",
         })
     }
 }
@@ -406,7 +406,7 @@ pub struct Used {
     pub came: Came,
 }
 
-/// A look at an entity.
+/// An evaluation of an entity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Looked {
@@ -424,7 +424,7 @@ pub struct Looked {
     pub refusals: Vec<Refusal>,
     /// What was accepted with a doubt.
     pub warnings: Vec<Warning>,
-    /// What is believed of the entity from this look.
+    /// What is believed of the entity from this evaluation.
     pub belief: Belief,
 }
 
@@ -495,7 +495,7 @@ pub struct Verdict {
     /// What is missing for a higher score of a hypothesis. Untrusted text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
-    /// What else whoever plans may want to know, such as how strong the evidence is. Untrusted.
+    /// What else a planning role may use, such as how strong the evidence is. Untrusted.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
 }
@@ -763,7 +763,7 @@ impl Body for SearchBody {
         let Self::Looked(looked) = self else { return None };
         let Looked { at, entity, context, packet, answer, refusals, belief, .. } = looked.as_ref();
         let (key, context, packet) = (at.key(), context.as_ref(), *packet);
-        Some(Look { key, entity, context, packet, answer, refusals, belief, told: &[] })
+        Some(Look { key, entity, context, packet, answer, refusals, belief, notified: &[] })
     }
 
     fn forked(&self) -> Option<&Forked<SearchConfig>> {

@@ -67,7 +67,7 @@ pub struct ChainAction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deed {
-    /// Looks at an entity: its local context, and a decision of the policy on what that means.
+    /// Evaluates an entity: its local context, and a decision of the policy on what that means.
     Look(EntityId),
     /// Calls a tool.
     Call(ToolCall),
@@ -126,9 +126,9 @@ pub enum RefusedDeed {
     SettledStep,
     /// The plan is full.
     TooMany,
-    /// Nobody looked at the entity.
+    /// The entity was not evaluated.
     NotLookedAt,
-    /// The last look at the entity found no origin.
+    /// The last evaluation of the entity found no origin.
     NoOrigin,
 }
 
@@ -138,8 +138,8 @@ impl fmt::Display for RefusedDeed {
             Self::UnknownStep => "the plan has no such step",
             Self::SettledStep => "the step is done or withdrawn",
             Self::TooMany => "the plan is full",
-            Self::NotLookedAt => "nobody looked at the entity",
-            Self::NoOrigin => "the last look at the entity found no origin",
+            Self::NotLookedAt => "the entity was not evaluated",
+            Self::NoOrigin => "the last evaluation of the entity found no origin",
         })
     }
 }
@@ -161,7 +161,7 @@ pub struct ChainStep {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainCame {
-    /// A look.
+    /// An evaluation.
     Looked(Seen),
     /// What a tool answered.
     Called(Came),

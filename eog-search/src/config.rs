@@ -49,18 +49,18 @@ pub struct SearchConfig {
     /// without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     reach: bool,
-    /// What whoever plans is asked beside the case.
+    /// The prompt for planning roles beside the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     initial_prompt: Option<String>,
 }
 
 impl SearchConfig {
     /// Whether packets show which anomalies effects of the entity can reach.
-    pub(crate) fn tells_reach(&self) -> bool {
+    pub(crate) fn shows_reach(&self) -> bool {
         self.reach
     }
 
-    /// What whoever plans is asked beside the case, if anything.
+    /// The prompt for planning roles beside the case, if any.
     pub fn initial_prompt(&self) -> Option<&str> {
         self.initial_prompt.as_deref()
     }
@@ -95,7 +95,7 @@ impl SearchConfig {
         self.stop
     }
 
-    /// How many questions or looks are under way at a time.
+    /// How many questions or evaluations are under way at a time.
     pub fn width(&self) -> NonZeroU32 {
         self.width
     }

@@ -15,7 +15,7 @@ pub const RECORD_FINDING: &str = "record_finding";
 /// The tool by which a specialist ends its lane.
 pub const FINISH: &str = "finish";
 
-/// What a specialist is told, as by a user, when it has made many calls.
+/// The message to a specialist, as by a user, when it has made many calls.
 pub const WRAP_UP: &str =
     "You have explored enough. Record the findings that are missing, then finish.";
 
@@ -23,8 +23,8 @@ pub const WRAP_UP: &str =
 pub const CUT_SHORT: &str =
     "This investigation was cut short: no more calls may be made. What was recorded stays.";
 
-/// Who investigates a hypothesis, each of whom sees evidence of its own kinds alone; or the one agent of a
-/// chain, who sees all.
+/// The agent of a lane: a specialist that investigates a hypothesis and sees evidence of its own kinds
+/// alone; or the one agent of a chain, which sees all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Specialist {
@@ -70,7 +70,7 @@ impl Specialist {
         }
     }
 
-    /// Of a context what it sees: findings of its kinds, and the routes that these tell.
+    /// Of a context what it sees: findings of its kinds, and the routes that these state.
     #[must_use]
     pub fn sees(self, context: LocalContext) -> LocalContext {
         kept(context, |finding| self.kinds().contains(&finding.kind))
@@ -83,12 +83,12 @@ impl fmt::Display for Specialist {
     }
 }
 
-/// A context with some of its findings, and the routes that these tell.
+/// A context with some of its findings, and the routes that these state.
 pub(crate) fn kept(mut context: LocalContext, keep: impl Fn(&Finding) -> bool) -> LocalContext {
     context.findings.retain(keep);
     let findings = &context.findings;
-    let told = |id: &EvidenceId| findings.iter().any(|finding| finding.id() == id);
-    context.routes.retain(|route| told(&route.finding));
+    let is_shown = |id: &EvidenceId| findings.iter().any(|finding| finding.id() == id);
+    context.routes.retain(|route| is_shown(&route.finding));
     context
 }
 
@@ -175,8 +175,9 @@ pub enum Turn {
     Acted(Acts),
     /// The specialist could not be had.
     Failed(Failure),
-    /// The specialist was told this, as by a user.
-    Told(String),
+    /// A message to the specialist, as by a user.
+    #[serde(rename = "told")]
+    Message(String),
     /// The lane was ended from outside, with these words.
     Closed(String),
 }

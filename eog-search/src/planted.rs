@@ -64,9 +64,9 @@ pub enum PlantedFault {
     RemembersElsewhere,
     /// A step of a chain's plan may be settled again.
     SettlesTwice,
-    /// A chain may name causes that nobody looked at.
+    /// A chain may name causes that were not evaluated.
     NamesUnseen,
-    /// A chain goes on after it was told to conclude.
+    /// A chain goes on after it was asked to conclude.
     GoesOn,
     /// A chain sums up its newest step, too.
     ForgetsNewest,

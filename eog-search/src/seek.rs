@@ -119,7 +119,7 @@ pub struct Taken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
-    /// Whoever was asked.
+    /// The role that was asked.
     Role,
     /// The controller, since no admissible move came: the least selected open path goes on.
     Default,
@@ -168,7 +168,7 @@ pub struct Progress {
     pub candidates: Vec<Candidate>,
     /// How far goals are.
     pub goals: Vec<GoalProgress>,
-    /// What the paths that made a step have to tell.
+    /// What the paths that made a step report.
     pub paths: Vec<PathReport>,
     /// Other paths in place of blocked ones, and further ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -209,7 +209,7 @@ pub struct Fact {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
-    /// An entity that was looked at.
+    /// An evaluated entity.
     pub entity: EntityId,
     /// Why. Untrusted text.
     pub because: String,
@@ -227,7 +227,7 @@ pub struct GoalProgress {
     pub summary: String,
 }
 
-/// What a path has to tell after a step.
+/// What a path reports after a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathReport {
@@ -285,7 +285,7 @@ pub enum PlanChange {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RefusedPart {
-    /// No look showed the finding.
+    /// No evaluation showed the finding.
     UnknownFinding,
     /// A value does not stand in the finding.
     ValueNotInFinding,
@@ -293,7 +293,7 @@ pub enum RefusedPart {
     UnknownFact,
     /// There are enough.
     TooMany,
-    /// Nobody looked at the entity, or knows it.
+    /// The entity was not evaluated, or is unknown.
     UnknownEntity,
     /// There is no such goal, or it is complete.
     UnknownGoal,
@@ -310,11 +310,11 @@ pub enum RefusedPart {
 impl fmt::Display for RefusedPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::UnknownFinding => "no look showed the finding",
+            Self::UnknownFinding => "no evaluation showed the finding",
             Self::ValueNotInFinding => "a value does not stand in the finding",
             Self::UnknownFact => "there is no such fact",
             Self::TooMany => "there are enough",
-            Self::UnknownEntity => "nobody looked at the entity",
+            Self::UnknownEntity => "the entity was not evaluated",
             Self::UnknownGoal => "no such goal is left",
             Self::Ratio => "ratios go from 0 to 1000",
             Self::UnknownPath => "no such path made a step",

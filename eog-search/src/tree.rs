@@ -89,7 +89,7 @@ pub(crate) struct Node {
     children: u32,
     open_children: u32,
     selectable_children: u32,
-    /// The entry that records its look.
+    /// The entry that records its evaluation.
     entry: u32,
     score: u16,
     depth: u16,
@@ -404,7 +404,7 @@ impl Node {
         (self.score, self.flags.has_score) = (score, true);
     }
 
-    /// The entry that records its look, if it was made.
+    /// The entry that records its evaluation, if it was made.
     pub(crate) fn entry(&self) -> Option<u64> {
         (self.entry != Ix::NONE).then_some(u64::from(self.entry))
     }

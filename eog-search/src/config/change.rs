@@ -11,7 +11,7 @@ use super::{
     Selection, count,
 };
 
-/// Most bytes of a text for whoever plans.
+/// Most bytes of a text for planning roles.
 pub const MAX_PROMPT: usize = 4096;
 
 macro_rules! settings {
@@ -71,7 +71,7 @@ settings! {
 
 /// What every profile uses.
 impl SearchConfig {
-    /// With the name of whoever judges, if somebody wants to know later. Decides nothing.
+    /// With the name of the policy, for later readers. Decides nothing.
     #[must_use]
     pub fn with_policy(self, policy: Option<String>) -> Self {
         Self { policy, ..self }
@@ -96,7 +96,7 @@ impl SearchConfig {
         Self { budget, ..self }
     }
 
-    /// With a text for whoever plans, beside the case: what is to be found, or what is known. Rules do not read it.
+    /// With a text for planning roles, beside the case: what is to be found, or what is known. Rules do not read it.
     ///
     /// # Errors
     /// [`Incoherent::Prompt`] where it is empty or longer than [`MAX_PROMPT`] bytes.

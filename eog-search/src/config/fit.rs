@@ -58,7 +58,7 @@ pub enum Incoherent {
         /// The profile.
         profile: Profile,
     },
-    /// A text for whoever plans that says nothing, or too much.
+    /// A text for planning roles that says nothing, or too much.
     #[error("an initial prompt has 1 to {MAX_PROMPT} bytes that are not all blank, not {0}")]
     Prompt(usize),
     /// Scores go from 0 to 1000.

@@ -72,7 +72,7 @@ impl Exploration {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Expansion {
-    /// Distinct actions that a model, or whoever plays it, proposes at a leaf.
+    /// Distinct actions that a model proposes at a leaf.
     Actions {
         /// How many at most.
         count: NonZeroU32,
@@ -130,7 +130,7 @@ pub enum Expansion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lanes {
-    /// After so many calls it is told to wrap up.
+    /// After so many calls it is asked to wrap up.
     pub wrap_up: NonZeroU32,
     /// After so many calls its lane ends.
     pub most: NonZeroU32,
@@ -168,12 +168,12 @@ pub enum Evaluation {
         /// Whether hypotheses that have a score get another one when findings came in.
         rescore: bool,
     },
-    /// After each round somebody says how far each goal is.
+    /// After each round the progress of each goal is assessed.
     Ratio {
         /// How often they are asked again when they fail.
         retries: u32,
     },
-    /// Nobody.
+    /// None.
     None,
 }
 

@@ -10,7 +10,7 @@ use crate::id::Place;
 use crate::lane::Came;
 use crate::tree::Ix;
 
-/// What a look came to.
+/// What an evaluation came to.
 struct Look {
     entry: u64,
     failed: bool,
@@ -135,7 +135,7 @@ impl SearchController {
         Look { entry, failed }
     }
 
-    /// Learns what a tool tells of an entity.
+    /// Learns what a tool answers about an entity.
     pub(super) fn learn_from(&mut self, came: &Came, entry: u64) {
         if let Came::Answered(answer) = came
             && let Some(evidence) = &answer.evidence
@@ -145,7 +145,7 @@ impl SearchController {
         }
     }
 
-    /// Records the look of a node.
+    /// Records the evaluation of a node.
     fn look_of(
         &mut self,
         node: Ix,
@@ -153,11 +153,11 @@ impl SearchController {
         answer: RecordedAnswer,
     ) -> Look {
         let entity = self.tree.node(node).action().map(|action| action.entity().clone());
-        let Some(entity) = entity else { unreachable!("the root is not looked at") };
+        let Some(entity) = entity else { unreachable!("the root is not evaluated") };
         self.look(Place::node(self.tree.id(node)), &entity, packet, answer)
     }
 
-    /// Records a look: what it saw is known from now on, and what it says is checked.
+    /// Records an evaluation: what it saw is known from now on, and what it says is checked.
     fn look(
         &mut self,
         at: Place,

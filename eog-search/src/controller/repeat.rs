@@ -166,7 +166,7 @@ fn lane_replies(investigated: &Investigated) -> Vec<Reply> {
                 }
             }
             Turn::Failed(failure) => replies.push(Err(failure.clone())),
-            Turn::Told(_) | Turn::Closed(_) => {}
+            Turn::Message(_) | Turn::Closed(_) => {}
         }
     }
     replies

@@ -12,7 +12,7 @@ use crate::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, Seen, Tested, WeighAsk};
 use crate::body::{Action, Purpose, Verdict};
 use crate::lane::{Acts, Came, LaneAction, ToolCall, Turn};
 
-/// Most gaps that are told.
+/// Most gaps that are listed.
 const MAX_GAPS: usize = 5;
 
 /// Hypotheses at the root or below another: the leads that an action would follow, whichever no other
@@ -69,7 +69,7 @@ pub(super) fn weigh(scores: &PolicyScores, ask: &WeighAsk) -> Verdict {
     // What other hypotheses brought to light joins an origin to the alerts, too.
     let path = [seen(&ask.others), seen(&ask.path)].concat();
     let Some(last) = path.last().cloned().filter(|_| !ask.path.is_empty()) else {
-        return Verdict::new(0, "nothing was looked at");
+        return Verdict::new(0, "nothing was evaluated");
     };
     let evaluate = EvaluateAsk {
         scene: ask.scene.clone(),
@@ -120,8 +120,8 @@ fn gaps(last: &Seen, ask: &WeighAsk) -> Vec<String> {
             missing.push(other);
         }
     }
-    let told = |other: &EntityId| format!("whether {other} causes what {entity} shows");
-    missing.into_iter().take(MAX_GAPS).map(told).collect()
+    let gap = |other: &EntityId| format!("whether {other} causes what {entity} shows");
+    missing.into_iter().take(MAX_GAPS).map(gap).collect()
 }
 
 fn seen(path: &[Tested]) -> Vec<Seen> {

@@ -25,7 +25,7 @@ pub struct Skill {
     pub at_once: bool,
 }
 
-/// Skills as a tool, `load_skill`. Its description is an index of the skills of whoever is offered it, and a
+/// Skills as a tool, `load_skill`. Its description is an index of the skills of the specialist that is offered it, and a
 /// skill is given to its own specialist alone.
 ///
 /// ```

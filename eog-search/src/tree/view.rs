@@ -35,7 +35,7 @@ pub struct NodeView<'t> {
     pub held: bool,
     /// Who pruned it, or set it aside.
     pub pruned_by: Option<PrunedBy>,
-    /// The ledger entry that records its look.
+    /// The ledger entry that records its evaluation.
     pub entry: Option<u64>,
 }
 
