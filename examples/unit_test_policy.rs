@@ -73,7 +73,7 @@ mod tests {
         Ok(())
     }
 
-    /// A whole investigation: the blame is passed on until someone has no callee.
+    /// A whole investigation: each caller claims its callee, until one has no callee.
     #[test]
     fn the_last_in_the_chain_is_the_origin() {
         let chain = topology("web calls api; api calls db");

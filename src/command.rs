@@ -131,8 +131,8 @@ impl AbductivePolicy for CommandPolicy {
 
 /// Writes the question and reads both outputs at once, so that no pipe can fill up and stall.
 ///
-/// When the program has ended, what it wrote is there. A process that it left behind may hold its outputs
-/// open for ever: that is not waited for.
+/// When the program has ended, its output is complete. A process that it left behind may hold its outputs
+/// open: that is not waited for.
 async fn converse(
     child: &mut Child,
     question: &[u8],

@@ -76,7 +76,7 @@ pub struct Finished<M = Controller> {
     pub side_error: Option<SideError>,
     /// What asking ahead came to.
     pub speculation: SpeculationFigures,
-    /// How many further attempts were made after failures that asking again may mend.
+    /// How many further attempts were made after transient failures.
     pub retries: u64,
 }
 

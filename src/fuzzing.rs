@@ -1,4 +1,4 @@
-//! What holds of the files beside a journal and of what programs say, whatever it is. Each function takes bytes
+//! What holds of the files beside a journal and of what programs say, whatever they hold. Each function takes bytes
 //! and panics when something does not hold; the targets of `fuzz/` and the tests of this crate call the same
 //! ones.
 

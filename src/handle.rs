@@ -44,7 +44,7 @@ impl Controls {
         self.cancel.clone()
     }
 
-    /// The next observation; waits for ever when there can be none.
+    /// The next observation; never resolves when there can be none.
     pub(crate) async fn observation(&mut self) -> Observation {
         match self.observations.recv().await {
             Some(observation) => observation,

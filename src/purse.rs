@@ -10,7 +10,7 @@ use eog_core::{BoxFuture, Budget, BudgetKind, Usage};
 /// afterwards. A process that dies in between has taken the most: what the provider did is unknown, and no
 /// clock is read, so that the sum is never too small.
 pub trait Purse: fmt::Debug + Send + Sync {
-    /// Takes the most that a call can use. Once it is taken, it is taken for everybody.
+    /// Takes the most that a call can use. Once it is taken, it is taken for all.
     ///
     /// Dropped before it ends, it may have been taken.
     ///

@@ -316,7 +316,7 @@ async fn no_attempt_begins_after_the_deadline() {
     assert_eq!((policy.asked().len(), began.elapsed()), (1, Duration::ZERO));
 }
 
-/// What was spent is what stands beside the journal, whatever became of the answers.
+/// What was spent is what the file beside the journal holds, whatever became of the answers.
 #[tokio::test(start_paused = true)]
 async fn nothing_that_was_paid_for_is_missing_beside_the_journal() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -355,7 +355,7 @@ fn a_read_only_folder_is_an_error_at_once() {
 fn several_who_share_a_folder_never_find_half_a_file() {
     const ENTITIES: usize = 20;
     let folder = folder();
-    // Each opens the folder itself, so they know of each other no more than processes do.
+    // Each opens the folder itself, so they share no more than processes do.
     std::thread::scope(|scope| {
         for worker in 0..4 {
             let folder = &folder;

@@ -171,7 +171,7 @@ pub struct Belief {
     /// Which of its own anomalies an origin explains; all of them where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<Vec<Explained>>,
-    /// The rule that decided, if the policy goes by rules that have names.
+    /// The rule that decided, if the policy uses named rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// The numbers behind it, if the policy weighs evidence.
@@ -260,7 +260,7 @@ pub struct Signature {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
-    /// Who says so.
+    /// The source of the statement.
     pub sender: EntityId,
     /// The sender's whole belief at the time of the broadcast.
     pub belief: Belief,

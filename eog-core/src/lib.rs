@@ -58,7 +58,7 @@
 //! What callers build is a plain struct with public fields ([`Case`], [`Config`], [`Decision`], …),
 //! with [`Default`] where there is one: a further field is a breaking change. What this crate hands
 //! out and may grow is `#[non_exhaustive]` ([`Diagnosis`], errors). [`Input`], [`Output`] and
-//! [`Label`] are exhaustive on purpose: a driver that does not know one of them would wait for ever.
+//! [`Label`] are exhaustive on purpose: a driver that does not know one of them would never finish.
 //!
 //! # The frontier
 //!

@@ -197,7 +197,7 @@ pub(crate) struct State {
     pub(crate) named: BTreeSet<EntityId>,
     /// Entities that were ever activated or joined by a claim.
     pub(crate) admitted: BTreeSet<EntityId>,
-    /// Who was ever joined by an accepted claim; true where the key can be the cause.
+    /// The entities ever joined by an accepted claim; true where the key can be the cause.
     claimed: BTreeMap<EntityId, BTreeMap<EntityId, Roles>>,
     /// How many live claims of other entities explain an entity.
     explained: BTreeMap<EntityId, usize>,

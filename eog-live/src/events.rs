@@ -1,4 +1,4 @@
-//! Events as they come, for each reader at its own pace: nothing is queued for anybody.
+//! Events as they come, for each reader at its own pace: there are no queues.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -29,7 +29,7 @@ use serde_json::{Map, Value};
 pub use routes::{Live, as_page, settings, wants_page};
 pub use single::Single;
 
-/// Whose investigations are shown.
+/// The host of the investigations that are shown.
 pub trait Host: Send + Sync + 'static {
     /// The investigations there are, newest first.
     fn rows(&self) -> Vec<Row>;

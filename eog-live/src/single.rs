@@ -34,7 +34,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Who steers the run that goes on.
+    /// The control of the run that goes on.
     steering: Option<Cancel>,
     /// The result of the last run.
     result: Option<(Report, Vec<Step>)>,

@@ -33,7 +33,7 @@ pub struct CaseRow {
     pub name: String,
     /// When it was closed.
     pub at: Timestamp,
-    /// Who closed it. Untrusted.
+    /// The name of the person that closed it. Untrusted.
     pub by: String,
     /// What was true, in a few words. Untrusted.
     pub truth: String,

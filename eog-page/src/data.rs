@@ -190,7 +190,7 @@ pub(crate) fn cited(report: &Report) -> Vec<&Finding> {
     cited
 }
 
-/// The cited measurements, first of those who had a part.
+/// The cited measurements, first of the entities involved.
 pub(crate) fn measured(report: &Report) -> Vec<&Finding> {
     let diagnosis = &report.diagnosis;
     let on_path: BTreeSet<&EntityId> =

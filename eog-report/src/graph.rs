@@ -10,7 +10,7 @@ use crate::tree::alerts;
 /// Characters shown of the reason for an arrow; more would tear the drawing apart.
 pub(crate) const MAX_LABEL: usize = 56;
 
-/// The entities that had a part, and what explains what.
+/// The entities involved, and what explains what.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Graph<'d> {

@@ -17,7 +17,7 @@ pub const NARRATIVE_VERSION: u32 = 1;
 pub struct Narrative {
     /// [`NARRATIVE_VERSION`] of the writer.
     pub version: u32,
-    /// Who wrote it.
+    /// Its author.
     pub author: Author,
     /// How sure the investigation is. No author changes it.
     pub confidence: Confidence,
@@ -28,7 +28,7 @@ pub struct Narrative {
     pub summary: String,
     /// What happened, in the order of time.
     pub timeline: Vec<Moment>,
-    /// Contributing factors first, then everyone else who had a part, by name.
+    /// Contributing factors first, then all other entities involved, by name.
     pub entities: Vec<NarratedEntity>,
     /// How it spread, by source and target.
     pub propagations: Vec<Propagation>,
@@ -42,7 +42,7 @@ pub struct Narrative {
     pub left_out: Vec<String>,
 }
 
-/// Who wrote a narrative.
+/// The author of a narrative.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -78,7 +78,7 @@ pub struct Moment {
     pub query: String,
 }
 
-/// An entity that had a part in the incident.
+/// An entity involved in the incident.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

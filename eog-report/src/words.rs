@@ -259,8 +259,8 @@ pub fn unnamed(unnamed: &Unnamed) -> String {
     words
 }
 
-/// A refusal that the author of a policy should know of. Proposals of entities that were visited
-/// or wait already are everyday.
+/// A refusal that the author of a policy should see. Proposals of entities that were visited or
+/// wait already are common.
 pub fn refusal(refusal: &Refusal) -> Option<String> {
     let edge = |edge: &ClaimEdge| format!("{} explains {}", edge.cause, edge.effect);
     Some(match refusal {

@@ -34,7 +34,7 @@ pub struct Ask {
     pub role: Role,
 }
 
-/// Who is asked for what.
+/// Which role answers what.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Role {
@@ -66,7 +66,7 @@ pub enum Role {
     Steer(Arc<SteerAsk>),
     /// For the next step of a path.
     Step(Arc<StepAsk>),
-    /// For what came of a round.
+    /// For the outcome of a round.
     Progress(Arc<ProgressAsk>),
     /// The agent of a chain for its next action.
     React(Arc<ReactAsk>),
@@ -204,7 +204,7 @@ pub(crate) fn explained(conclusion: &Conclusion) -> BTreeMap<&EntityId, BTreeSet
     explained
 }
 
-/// One step on the way from the root: what was done, and what came of it.
+/// One step on the way from the root: the action and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// What was done.
@@ -223,7 +223,7 @@ impl Seen {
         looked(self.entry.as_ref()?)
     }
 
-    /// What came of it, if it was a call of a tool.
+    /// Its outcome, if it was a call of a tool.
     pub fn came(&self) -> Option<&Came> {
         match &self.entry.as_ref()?.body {
             SearchBody::Used(used) => Some(&used.came),
@@ -383,7 +383,7 @@ impl PlanAsk {
 /// A hypothesis that was investigated, and what was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tested {
-    /// The hypothesis, and what was decided on the entity that it blames.
+    /// The hypothesis, and what was decided on the entity that it suspects.
     pub seen: Seen,
     /// The last score that it was given, with reasoning and gaps.
     pub verdict: Option<Verdict>,
@@ -392,7 +392,7 @@ pub struct Tested {
 /// A finding that was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Known {
-    /// Who recorded it.
+    /// The specialist that recorded it.
     pub agent: Specialist,
     /// The finding.
     pub finding: Finding,
@@ -420,7 +420,7 @@ pub struct HypothesizeAsk {
 pub struct LaneAsk {
     /// The case.
     pub scene: Arc<Scene>,
-    /// Who is asked.
+    /// The role that is asked.
     pub agent: Specialist,
     /// The hypothesis.
     pub hypothesis: Arc<Action>,
@@ -428,7 +428,7 @@ pub struct LaneAsk {
     pub path: Vec<Tested>,
     /// What every specialist had recorded when the lane began, oldest first.
     pub known: Arc<Vec<Known>>,
-    /// What this specialist did, and what came of it.
+    /// What this specialist did, with the outcomes.
     pub turns: Vec<Turn>,
     /// How many calls are left, with this one.
     pub left: u32,
@@ -439,7 +439,7 @@ pub struct LaneAsk {
 pub struct CallAsk {
     /// The case.
     pub scene: Arc<Scene>,
-    /// Who calls.
+    /// The specialist that calls.
     pub agent: Specialist,
     /// The call.
     pub call: ToolCall,
@@ -571,7 +571,7 @@ pub struct StepAsk {
     pub facts: Vec<Fact>,
 }
 
-/// A question for what came of a round.
+/// A question on the outcome of a round.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProgressAsk {
     /// The case.

@@ -18,7 +18,7 @@ use crate::id::{NodeId, Place};
 use crate::lane::{Came, LaneEnd, Specialist, ToolCall, Turn};
 use crate::seek::{Approach, Goal, Progress, RefusedPart, Steering, Taken, Try};
 
-/// What an entry of a tree search records: each question with what came back, and nothing that follows
+/// What an entry of a tree search records: each question with its answer, and nothing that follows
 /// from it by rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -48,7 +48,7 @@ pub enum SearchBody {
     Steered(Box<Steered>),
     /// The next step of a path was chosen.
     Stepped(Box<Acted>),
-    /// A round was gone over.
+    /// A round was assessed.
     Progressed(Box<Progressed>),
     /// The agent of a chain acted.
     Reacted(Box<Reacted>),
@@ -402,7 +402,7 @@ pub struct Used {
     pub at: Place,
     /// The call.
     pub call: ToolCall,
-    /// What came of it.
+    /// Its outcome.
     pub came: Came,
 }
 
@@ -414,7 +414,7 @@ pub struct Looked {
     pub at: Place,
     /// The entity.
     pub entity: EntityId,
-    /// The local context, unless it could not be had.
+    /// The local context, unless it is not available.
     pub context: Option<ContextRecord>,
     /// The digest of the packet, unless there was none.
     pub packet: Option<Digest>,
@@ -438,7 +438,7 @@ pub struct Investigated {
     pub round: u32,
     /// The specialist.
     pub agent: Specialist,
-    /// What it did, and what came of it, oldest first.
+    /// What it did, with the outcomes, oldest first.
     pub turns: Vec<Turn>,
     /// How it ended.
     pub end: LaneEnd,
@@ -683,7 +683,7 @@ pub struct Steered {
 pub struct Progressed {
     /// Which round, counted from 1.
     pub round: u32,
-    /// What could not be had, oldest first.
+    /// Failures, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
     /// What came back, unless nothing could be had.

@@ -153,7 +153,7 @@ pub struct ChainStep {
     pub action: Arc<ChainAction>,
     /// Parts of it that did not count.
     pub refused: Vec<(String, RefusedDeed)>,
-    /// What came of it.
+    /// Its outcome.
     pub came: ChainCame,
 }
 
@@ -175,7 +175,7 @@ pub enum ChainCame {
 pub struct Reacted {
     /// Which step, counted from 1; one more than there may be where the agent has to conclude.
     pub step: u32,
-    /// What could not be had, oldest first.
+    /// Failures, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
     /// What came back, unless nothing could be had.
@@ -196,7 +196,7 @@ pub struct Called {
     pub step: u32,
     /// The call.
     pub call: ToolCall,
-    /// What came of it.
+    /// Its outcome.
     pub came: Came,
 }
 
@@ -206,7 +206,7 @@ pub struct Called {
 pub struct Compacted {
     /// Every step up to this one.
     pub through: u32,
-    /// What could not be had, oldest first.
+    /// Failures, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
     /// What came back, unless nothing could be had. Untrusted text; the agent sees as much of it as may be.

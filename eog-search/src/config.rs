@@ -75,7 +75,7 @@ impl SearchConfig {
         self.expansion
     }
 
-    /// Who says how good a node is.
+    /// What scores a node.
     pub fn evaluation(&self) -> Evaluation {
         self.evaluation
     }
@@ -126,7 +126,7 @@ impl SearchConfig {
         }
     }
 
-    /// Whether those who propose hypotheses see what stands beside; nothing where there are no hypotheses.
+    /// Whether roles that propose hypotheses see sibling hypotheses; `None` where there are no hypotheses.
     pub fn shows_siblings(&self) -> Option<bool> {
         match self.expansion {
             Expansion::Hypotheses { siblings, .. } => Some(siblings),

@@ -276,7 +276,7 @@ impl SearchController {
         Some((ticket, question))
     }
 
-    /// Takes what came back for a question, and commits whatever is complete then.
+    /// Takes the answer to a question, and commits all that is complete then.
     fn take(
         &mut self,
         ticket: Ticket,

@@ -32,7 +32,7 @@ pub enum Specialist {
     Metrics,
     /// What was written down: log lines, events, changes.
     Logs,
-    /// Traced requests, and what the source knows of the ways between entities.
+    /// Traced requests, and the paths between entities that the source has.
     Traces,
     /// Everything: the agent of a chain.
     Generalist,
@@ -173,7 +173,7 @@ pub struct Evidence {
 pub enum Turn {
     /// The specialist acted.
     Acted(Acts),
-    /// The specialist could not be had.
+    /// The call of the specialist failed.
     Failed(Failure),
     /// A message to the specialist, as by a user.
     #[serde(rename = "told")]
@@ -189,13 +189,13 @@ impl Turn {
     }
 }
 
-/// An action of a specialist, and what came of it.
+/// An action of a specialist, and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acts {
     /// What it did.
     pub action: LaneAction,
-    /// What came of it.
+    /// Its outcome.
     pub came: Came,
 }
 
@@ -249,7 +249,7 @@ pub enum LaneEnd {
     Finished,
     /// After as many calls as it may make.
     CutShort,
-    /// The specialist could not be had, several times in a row.
+    /// The calls of the specialist failed several times in a row.
     Failed,
 }
 
@@ -268,7 +268,7 @@ impl fmt::Display for LaneEnd {
 pub struct StoredFinding {
     /// The finding, with its source and the exact query that gives it again.
     pub finding: Finding,
-    /// Who recorded it.
+    /// The specialist that recorded it.
     pub agent: Specialist,
     /// For which hypothesis.
     pub node: NodeId,

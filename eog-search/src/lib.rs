@@ -14,7 +14,7 @@
 //!   each round exploits, explores or goes back, and what was learnt stays with its branch.
 //! - [`SearchConfig::react`]: one chain of evaluations and calls of tools by a single agent, a baseline.
 //!
-//! The core performs no I/O. What it wants to know are [`Ask`]s; [`Roles`] answer them:
+//! The core performs no I/O. Its questions are [`Ask`]s; [`Roles`] answer them:
 //! [`PolicyRoles`] plays every role by rules over what an [`AbductivePolicy`](eog_core::AbductivePolicy)
 //! decides.
 //!

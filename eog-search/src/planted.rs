@@ -34,7 +34,7 @@ pub enum PlantedFault {
     ExploresTwice,
     /// What a node expected of its task counts before the node ran.
     PriorCounts,
-    /// Selection among hypotheses goes by scores alone.
+    /// Selection among hypotheses uses scores alone.
     NeverExplores,
     /// Selection among hypotheses sees no score but that of the parent.
     IgnoresBelow,

@@ -1,4 +1,4 @@
-//! Who answers the questions of a tree search.
+//! Roles answer the questions of a tree search.
 
 mod chain;
 mod policy;

@@ -1,4 +1,5 @@
-//! What a search by goals says: goals with alternative paths, moves on them, and what came of a round.
+//! What a search by goals says: goals with alternative paths, moves on them, and the outcome of a
+//! round.
 
 use std::fmt;
 
@@ -111,11 +112,11 @@ pub struct Taken {
     pub kind: MoveKind,
     /// With which paths.
     pub paths: Vec<NodeId>,
-    /// Who said so.
+    /// The author.
     pub by: By,
 }
 
-/// Who chose a move.
+/// The author of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -280,7 +281,7 @@ pub enum PlanChange {
     },
 }
 
-/// Why a part of what came of a round does not count.
+/// Why a part of the outcome of a round does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

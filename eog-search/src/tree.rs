@@ -49,7 +49,7 @@ pub enum Phase {
     Solution,
 }
 
-/// Who pruned a node.
+/// Why a node was pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -406,8 +406,8 @@ fn exploration_chooses_otherwise_in_a_fifth_of_the_trees() {
     ));
 }
 
-/// Proposing roles see what stands beside only where it is shown; what they propose is the same tree in a
-/// world that does not read it.
+/// Proposing roles see sibling hypotheses only where these are shown; what they propose is the same tree
+/// in a world that does not read them.
 #[test]
 fn siblings_are_shown_unless_they_are_not() {
     let (mut with, mut without) = (0, 0);

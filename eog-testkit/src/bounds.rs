@@ -301,7 +301,7 @@ struct OfEntity {
     opinions: u64,
     pages: u64,
     evidence: BTreeSet<EvidenceId>,
-    /// Who was ever joined with it, by a declared edge or a claim.
+    /// The entities ever joined with it, by a declared edge or a claim.
     joined: BTreeSet<EntityId>,
     damped: bool,
 }

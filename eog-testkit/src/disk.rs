@@ -84,7 +84,7 @@ impl SimDisk {
         Self { name: PathBuf::from("simulated.disk"), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The machine crashes and starts again, with all faults mended but [`SimDisk::full_at`].
+    /// The machine crashes and starts again, with all faults off but [`SimDisk::full_at`].
     ///
     /// What was synced stays. Of what was not, the first writes stay, and one of them only up to
     /// some byte.

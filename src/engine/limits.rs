@@ -36,7 +36,7 @@ pub struct Limits {
     pub context_calls: Option<NonZeroU32>,
     /// At most this many calls of the policy at once, if limited.
     pub policy_calls: Option<NonZeroU32>,
-    /// What is done about failures that asking again may mend.
+    /// How transient failures are retried.
     pub retry: Retry,
 }
 
@@ -53,8 +53,8 @@ impl Default for Limits {
     }
 }
 
-/// How often a call is tried that fails in a way that asking again may mend
-/// ([`Failure::transient`](crate::Failure::transient)). Time-outs are not tried again.
+/// How often a call is retried after a transient failure
+/// ([`Failure::transient`](crate::Failure::transient)). Time-outs are not retried.
 ///
 /// The wait doubles with each attempt; a part of it is drawn by the name of the entity, so that
 /// calls which fail together do not come back together.

@@ -136,7 +136,7 @@ impl From<FileError> for SideError {
             Refusal::NotAFile => Self::NotAFile { path },
             Refusal::Locked => Self::Locked { path },
             Refusal::System { operation, source } => Self::Unusable { path, operation, source },
-            // Who creates a side file opens one that exists already.
+            // Creating a side file opens one that exists already.
             Refusal::Exists => {
                 let source = io::ErrorKind::AlreadyExists.into();
                 Self::Unusable { path, operation: "create", source }

@@ -54,7 +54,7 @@ pub enum SideRecord {
         key: Digest,
         /// What kind of call it was.
         name: String,
-        /// What came of it.
+        /// Its outcome.
         answer: serde_json::Value,
         /// What it cost.
         usage: Usage,

@@ -143,7 +143,7 @@ pub struct Parting {
 /// An evaluation in a few words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartingStep {
-    /// Who was evaluated.
+    /// The evaluated entity.
     pub entity: EntityId,
     /// What followed.
     pub label: Label,

@@ -89,7 +89,7 @@ fn settings(a: &Opening<'_>, b: &Opening<'_>) -> Vec<ChangedSetting> {
         fields
     };
     let (a, b) = (fields(a), fields(b));
-    // A setting may be absent from either, such as who judges.
+    // A setting may be absent from either, such as the policy.
     let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
     let differing = names.filter(|name| a.get(*name) != b.get(*name));
     let value = |value: Option<&Value>| {

@@ -155,7 +155,7 @@ fn the_ledgers_of_format_1_show_all_that_the_format_has() {
         "\"order\":{\"permuted\":{\"seed\":7}}",
         "\"window\":3}",
         "\"hops\":2",
-        // Answers and what came of them.
+        // Answers and their outcomes.
         "\"answer\":{\"decided\":",
         "\"answer\":{\"remembered\":{\"entry\":",
         "\"kind\":\"policy_failed\"",

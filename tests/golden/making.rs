@@ -120,7 +120,7 @@ fn observations() -> Finished {
     ended
 }
 
-/// A context and decisions that could not be had, at a first visit and later.
+/// A context and decisions that fail, at a first visit and later.
 fn failures() -> Finished {
     let contract = MemoryContext::default().with(finding("a")).with(finding("b")).fail_on_visit(
         "b",
@@ -216,7 +216,7 @@ fn last_word() -> Finished {
     run(config, case, &contract, &policy)
 }
 
-/// A claim joins two that did not know of each other, after one has spoken.
+/// A claim joins two entities that were not adjacent, after one has spoken.
 fn late_message() -> Finished {
     let contract = MemoryContext::default().with(finding("a")).with(finding("b"));
     let policy = TablePolicy::new([

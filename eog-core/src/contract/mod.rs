@@ -43,8 +43,8 @@ pub struct ContextRequest {
     pub page: u32,
     /// How often the entity is being visited, counted from 1.
     pub visit: u32,
-    /// Whose messages are new since the last visit. A contract may return more about exactly
-    /// these relations (paper §4.4, t=4).
+    /// Neighbours whose messages are new since the last visit. A contract may return more about
+    /// exactly these relations (paper §4.4, t=4).
     pub changed_neighbours: BTreeSet<EntityId>,
     /// What to search for in place of a page, if a decision asked for that and
     /// [`Briefing::queries`](crate::controller::Briefing::queries) allows it. [`EvidenceQuery::answer`] makes the answer
@@ -167,7 +167,7 @@ pub struct Answer {
     pub decision: Decision,
     /// What it cost.
     pub usage: Usage,
-    /// Who decided, such as the name of a model. Operational, like the usage.
+    /// The author of the decision, such as the name of a model. Operational, like the usage.
     pub model: Option<String>,
     /// Whether the decision was made in an earlier run and only looked up now. Operational.
     pub remembered: bool,
@@ -179,7 +179,7 @@ impl From<Decision> for Answer {
     }
 }
 
-/// Why a context or a decision could not be had.
+/// Why there is no context or no decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(deny_unknown_fields)]
 #[error("{kind}: {message}")]
@@ -204,7 +204,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure that cost nothing, and that asking again would not mend.
+    /// A failure that cost nothing, and that another attempt would not fix.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -216,7 +216,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, which asking again may mend: the engine tries again after a while.
+    /// The same failure, which another attempt may fix: the engine tries again after a while.
     ///
     /// ```
     /// use eog_core::Failure;

@@ -297,14 +297,14 @@ impl Reach {
     }
 }
 
-/// What the last judgement of an entity was, and what came since.
+/// What the last judgement of an entity was, and what has changed since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FormerBelief {
     /// What was believed.
     pub belief: Belief,
-    /// Whose messages are new since then, by name.
+    /// The senders of messages that are new since then, by name.
     #[serde(rename = "heard")]
     pub new_from: Vec<EntityId>,
 }
@@ -461,7 +461,7 @@ pub struct Decision {
     /// Which of its own anomalies an origin explains; all of them where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<Vec<Explained>>,
-    /// The rule that decided, if the policy goes by rules that have names.
+    /// The rule that decided, if the policy uses named rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// The numbers behind the judgement, if the policy weighs evidence.
@@ -505,7 +505,7 @@ pub struct Term {
 pub struct Alternative {
     /// What the entity would be.
     pub label: Label,
-    /// The rule that proposes it, if the policy goes by rules that have names.
+    /// The rule that proposes it, if the policy uses named rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// The entity that would explain this one, if it is another.

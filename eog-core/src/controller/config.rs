@@ -27,7 +27,7 @@ pub struct Config {
     pub policy: Option<String>,
     /// When a belief counts as changed.
     pub change: ChangeRule,
-    /// Who is woken by a broadcast.
+    /// Which entities a broadcast wakes.
     pub wake: Wake,
     /// What becomes of an entity's earlier claims when it is evaluated again.
     pub claims: ClaimRule,
@@ -151,12 +151,12 @@ impl AskAgain {
     }
 }
 
-/// Who is woken by a broadcast.
+/// Which entities a broadcast wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wake {
-    /// Neighbours already visited whose belief is at odds with it: one of the two says of the other
-    /// what the other's belief does not bear out. Others keep the message unread.
+    /// Neighbours already visited whose belief is at odds with it: one of the two makes a statement
+    /// about the other that the other's belief does not support. Others keep the message unread.
     AtOdds,
     /// The same, but a deferral that claims and cites nothing is at odds with no belief: it says no
     /// more than silence.

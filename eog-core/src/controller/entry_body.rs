@@ -68,7 +68,7 @@ pub struct Evaluation {
     pub reason: Reason,
     /// The entry that activated it.
     pub activated_by: u64,
-    /// The local context, unless it could not be had.
+    /// The local context, unless it is not available.
     pub context: Option<ContextRecord>,
     /// The digest of the packet, unless there was none.
     pub packet: Option<Digest>,
@@ -80,7 +80,7 @@ pub struct Evaluation {
     pub warnings: Vec<Warning>,
     /// What followed for the entity.
     pub outcome: Outcome,
-    /// Who became active, and who was refused, in order.
+    /// Entities that became active, and those that were refused, in order.
     pub activations: Vec<ActivationRecord>,
 }
 
@@ -106,7 +106,7 @@ pub struct Outcome {
     pub damped: bool,
     /// Whether the belief is older than a failed evaluation.
     pub stale: bool,
-    /// Who received the belief.
+    /// The entities that received the belief.
     pub broadcast_to: Vec<EntityId>,
 }
 
@@ -156,7 +156,7 @@ pub enum ActivationRefusal {
 pub struct Observed {
     /// What is new.
     pub observation: Observation,
-    /// Who became active, and who was refused, in order.
+    /// Entities that became active, and those that were refused, in order.
     pub activations: Vec<ActivationRecord>,
 }
 

@@ -5,7 +5,7 @@ use super::dispatch::Discarded;
 use crate::budget::BudgetKind;
 use crate::controller::entry_body::{EntryBody, HaltCause};
 
-/// Whether dispatching has stopped from outside, and what the chain knows of it.
+/// Whether dispatching has stopped from outside, and what the chain shows of it.
 ///
 /// A halt matters only if something is committed or observed after a dispatch was withheld. It is
 /// recorded right before that, so that a run which is halted and resumed at once has the ledger of
@@ -40,7 +40,7 @@ impl Halt {
         }
     }
 
-    /// The halt that the chain knows of, if any.
+    /// The halt that the chain shows, if any.
     pub(super) fn recorded(self) -> Option<HaltCause> {
         self.recorded
     }
@@ -66,7 +66,7 @@ impl Halt {
 }
 
 impl Controller {
-    /// Records a halt before something follows that it had a part in.
+    /// Records a halt before something follows that it influenced.
     pub(super) fn record_halt(&mut self) -> bool {
         let Some(cause) = self.halt.withheld.take() else { return false };
         self.halt.recorded = Some(cause);

@@ -113,7 +113,7 @@ pub struct Controller {
     requests: VecDeque<(u64, Ticket, Inquiry)>,
     /// Searched when the order asks for them, and again after an edge was removed.
     distances: Option<Distances>,
-    /// Who is named and what is unexplained, as long as no belief that bears on it changes.
+    /// The named origins and what is unexplained, as long as no belief changes that affects them.
     outlook: Option<Outlook>,
     /// The search around what is unexplained, as long as the adjacency stays.
     rings: Option<Rings>,

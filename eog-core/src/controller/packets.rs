@@ -25,7 +25,7 @@ pub(super) struct Asked<'a> {
     pub(super) neighbours: Vec<Neighbour>,
     /// The messages by sender, each as it was sent.
     pub(super) inbox: Vec<(&'a EntityId, &'a Broadcast)>,
-    /// Whose messages are new, by name.
+    /// The senders of new messages, by name.
     pub(super) new_from: Vec<EntityId>,
     /// How many anomalies may be shown, the first ones.
     pub(super) anomalies: usize,

@@ -166,10 +166,10 @@ impl Controller {
         }
     }
 
-    /// Visited effects of named origins that have not read what these said last; and, if so configured, origins that
-    /// explain no anomaly and have not read what was said since, since who feels what they do may have spoken after them;
-    /// entities that weigh numbers and have unread messages; and who leads to what nothing explains, and has not read what
-    /// its own cause said last.
+    /// Visited effects of named origins that have not read the latest messages of these; and, if so configured, origins
+    /// that explain no anomaly and have unread messages, since entities that they affect may have sent them afterwards;
+    /// entities that weigh numbers and have unread messages; and entities that lead to what nothing explains, and have not
+    /// read the latest message of their own cause.
     fn unsettled(&self, outlook: &Outlook, widening: &Widening) -> BTreeSet<EntityId> {
         let others = outlook.unlinked.iter().filter(|_| widening.origins_read);
         let mut behind: BTreeSet<EntityId> =
@@ -203,7 +203,7 @@ impl Controller {
     }
 
     /// Whether an entity has messages that another evaluation would read. One whose last evaluation failed has them unread
-    /// for that reason, and would fail for ever.
+    /// for that reason, and would fail each time.
     fn can_read(&self, entity: &EntityId) -> bool {
         let node = self.state.get(entity);
         node.is_some_and(|node| node.settled && !node.stale && node.has_unread())
@@ -313,7 +313,7 @@ impl Controller {
         asked_again
     }
 
-    /// Who would be named beside some, by name, and how they were found.
+    /// The origins that would be named beside some, by name, and how they were found.
     fn others(&self, named: &BTreeSet<&EntityId>, own: &BTreeSet<&EntityId>) -> Vec<NamedOrigin> {
         named
             .difference(own)

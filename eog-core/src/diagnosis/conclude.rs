@@ -460,7 +460,7 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     conclude_from(state, Unsteady::LastResort)
 }
 
-/// The conclusion without origins that changed too often: what is worth another evaluation goes by those that are settled.
+/// The conclusion without origins that changed too often: only settled ones decide what is worth another evaluation.
 pub(crate) fn conclude_from_the_steady(state: &State) -> Conclusion {
     conclude_from(state, Unsteady::LeftOut)
 }

@@ -56,7 +56,7 @@ pub struct Diagnosis {
     /// How the start was chosen, which alerts were left out, and what the readers of the input had to
     /// say.
     pub bootstrap: Bootstrap,
-    /// Who judged first, if the ledger says so.
+    /// The first policy, if the ledger names it.
     pub policy: Option<String>,
     /// Causes with their confidence and doubts, what they cover, and what nothing explains.
     pub conclusion: Conclusion,
@@ -94,7 +94,7 @@ pub struct Diagnosis {
     pub stop: Option<StopReason>,
     /// Which findings each entity was judged with.
     seen: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
-    /// Who explains each entity by a live claim.
+    /// The entities that explain each entity by a live claim.
     explaining: BTreeMap<EntityId, BTreeSet<EntityId>>,
 }
 

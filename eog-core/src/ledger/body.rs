@@ -65,7 +65,7 @@ pub struct Opening<'b> {
     pub format: u32,
     /// Topology, seeds, window, anomalies and how they were chosen.
     pub case: &'b Case,
-    /// Who judges, if the ledger says so.
+    /// The policy, if the ledger names it.
     pub policy: Option<&'b str>,
     /// Every choice of the machine. [`Opening::settings`] has them as JSON.
     settings: &'b dyn Settings,
@@ -76,9 +76,9 @@ pub struct Opening<'b> {
 pub struct Departure<'b> {
     /// The hash of the last entry that the parent had, beyond those copied.
     pub parent: Digest,
-    /// Who judges from here on, as the fork or its settings name them.
+    /// The policy from here on, as the fork or its settings name it.
     pub policy: Option<&'b str>,
-    /// Whether the fork itself names who judges. Settings do so even where it is the same as before.
+    /// Whether the fork itself names the policy. Settings do so even where it is the same as before.
     pub names_policy: bool,
     /// Every choice of the machine from here on, if another.
     settings: Option<&'b dyn Settings>,
@@ -91,7 +91,7 @@ pub struct Look<'b> {
     pub key: &'b EntityId,
     /// The entity.
     pub entity: &'b EntityId,
-    /// Its local context, unless it could not be had.
+    /// Its local context, unless it is not available.
     pub context: Option<&'b ContextRecord>,
     /// The digest of the whole question that was asked about it, unless there was none.
     pub packet: Option<Digest>,
@@ -107,7 +107,7 @@ pub struct Look<'b> {
 
 /// Every choice of a machine, as data.
 pub trait Settings: fmt::Debug + Send + Sync + 'static {
-    /// Who judges, by name, if that is recorded.
+    /// The name of the policy, if it is recorded.
     fn policy(&self) -> Option<&str>;
 
     /// The choices as JSON, by name. The name of the policy is separate.

@@ -363,7 +363,7 @@ pub enum LedgerError {
         seq: u64,
         /// The hash that follows from its content and predecessor.
         expected: Digest,
-        /// The hash it bears.
+        /// The recorded hash.
         found: Digest,
     },
 }

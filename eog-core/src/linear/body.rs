@@ -28,7 +28,7 @@ pub enum LinearBody {
 pub struct LinearStep {
     /// The entity.
     pub entity: EntityId,
-    /// The local context, unless it could not be had or the step repeats another.
+    /// The local context, unless it is not available or the step repeats another.
     pub context: Option<ContextRecord>,
     /// The digest of the packet, unless there was none.
     pub packet: Option<Digest>,
@@ -40,7 +40,7 @@ pub struct LinearStep {
     pub warnings: Vec<Warning>,
     /// What is believed of the entity from now on.
     pub belief: Belief,
-    /// Whose answers are forgotten from now on, oldest first.
+    /// The entities whose answers are forgotten from now on, oldest first.
     pub forgotten: Vec<EntityId>,
 }
 

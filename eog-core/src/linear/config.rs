@@ -25,8 +25,8 @@ pub struct LinearConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
     /// How many answers it remembers; all of them if absent. With an older one it forgets the
-    /// evaluation, what it saw, and the leads from it: it may evaluate the entity again, for ever
-    /// unless a budget ends it. Without this limit there are at most as many steps as entities.
+    /// evaluation, what it saw, and the leads from it: it may evaluate the entity again, and only a
+    /// budget ends this. Without this limit there are at most as many steps as entities.
     pub memory: Option<u32>,
     /// Whether it stops at the first origin.
     pub commits: bool,

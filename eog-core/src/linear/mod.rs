@@ -156,7 +156,7 @@ impl Linear {
         }
     }
 
-    /// Takes what came back for a question.
+    /// Takes the answer to a question.
     fn take(
         &mut self,
         ticket: Ticket,

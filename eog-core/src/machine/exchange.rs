@@ -38,7 +38,7 @@ pub enum Input<A = Reply> {
     Appended(u64),
     /// An answer has come, and this is what it cost.
     Answer(Ticket, A, Usage),
-    /// An answer could not be had.
+    /// A call failed.
     Failed(Ticket, Failure),
     /// The world went on. Takes effect between two commits.
     Observe(Observation),

@@ -1,4 +1,4 @@
-//! Who answers the questions of a machine.
+//! Responders answer the questions of a machine.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub struct Response<A> {
     pub answer: A,
     /// What it cost.
     pub usage: Usage,
-    /// Who answered, such as the name of a model. Operational, like the usage.
+    /// The author of the answer, such as the name of a model. Operational, like the usage.
     pub model: Option<String>,
     /// Whether it was answered in an earlier run and only looked up now. Operational.
     pub remembered: bool,

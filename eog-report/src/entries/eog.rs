@@ -92,7 +92,7 @@ pub fn why(reason: Reason, by: u64) -> String {
     }
 }
 
-/// Who became active, and who did not.
+/// Entities that became active, and those that did not.
 fn activations(records: &[ActivationRecord]) -> Vec<String> {
     let names = |refused: Option<ActivationRefusal>| -> Vec<&str> {
         let chosen = records.iter().filter(|record| record.refused == refused);

@@ -61,7 +61,7 @@ fn grown(body: &SearchBody) -> Vec<Grown> {
         SearchBody::Used(used) => {
             vec![Grown { below: Some(below(&used.at)), ..Grown::at(&used.at) }]
         }
-        // Three specialists investigate a hypothesis before anybody decides on it.
+        // Three specialists investigate a hypothesis before a policy decides on it.
         SearchBody::Investigated(investigated) => {
             let at = Place::node(investigated.node.clone());
             vec![Grown { below: Some(below(&at)), ..Grown::at(&at) }]

@@ -264,7 +264,7 @@ impl SearchConfig {
         Self { backup, ..self }.checked()
     }
 
-    /// Whether those who propose hypotheses see what stands beside.
+    /// Whether roles that propose hypotheses see sibling hypotheses.
     ///
     /// # Errors
     /// [`Incoherent::Idle`] where there are no hypotheses.

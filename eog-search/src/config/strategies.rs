@@ -101,7 +101,7 @@ pub enum Expansion {
         depth: NonZeroU32,
         /// Only what has a score above this is expanded.
         above: u16,
-        /// Whether those who propose see the hypotheses besides those on the way, also what stands beside.
+        /// Whether roles that propose see the hypotheses besides those on the way, also siblings.
         #[serde(default = "seen", skip_serializing_if = "is_seen")]
         siblings: bool,
         /// How long a specialist may go on.
@@ -118,8 +118,8 @@ pub enum Expansion {
     },
     /// What a single agent does next, until it concludes.
     Chain {
-        /// So many bytes of what came of its steps are shown to the agent. Beyond that the oldest steps become
-        /// a summary.
+        /// So many bytes of the outcomes of its steps are shown to the agent. Beyond that the oldest steps
+        /// become a summary.
         shown: NonZeroU32,
         /// How often an agent, or a tool, that failed is asked again.
         retries: u32,
@@ -144,7 +144,7 @@ impl Default for Lanes {
     }
 }
 
-/// Who says how good a node is.
+/// What scores a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

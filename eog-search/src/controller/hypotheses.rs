@@ -56,7 +56,7 @@ struct Weighed {
     verdict: Option<Verdict>,
     /// How many findings were known when it was asked for.
     known: usize,
-    /// Whether a later score could not be had.
+    /// Whether a later score failed.
     stale: bool,
 }
 
@@ -68,7 +68,7 @@ impl SearchController {
     }
 
     /// The last score of a hypothesis with reasoning, evidence and gaps, and whether it is stale: a later
-    /// one could not be had.
+    /// one failed.
     pub fn weighed(&self, node: &NodeId) -> Option<(&Verdict, bool)> {
         let weighed = self.trials.verdicts.get(&self.tree.find(node)?)?;
         Some((weighed.verdict.as_ref()?, weighed.stale))

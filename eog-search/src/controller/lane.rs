@@ -77,7 +77,7 @@ impl Lane {
         Role::Investigate(Arc::new(LaneAsk { scene, agent, hypothesis, path, known, turns, left }))
     }
 
-    /// The specialist acts, or could not be had.
+    /// The specialist acts, or its call failed.
     pub(super) fn acts(&mut self, result: Result<LaneAction, Failure>) -> Next {
         let action = match result {
             Ok(action) => action,

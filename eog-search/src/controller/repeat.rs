@@ -172,7 +172,7 @@ fn lane_replies(investigated: &Investigated) -> Vec<Reply> {
     replies
 }
 
-/// The failures, and what came after them.
+/// The failures, and what followed them.
 fn after(failures: &[Failure], answer: Option<Answer>) -> Vec<Reply> {
     failures.iter().cloned().map(Err).chain(answer.map(Ok)).collect()
 }

@@ -26,7 +26,7 @@ pub(super) struct Best {
     pub(super) looks: Vec<u64>,
 }
 
-/// One step of a way: what was done, and the entry that records what came of it.
+/// One step of a way: the action, and the entry that records its outcome.
 #[derive(Clone, Debug)]
 pub(super) struct Done {
     pub(super) action: Arc<Action>,

@@ -1,5 +1,5 @@
 //! Goals with alternative paths: plan, then round by round move on each active goal, make a step on each
-//! chosen path, and go over what came of it (TreeSeeker, arXiv 2606.11662, whose prompts fix the numbers).
+//! chosen path, and assess the outcome (TreeSeeker, arXiv 2606.11662, whose prompts fix the numbers).
 
 mod asked;
 mod lot;
@@ -33,7 +33,7 @@ pub(super) struct Quest {
     goals: Vec<GoalState>,
     facts: Vec<Fact>,
     candidates: Vec<Candidate>,
-    /// Who was a candidate before and is none now, the last first.
+    /// Entities that were candidates before and are none now, the last first.
     former: Vec<EntityId>,
     /// Every finding that an evaluation showed.
     found: BTreeMap<EvidenceId, Finding>,

@@ -325,7 +325,7 @@ impl SearchController {
         }
     }
 
-    /// What a hypothesis is judged by: everything that was recorded of the entity that it blames.
+    /// What a hypothesis is judged by: all that was recorded of the entity that it suspects.
     pub(super) fn packet_of(&self, task: &Task, node: Ix) -> Arc<ContextPacket> {
         let entity = self.tree.node(node).action().map(|action| action.entity().clone());
         let Some(entity) = entity else { unreachable!("the root is no hypothesis") };

@@ -28,8 +28,8 @@ use crate::tree::Phase;
 /// - **Plan:** expand what has a score above 300, hold what has nothing to propose, prune what is healthy;
 ///   converge on the best where nothing can be expanded.
 /// - **Reflect:** the labels along the path.
-/// - **Hypothesize:** the leads of *propose* that no other hypothesis blames.
-/// - **Investigate:** fetch the context of the entity that is blamed, record what it holds of one's own kinds,
+/// - **Hypothesize:** the leads of *propose* that no other hypothesis suspects.
+/// - **Investigate:** fetch the context of the suspected entity, record what it holds of one's own kinds,
 ///   finish.
 /// - **Decompose:** a goal for each alert, up to four, the fourth of which takes the rest, with paths from the seeds
 ///   whose effects reach it, from the alert, and from upstream of it; then the fewest origins for all.

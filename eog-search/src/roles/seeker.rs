@@ -406,7 +406,7 @@ fn report(known: &Known<'_>, path: &PathView, seen: &Seen) -> PathReport {
     let belief = seen.belief();
     let label = belief.map(|belief| belief.label);
     let recent = path.recent.iter().map(|seen| seen.action.entity());
-    // What an earlier step called healthy and this one blames.
+    // What an earlier step called healthy and this one claims as a cause.
     let blamed = belief.into_iter().flat_map(|it| &it.claims).map(|claim| &claim.cause);
     let is_healthy = |other: &&EntityId| {
         let belief = known.seen.get(*other).and_then(|seen| seen.belief());

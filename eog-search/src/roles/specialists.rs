@@ -15,8 +15,8 @@ use crate::lane::{Acts, Came, LaneAction, ToolCall, Turn};
 /// Most gaps that are listed.
 const MAX_GAPS: usize = 5;
 
-/// Hypotheses at the root or below another: the leads that an action would follow, whichever no other
-/// hypothesis blames already.
+/// Hypotheses at the root or below another: the leads that an action would follow, unless another
+/// hypothesis suspects them already.
 pub(super) fn hypotheses(ask: &HypothesizeAsk) -> Vec<Action> {
     let path = seen(&ask.path);
     let blamed: BTreeSet<&EntityId> =
@@ -34,7 +34,7 @@ pub(super) fn hypotheses(ask: &HypothesizeAsk) -> Vec<Action> {
     new.take(ask.at_most as usize).map(hypothesis).collect()
 }
 
-/// What a specialist does next: fetches the context of the entity that is blamed, records what it holds of
+/// What a specialist does next: fetches the context of the suspected entity, records what it holds of
 /// its kinds, finishes.
 pub(super) fn next(ask: &LaneAsk) -> LaneAction {
     let entity = ask.hypothesis.entity();
@@ -104,7 +104,7 @@ fn explained_by<'a>(entity: &EntityId, others: &'a [Tested]) -> Option<&'a Entit
     causes.next().map(|claim| &claim.cause)
 }
 
-/// What is missing: causes that are claimed, and proposals, that no hypothesis blames yet.
+/// What is missing: causes that are claimed, and proposals, that no hypothesis suspects yet.
 fn gaps(last: &Seen, ask: &WeighAsk) -> Vec<String> {
     let entity = last.action.entity();
     let blamed: BTreeSet<&EntityId> =

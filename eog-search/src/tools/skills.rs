@@ -13,7 +13,7 @@ pub const LOAD_SKILL: &str = "load_skill";
 /// How to find something out with the tools, for one specialist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// Who may load it.
+    /// The specialist that may load it.
     pub agent: Specialist,
     /// Its name.
     pub name: String,

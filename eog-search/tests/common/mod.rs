@@ -40,7 +40,7 @@ pub(crate) struct World {
     pub(crate) failing: u64,
     /// Whether as many children are proposed as there may be, each sound.
     pub(crate) full: bool,
-    /// Who follows goals finishes in so many of forty rounds.
+    /// Searches by goals finish in so many of forty rounds.
     pub(crate) finishing: u64,
     /// Not before so many entities were evaluated.
     pub(crate) patient: usize,
@@ -104,7 +104,7 @@ impl World {
         }
         let count = self.draw("count", path, at_most + 2);
         let name = |number: u64| {
-            // One in thirty is not known to anybody.
+            // One in thirty is unknown to all.
             Self::name(self.draw(&format!("child {number}"), path, ENTITIES + 1))
         };
         Some((0..count).map(name).collect())

@@ -146,7 +146,7 @@ fn who_goes_on_as_long_as_possible_reaches_every_bound() {
     let most = config().most_asked();
     // A step is an evaluation or a call, which is tried three times.
     assert_eq!((most.looks, most.tools), (750, 2250));
-    // Corrections: 2 of goals, one for each round; what came of a round is asked for three times.
+    // Corrections: 2 of goals, one for each round; the outcome of a round is asked for three times.
     assert_eq!(most.roles, 811 + 2 + 30 + 30 * 2);
     for (errs, questions) in [(false, 811), (true, most.roles)] {
         let roles = Tireless { errs, ..Tireless::default() };

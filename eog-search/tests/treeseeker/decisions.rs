@@ -71,7 +71,7 @@ struct Incident {
 
 impl Incident {
     /// Searched by rules. How sure the judge is of origins is drawn, too: from 700 on their candidates are answer
-    /// enough, from 900 on the goals are complete before anybody is asked for a further move.
+    /// enough, from 900 on the goals are complete before a role is asked for a further move.
     fn searched(&self, seed: u64) -> SearchController {
         let seed = RandomSeed::from(seed).child(&format!("{} {}", self.entities, self.wrong));
         let spec = TruthSpec::drawn(self.entities, seed);

@@ -25,7 +25,7 @@ pub enum Trick {
     Invent,
     /// A finding that was never seen before, cited each time.
     CiteNews,
-    /// Claims everything it knows of, both ways.
+    /// Claims every known entity, both ways.
     ClaimEverything,
     /// Fails at random.
     Fail,

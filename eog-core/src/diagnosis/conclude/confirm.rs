@@ -35,7 +35,7 @@ pub(super) struct Promises<'s> {
     graph: &'s ClaimGraph<'s>,
     /// Made when it is first asked for.
     calls: Option<Calls>,
-    /// Who can affect an entity over declared directions and live claims.
+    /// The entities that can affect an entity over declared directions and live claims.
     upstream: BTreeMap<EntityId, BTreeSet<EntityId>>,
 }
 
@@ -422,7 +422,7 @@ pub(super) fn unusable(state: &State) -> impl Iterator<Item = Doubt> + '_ {
     })
 }
 
-/// Of the cited changes the one that fits the onset best: the last that can precede it. Without an
+/// The cited change that fits the onset best: the last that can precede it. Without an
 /// onset, or where all come after it, the earliest.
 fn best<'c>(cited: &'c [Cited], harm: Option<&MeasuredHarm>) -> &'c Cited {
     let before = |cited: &&Cited| harm.is_some_and(|harm| cited.made.can_precede(&harm.onset));

@@ -15,7 +15,7 @@ pub(super) struct Frontier {
     pub(super) derived: Vec<EntityId>,
 }
 
-/// A group of the frontier, with what only the conclusion needs to know of it.
+/// A group of the frontier, with the data that only the conclusion needs.
 pub(super) struct Found {
     pub(super) group: OriginGroup,
     pub(super) members: Vec<u32>,

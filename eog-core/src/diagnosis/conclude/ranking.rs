@@ -27,8 +27,8 @@ pub struct Ranked {
     pub probability: Option<u16>,
 }
 
-/// What a rank rests on. Where the policy weighs evidence, the rank goes by its log-odds; else by the sum of the other
-/// parts; then by name.
+/// What a rank is based on. Where the policy weighs evidence, its log-odds decide; else the sum of the other parts;
+/// then the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Score {
     /// How strongly the evidence, its own or that handed to it, speaks for the entity as an origin, in thousandths of natural log-odds
@@ -80,7 +80,7 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
         if node.verdict() == Some(Verdict::NotCause) {
             return None;
         }
-        // Who was never decided on makes no claim, and reaches itself alone.
+        // An entity that was never decided on makes no claim, and reaches itself alone.
         let itself = || state.anomalies.iter().filter(|a| a.entity == *entity).count();
         let reached = graph.component(entity).map_or_else(itself, |component| reached[component]);
         let share = (reached * 300).checked_div(state.anomalies.len()).unwrap_or(0);

@@ -131,7 +131,7 @@ impl History {
         hops
     }
 
-    /// Whose messages came after the entity's last evaluation that did not fail.
+    /// The senders of messages that came after the entity's last evaluation that did not fail.
     pub(crate) fn unread(&self, entity: &EntityId) -> BTreeSet<EntityId> {
         let read = self.evaluated.iter().rposition(|e| e.read(entity));
         let new = |arrival: &&Arrival| read.is_none_or(|read| arrival.after > read);

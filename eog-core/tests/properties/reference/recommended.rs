@@ -26,7 +26,7 @@ pub(crate) struct Step {
     pub(crate) packet: Option<Digest>,
     pub(crate) belief: Belief,
     pub(crate) notified: Vec<EntityId>,
-    /// Who was to become active: why, and whether it was refused.
+    /// The entities that were to become active: why, and whether it was refused.
     pub(crate) activations: Vec<(EntityId, Reason, bool)>,
 }
 
@@ -84,7 +84,7 @@ fn with_answer(shown: &LocalContext, answer: &LocalContext) -> LocalContext {
     LocalContext { omitted, pages_left: shown.pages_left, coverage: shown.coverage.clone(), ..both }
 }
 
-/// What was shown first, and what came after it, as one context.
+/// What was shown first, and what followed, as one context.
 fn as_one(first: &LocalContext, then: &LocalContext) -> LocalContext {
     let mut whole = LocalContext {
         omitted: then.omitted.clone(),

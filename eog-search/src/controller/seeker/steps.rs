@@ -12,7 +12,7 @@ use crate::id::Place;
 use crate::tree::{Ix, Phase, PrunedBy};
 
 impl SearchController {
-    /// The next step of a path was chosen, or could not be had.
+    /// The next step of a path was chosen, or the call failed.
     pub(in crate::controller) fn commit_next_step(
         &mut self,
         (goal, path): (usize, usize),

@@ -154,7 +154,7 @@ pub(super) fn rough(plan: &Plan) -> (Life, Stage<'_>) {
     (life, stage)
 }
 
-/// The rough life goes on: the faults are off, the world is mended, and all entities are evaluated
+/// The rough life goes on: the faults are off, the world is repaired, and all entities are evaluated
 /// anew, by a policy that does not err.
 pub(super) fn healed(plan: &Plan, rough: &Life, stage: Stage<'_>) -> Life {
     stage.faults.turn_off();

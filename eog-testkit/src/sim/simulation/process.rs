@@ -30,7 +30,7 @@ pub(super) struct Disks {
     pub(super) side: SimDisk,
 }
 
-/// Who answers.
+/// The responder.
 pub(super) struct Answering<'a> {
     pub(super) contract: &'a dyn ContextContract,
     pub(super) policy: &'a dyn AbductivePolicy,
