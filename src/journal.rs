@@ -169,7 +169,7 @@ impl Journal {
         if found.kept < frame::HEADER_BYTES {
             journal.begin()?;
         } else {
-            journal.mend(found.cut.is_some())?;
+            journal.repair(found.cut.is_some())?;
         }
         Ok((journal, Recovered { ledger: found.ledger, cut: found.cut }))
     }
@@ -255,7 +255,7 @@ impl Journal {
     }
 
     /// Cuts the tail off, and stores what stays: who wrote it may have died before that.
-    fn mend(&mut self, cut: bool) -> Result<(), JournalError> {
+    fn repair(&mut self, cut: bool) -> Result<(), JournalError> {
         let trimmed = if cut { self.medium.set_len(self.length) } else { Ok(()) };
         trimmed
             .and_then(|()| self.medium.sync_all())

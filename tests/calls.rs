@@ -261,7 +261,7 @@ async fn model_calls_have_a_budget() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn figures_stand_beside_the_journal() {
+async fn figures_are_in_a_file_beside_the_journal() {
     let folder = tempfile::tempdir().expect("a folder");
     let journal = folder.path().join("run.journal");
     let (recorder, before) = CallRecorder::beside(&journal).expect("it is new");
@@ -358,7 +358,7 @@ async fn nothing_that_was_paid_for_is_missing_beside_the_journal() {
     assert!(ended.journal_error.is_some());
     let (spent, last) = in_file(&path);
     assert!(spent.tokens_in >= ended.spent().usage.tokens_in, "{spent:?}");
-    disk.mend();
+    disk.repair();
     let stored =
         eog::Journal::on::<eog::controller::EntryBody>(disk).expect("it is whole").0.entries();
     assert!(matches!(last, Some(SideRecord::Stopped { entries, .. }) if entries == stored));

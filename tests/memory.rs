@@ -176,7 +176,7 @@ async fn a_question_asked_twice_at_once_is_asked_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waited_for_a_failure_or_an_abandoned_call_asks_himself() {
+async fn callers_that_waited_for_a_failure_or_an_abandoned_call_ask_themselves() {
     let folder = folder();
     let slow = Slow::default();
     let policy = Remembering::new(&slow, open(&folder), "m");

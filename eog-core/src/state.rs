@@ -162,7 +162,7 @@ impl Node {
     }
 
     /// Whether a message that called for another evaluation is unread.
-    pub(crate) fn owes_a_look(&self) -> bool {
+    pub(crate) fn needs_evaluation(&self) -> bool {
         self.has_unread() && self.inbox.values().any(|message| message.new && message.wakes)
     }
 

@@ -159,7 +159,7 @@ fn an_origin_that_another_explains_is_derived() {
 }
 
 #[test]
-fn an_origin_without_a_claim_on_anybody_reaches_nothing() {
+fn an_origin_without_a_claim_reaches_nothing() {
     let policy = policy_fn(|packet| match packet.entity.as_str() {
         "disk" => origin(packet),
         _ => usual(packet),
@@ -245,7 +245,7 @@ fn where_no_other_origin_explains_an_alert_an_origin_that_changed_too_often_is_n
 }
 
 #[test]
-fn who_had_severe_evidence_or_was_weighed_as_an_origin_and_is_not_named_is_listed() {
+fn unnamed_entities_with_severe_evidence_or_weighed_as_origins_are_listed() {
     let full = |name| finding(name).kind(EvidenceKind::Metric).signal(Signal::Exhaustion);
     let contract = MemoryContext::default()
         .with(finding("web"))

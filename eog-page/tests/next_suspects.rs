@@ -38,7 +38,7 @@ fn page(change: Option<FindingBuilder>, confidence: Confidence) -> String {
 }
 
 #[test]
-fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
+fn beside_a_cause_that_may_be_wrong_stand_the_next_suspects() {
     let page = page(None, Confidence::Likely);
     let list = page.split(HEADING).nth(1).and_then(|below| below.split("</ol>").next());
     let items: Vec<&str> = list.unwrap_or_default().split("<li>").skip(1).collect();

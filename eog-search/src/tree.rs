@@ -49,7 +49,7 @@ pub enum Phase {
     Solution,
 }
 
-/// Why a node was pruned.
+/// The role that pruned a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -58,10 +58,10 @@ impl Scripted {
 impl Roles for &Scripted {
     fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
         let tested = ask.path.iter().chain(&ask.others);
-        let blamed: Vec<&EntityId> = tested.map(|it| it.seen.action.entity()).collect();
+        let suspected: Vec<&EntityId> = tested.map(|it| it.seen.action.entity()).collect();
         let names =
             NAMES.map(entity).into_iter().chain((0..20).map(|at| entity(&format!("n{at}"))));
-        let new = names.filter(|name| !blamed.contains(&name));
+        let new = names.filter(|name| !suspected.contains(&name));
         let all = new.take(ask.at_most as usize);
         self.answer(Ok(all.map(|name| Action::test(name, "what it shows", "why not")).collect()))
     }
@@ -179,7 +179,7 @@ fn a_specialist_is_asked_to_wrap_up_after_ten_calls_and_ends_after_fifteen() {
 
 /// A message comes once, as by a user, and a specialist that follows it finishes by itself.
 #[test]
-fn who_wraps_up_finishes_with_the_eleventh_call() {
+fn wrapping_up_finishes_with_the_eleventh_call() {
     let follows = |ask: &LaneAsk, _: &[ToolSpec]| {
         let is_asked = ask.turns.iter().any(|turn| matches!(turn, Turn::Message(_)));
         Ok(if is_asked { LaneAction::finish("as asked") } else { fetch(ask) })

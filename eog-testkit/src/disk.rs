@@ -132,8 +132,8 @@ impl SimDisk {
     }
 
     /// Takes all faults back.
-    pub fn mend(&self) {
-        self.lock().mend();
+    pub fn repair(&self) {
+        self.lock().repair();
         self.lock().capacity = None;
     }
 
@@ -170,10 +170,10 @@ impl State {
             change.apply(&mut self.platter);
         }
         self.seen = self.platter.clone();
-        self.mend();
+        self.repair();
     }
 
-    fn mend(&mut self) {
+    fn repair(&mut self) {
         self.sync_fails = false;
         self.operations_left = None;
         self.gone = false;

@@ -56,10 +56,10 @@ fn the_flash_sale_is_traced_to_the_sale() {
 }
 
 #[test]
-fn without_messages_the_database_is_blamed() {
+fn without_messages_the_database_is_named() {
     let config = Config { broadcast: false, late_messages: false, ..Config::default() };
-    let blamed = run(config, common::flash_sale(), &common::evidence(), &common::policy());
-    assert_that(&blamed).evaluated(["S2", "S3", "S4", "S4"]).frontier(["S4"]);
+    let run_alone = run(config, common::flash_sale(), &common::evidence(), &common::policy());
+    assert_that(&run_alone).evaluated(["S2", "S3", "S4", "S4"]).frontier(["S4"]);
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn linked_frontier(controller: &eog::Controller) -> Vec<EntityId> {
     origins
 }
 
-fn look_again(run: &mut Finished, truth: &TruthGraph) {
+fn evaluate_again(run: &mut Finished, truth: &TruthGraph) {
     for (name, _) in truth.entities() {
         let news = Observation::NewEvidence(name.clone());
         run.machine.handle(Input::Observe(news)).expect("observations are welcome");
@@ -231,7 +231,7 @@ fn with_faults_off_an_investigation_heals() {
         wrong += usize::from(linked_frontier(&run.machine) != expected);
         faults.turn_off();
         world.recover();
-        look_again(&mut run, &truth);
+        evaluate_again(&mut run, &truth);
         run.stop = drive(&mut run.machine, &world, &policy).expect("nothing waits");
         assert_that(&run).converged().is_intact();
         // No entity is evaluated again for an origin that no alert needs, so one of several may be missed;

@@ -124,7 +124,7 @@ pub enum JournalError {
     },
     /// Entries could not be stored. Those acknowledged before are safe.
     #[error(
-        "cannot write to the journal {}: {source}; its first {entries} entries are safe: mend the \
+        "cannot write to the journal {}: {source}; its first {entries} entries are safe: fix the \
          cause and resume from it",
         path.display()
     )]
@@ -149,7 +149,7 @@ pub enum JournalError {
     /// An earlier write failed, and the journal takes no more.
     #[error(
         "the journal {} takes nothing more after a failed write; its first {entries} entries were \
-         acknowledged: mend the cause and resume from it",
+         acknowledged: fix the cause and resume from it",
         path.display()
     )]
     Poisoned {

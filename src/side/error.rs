@@ -94,7 +94,7 @@ pub enum SideError {
     },
     /// Records could not be stored. Those before are safe as far as they were synced.
     #[error(
-        "cannot write to the side file {}: {source}; mend the cause and resume",
+        "cannot write to the side file {}: {source}; fix the cause and resume",
         path.display()
     )]
     NotWritten {
@@ -115,7 +115,7 @@ pub enum SideError {
     },
     /// An earlier write failed, and the side file takes no more.
     #[error(
-        "the side file {} takes nothing more after a failed write; mend the cause and resume",
+        "the side file {} takes nothing more after a failed write; fix the cause and resume",
         path.display()
     )]
     Poisoned {

@@ -139,7 +139,7 @@ impl CallRecorder {
     /// Equal calls at the same time ask once; if that one fails, the next asks.
     ///
     /// # Errors
-    /// [`RecordError::Failed`] when `ask` fails; the others say what to mend.
+    /// [`RecordError::Failed`] when `ask` fails; the others say what to fix.
     pub async fn call<T, F>(
         &self,
         name: &str,

@@ -43,7 +43,7 @@ pub(crate) const GOLDEN: &[(&str, Make)] = &[
     ("cancelled", cancelled),
     ("out-of-money", out_of_money),
     ("fork", fork),
-    ("looking-again", looking_again),
+    ("looking-again", evaluating_again),
     ("briefed", briefed),
     ("last-word", last_word),
 ];
@@ -348,7 +348,7 @@ fn fork() -> Finished {
 
 /// Two causes with times, against a record of changes. What explains the one is settled and checked; to
 /// the other only a second evaluation of a dead end and widening lead.
-fn looking_again() -> Finished {
+fn evaluating_again() -> Finished {
     let onset = |from: &str, to: &str| Some(Onset::between(at(from), at(to)));
     let errors = |name: &str| finding(name).kind(EvidenceKind::Span).signal(Signal::Errors);
     let contract = MemoryContext::default()

@@ -43,21 +43,22 @@ impl<'b> AtOdds<'b> {
         let (causes, caused) = (edge(self.sender, neighbour), edge(neighbour, self.sender));
         let is_accused = claims(held, &causes);
         let accuses = claims(self.belief, &causes);
-        let blames = claims(self.belief, &caused);
+        let claims_neighbour = claims(self.belief, &caused);
         let is_new = self.before.is_none_or(|before| {
             before.label != self.belief.label || !before.claims.contains(&caused)
         });
-        let withdrew = !blames && self.before.is_some_and(|before| before.claims.contains(&caused));
+        let withdrew =
+            !claims_neighbour && self.before.is_some_and(|before| before.claims.contains(&caused));
         let acquits = matches!(held.label, Label::Healthy | Label::Defer);
-        let is_strange = !(is_accused || claims(held, &caused) || accuses || blames);
+        let is_strange = !(is_accused || claims(held, &caused) || accuses || claims_neighbour);
         let denies = match self.belief.label {
             Label::Healthy => true,
             Label::Defer => !self.is_silence,
             Label::Symptom | Label::Origin => false,
         };
-        (is_accused && (denies || blames))
+        (is_accused && (denies || claims_neighbour))
             || (accuses && !is_accused)
-            || (blames && is_new && acquits)
+            || (claims_neighbour && is_new && acquits)
             || (withdrew && held.label == Label::Origin)
             || (is_strange
                 && self.downstream.contains(neighbour)

@@ -20,7 +20,7 @@ use crate::incident::onset::Onset;
 use crate::state::{Node, State};
 
 /// A chain of explanations may end at an entity for lack of one good answer, so it is asked twice.
-pub(super) const DEAD_END_LOOKS: u32 = 2;
+pub(super) const DEAD_END_VISITS: u32 = 2;
 /// An origin is asked until it says so twice in a row, and three times if it has rivals: at most so
 /// often.
 pub(super) const OPINIONS: u32 = 3;
@@ -221,7 +221,7 @@ impl Controller {
         let unexplained = || outlook.unexplained.iter().map(|&at| &self.state.anomalies[at]);
         let visits = |entity: &EntityId| {
             let node = self.state.get(entity).filter(|node| node.visited)?;
-            let may_be_asked = node.dead_ends < DEAD_END_LOOKS && self.refusal(entity).is_none();
+            let may_be_asked = node.dead_ends < DEAD_END_VISITS && self.refusal(entity).is_none();
             may_be_asked.then_some(node.dead_ends)
         };
         let unlinked = self.unlinked(outlook, widening, &outlook.unexplained);

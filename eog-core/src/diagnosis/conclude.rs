@@ -601,7 +601,7 @@ impl<'s> Standings<'s> {
                     found.stale.push(entity);
                 }
             }
-            if node.visited && node.owes_a_look() {
+            if node.visited && node.needs_evaluation() {
                 found.unread.push(entity);
             }
             if node.damped {

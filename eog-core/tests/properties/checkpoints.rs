@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn who_goes_on_from_one_comes_to_the_same_end(
+    fn going_on_from_one_comes_to_the_same_end(
         world in worlds(true),
         config in configs(),
         steps in steps(),

@@ -227,8 +227,8 @@ fn the_worlds_are_not_dull() {
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
     let briefing = Some(Briefing { queries: 3, ..Briefing::default() });
-    let looking_again = Config { max_visits: None, briefing, ..Config::default() };
-    let plain = Config { wake: Wake::Visited, widening: None, ..looking_again.clone() };
+    let evaluating_again = Config { max_visits: None, briefing, ..Config::default() };
+    let plain = Config { wake: Wake::Visited, widening: None, ..evaluating_again.clone() };
     let reasons = [
         Reason::Claim,
         Reason::Wake,
@@ -260,7 +260,7 @@ fn the_worlds_are_not_dull() {
         for (count, fact) in seen.iter_mut().zip(facts) {
             *count += u32::from(fact);
         }
-        let (controller, _) = run(&looking_again, &world.case, &mut &world, LIMIT);
+        let (controller, _) = run(&evaluating_again, &world.case, &mut &world, LIMIT);
         for (count, reason) in active.iter_mut().zip(reasons) {
             let is_one = |e: &Evaluation| e.reason == reason;
             *count += u32::from(controller.ledger().evaluations().any(is_one));

@@ -71,7 +71,7 @@ fn half_a_minute_is_enough_for_the_short_form() {
 }
 
 #[test]
-fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
+fn beside_a_cause_that_may_be_wrong_stand_the_next_suspects() {
     let contract = MemoryContext::default()
         .with(finding("db").at("10:04").excerpt("no space left"))
         .with(finding("api").at("10:05").excerpt("calls to db fail"))

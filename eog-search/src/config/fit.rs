@@ -50,7 +50,7 @@ pub enum Incoherent {
     #[error(
         "the setting `{setting}` has no effect with {}; it has with {}",
         .profile.name(),
-        who_uses(*.setting)
+        users_of(*.setting)
     )]
     Idle {
         /// The setting.
@@ -66,7 +66,7 @@ pub enum Incoherent {
     Score(u16),
 }
 
-fn who_uses(setting: Setting) -> String {
+fn users_of(setting: Setting) -> String {
     let users = Profile::ALL.into_iter().filter(|profile| profile.config().uses(setting));
     users.map(Profile::name).collect::<Vec<_>>().join(", ")
 }

@@ -407,12 +407,12 @@ fn report(known: &Known<'_>, path: &PathView, seen: &Seen) -> PathReport {
     let label = belief.map(|belief| belief.label);
     let recent = path.recent.iter().map(|seen| seen.action.entity());
     // What an earlier step called healthy and this one claims as a cause.
-    let blamed = belief.into_iter().flat_map(|it| &it.claims).map(|claim| &claim.cause);
+    let claimed = belief.into_iter().flat_map(|it| &it.claims).map(|claim| &claim.cause);
     let is_healthy = |other: &&EntityId| {
         let belief = known.seen.get(*other).and_then(|seen| seen.belief());
         belief.is_some_and(|belief| belief.label == Label::Healthy)
     };
-    let conflicts = blamed.filter(is_healthy).map(|other| format!("{other} was found healthy"));
+    let conflicts = claimed.filter(is_healthy).map(|other| format!("{other} was found healthy"));
     let failures = match label {
         Some(Label::Healthy) => vec![format!("{entity} is healthy")],
         None => vec![format!("{entity} could not be judged")],

@@ -19,10 +19,10 @@ const MAX_GAPS: usize = 5;
 /// hypothesis suspects them already.
 pub(super) fn hypotheses(ask: &HypothesizeAsk) -> Vec<Action> {
     let path = seen(&ask.path);
-    let blamed: BTreeSet<&EntityId> =
+    let suspected: BTreeSet<&EntityId> =
         ask.others.iter().map(|other| other.seen.action.entity()).collect();
     let leads = leads(&ask.scene, &path).into_iter();
-    let new = leads.filter(|lead| !blamed.contains(lead.entity()));
+    let new = leads.filter(|lead| !suspected.contains(lead.entity()));
     let hypothesis = |lead: Action| {
         let entity = lead.entity().clone();
         let focus = match path.last() {
@@ -107,7 +107,7 @@ fn explained_by<'a>(entity: &EntityId, others: &'a [Tested]) -> Option<&'a Entit
 /// What is missing: causes that are claimed, and proposals, that no hypothesis suspects yet.
 fn gaps(last: &Seen, ask: &WeighAsk) -> Vec<String> {
     let entity = last.action.entity();
-    let blamed: BTreeSet<&EntityId> =
+    let suspected: BTreeSet<&EntityId> =
         ask.path.iter().chain(&ask.others).map(|tested| tested.seen.action.entity()).collect();
     let claims = last.belief().into_iter().flat_map(|belief| &belief.claims);
     let claimed = claims.filter(|claim| claim.effect == *entity).map(|claim| &claim.cause);
@@ -116,7 +116,7 @@ fn gaps(last: &Seen, ask: &WeighAsk) -> Vec<String> {
     let proposed = proposals.map(|proposal| &proposal.entity).filter(|_| !understood);
     let mut missing: Vec<&EntityId> = Vec::new();
     for other in claimed.chain(proposed) {
-        if !blamed.contains(other) && !missing.contains(&other) {
+        if !suspected.contains(other) && !missing.contains(&other) {
             missing.push(other);
         }
     }

@@ -33,7 +33,7 @@ pub struct NodeView<'t> {
     pub closed: bool,
     /// Whether it needs no children.
     pub held: bool,
-    /// Who pruned it, or set it aside.
+    /// The role that pruned it, or set it aside.
     pub pruned_by: Option<PrunedBy>,
     /// The ledger entry that records its evaluation.
     pub entry: Option<u64>,

@@ -142,7 +142,7 @@ fn puzzled(packet: &ContextPacket) -> Decision {
 
 /// 1 + 30·(1 + 25 + 1) questions, corrections apart; 30·25 evaluations.
 #[test]
-fn who_goes_on_as_long_as_possible_reaches_every_bound() {
+fn going_on_as_long_as_possible_reaches_every_bound() {
     let most = config().most_asked();
     // A step is an evaluation or a call, which is tried three times.
     assert_eq!((most.looks, most.tools), (750, 2250));

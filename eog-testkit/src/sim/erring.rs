@@ -78,8 +78,8 @@ fn innocent_peers<'p>(
     packet: &'p ContextPacket,
     decision: &Decision,
 ) -> impl Iterator<Item = &'p eog::EntityId> {
-    let blamed: Vec<_> = decision.claims.iter().map(|claim| claim.cause.clone()).collect();
-    packet.neighbours.iter().map(|n| &n.entity).filter(move |name| !blamed.contains(name))
+    let claimed: Vec<_> = decision.claims.iter().map(|claim| claim.cause.clone()).collect();
+    packet.neighbours.iter().map(|n| &n.entity).filter(move |name| !claimed.contains(name))
 }
 
 fn worsen(

@@ -14,7 +14,7 @@ use crate::controller::dispatch::Dispatched;
 use crate::controller::entry_body::Evaluation;
 use crate::controller::halt::Halt;
 use crate::controller::packets::Page;
-use crate::controller::widening::{DEAD_END_LOOKS, OPINIONS};
+use crate::controller::widening::{DEAD_END_VISITS, OPINIONS};
 use crate::ids::EntityId;
 use crate::ledger::Ledger;
 use crate::ledger::restore_error::RestoreError;
@@ -68,7 +68,7 @@ impl Rebuilding {
                 if u64::from(stored.visits) > underway || u64::from(stored.flips) > underway {
                     return Err(format!("{name} was evaluated less often than it says"));
                 }
-                check_looks(name, stored, underway)?;
+                check_repeats(name, stored, underway)?;
                 nodes.push((name.clone(), self.node(name, stored)?));
             }
         }
@@ -275,8 +275,8 @@ impl Rebuilding {
 }
 
 /// Whether an entity may have been evaluated again so often.
-fn check_looks(name: &EntityId, stored: &StoredNode, underway: u64) -> Result<(), Flaw> {
-    if stored.dead_ends > DEAD_END_LOOKS || stored.opinions > OPINIONS {
+fn check_repeats(name: &EntityId, stored: &StoredNode, underway: u64) -> Result<(), Flaw> {
+    if stored.dead_ends > DEAD_END_VISITS || stored.opinions > OPINIONS {
         Err(format!("{name} was evaluated again too often"))
     } else if u64::from(stored.pages.max(stored.page_turns).max(stored.queries)) > underway {
         Err(format!("{name} was given more pages than were seen"))

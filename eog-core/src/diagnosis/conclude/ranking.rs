@@ -124,7 +124,7 @@ mod tests {
     use crate::incident::window::Window;
 
     #[test]
-    fn who_was_never_decided_on_reaches_itself() {
+    fn an_entity_never_decided_on_reaches_itself() {
         let at = |text: &str| text.parse().unwrap();
         let window = Window::new(at("2026-01-01T10:00:00Z"), at("2026-01-01T11:00:00Z")).unwrap();
         let name = |name: &str| EntityId::new(name).unwrap();

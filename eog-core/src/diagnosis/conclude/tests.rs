@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn who_is_reached_is_what_the_definition_says((held, anomalies) in worlds()) {
+    fn reached_entities_are_those_of_the_definition((held, anomalies) in worlds()) {
         let state = state(&case(anomalies), &held);
         let graph = claims::ClaimGraph::new(&state);
         let number = |entity: usize| graph.number(&name(entity)).unwrap();

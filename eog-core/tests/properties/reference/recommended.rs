@@ -68,7 +68,7 @@ pub(crate) fn run(
     while !model.active.is_empty() && config.budget.hops.is_none_or(|limit| hops(&steps) < limit) {
         let mut step = model.step(case, answers);
         if model.active.is_empty() {
-            step.activations.extend(model.look_again());
+            step.activations.extend(model.widen());
         }
         steps.push(step);
     }
@@ -113,7 +113,7 @@ struct Node {
     damped: bool,
     cited: BTreeSet<EvidenceId>,
     /// How often it was to be evaluated as a dead end, and asked for a second opinion.
-    dead_end_looks: u32,
+    dead_end_visits: u32,
     opinions: u32,
     /// How many of its last decisions found it an origin.
     origin_in_row: u32,

@@ -67,7 +67,7 @@ impl Disks {
             if let Some(seed) = loses {
                 disk.crash(seed.wrapping_add(number));
             }
-            disk.mend();
+            disk.repair();
         }
     }
 

@@ -62,7 +62,7 @@ impl Model<'_> {
     }
 
     /// When nothing is active: the first step that finds any entities, and these.
-    pub(super) fn look_again(&mut self) -> Vec<(EntityId, Reason, bool)> {
+    pub(super) fn widen(&mut self) -> Vec<(EntityId, Reason, bool)> {
         let Some(widening) = &self.config.widening else { return Vec::new() };
         let mut claims: BTreeSet<ClaimEdge> = BTreeSet::new();
         let mut labels = BTreeMap::new();
@@ -165,7 +165,7 @@ impl Model<'_> {
             .flat_map(|(group, _)| group.iter().cloned())
             .collect();
         let left_to_ask = |entity: &EntityId| {
-            let again = self.nodes.get(entity).map_or(0, |node| node.dead_end_looks);
+            let again = self.nodes.get(entity).map_or(0, |node| node.dead_end_visits);
             self.history.visits(entity) > 0 && again < 2 && !self.may_not(entity)
         };
         let any_left = asked.iter().any(left_to_ask);
@@ -182,7 +182,7 @@ impl Model<'_> {
             named.keys().filter(|_| widening.others_named).cloned().collect();
         let mut again = BTreeMap::new();
         for entity in asked {
-            let before = self.nodes.get(&entity).map_or(0, |node| node.dead_end_looks);
+            let before = self.nodes.get(&entity).map_or(0, |node| node.dead_end_visits);
             if self.history.visits(&entity) > 0 && before < 2 {
                 let reached = forth(&entity);
                 let left = expected.unexplained.iter().map(|&at| self.history.anomaly(at));
@@ -335,7 +335,7 @@ impl Model<'_> {
             }
             let node = self.nodes.entry(entity.clone()).or_default();
             match reason {
-                Reason::DeadEnd => node.dead_end_looks += 1,
+                Reason::DeadEnd => node.dead_end_visits += 1,
                 Reason::SecondOpinion => node.opinions += 1,
                 _ => {}
             }
