@@ -23,7 +23,7 @@ impl Budget {
         Self { hops: Some(hops), ..Self::default() }
     }
 
-    /// What leaves no room for one more policy call, after so many calls and this usage.
+    /// The budget that leaves no room for one more policy call, after so many calls and this usage.
     pub fn exhausted(&self, hops: u64, usage: Usage) -> Option<BudgetKind> {
         let tokens = usage.tokens_in.saturating_add(usage.tokens_out);
         let limits = [

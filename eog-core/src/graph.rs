@@ -219,7 +219,7 @@ impl Diagnosis {
         };
         let nodes: BTreeMap<&EntityId, NodeIndex> =
             all.into_iter().map(|entity| (entity, graph.add_node(node(entity)))).collect();
-        // Both ends may make one claim; they stand together, the effect's own words first.
+        // Both ends may make one claim; they are listed together, the effect's own words first.
         let mut before = None;
         for claim in &self.claims {
             let ends = (&claim.cause, &claim.effect);
@@ -253,7 +253,7 @@ mod tests {
         EntityId::new(*name)
     }
 
-    /// web → api → db, and one alone.
+    /// web → api → db, and one isolated entity.
     fn expected() -> Topology {
         let id = |name: &str| EntityId::new(name).unwrap();
         let mut topology = Topology::default();

@@ -210,7 +210,7 @@ impl From<EvidenceId> for String {
     }
 }
 
-/// A name or id that cannot be used.
+/// A name or id that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {value:?} is not usable: {reason}")]
 pub struct InvalidId {

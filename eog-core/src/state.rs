@@ -36,7 +36,7 @@ pub(crate) struct Node {
     pub(crate) opinions: u32,
     /// Pages of its context beyond the first, and answers to queries, that were seen in this epoch.
     pub(crate) pages: u32,
-    /// How often its decisions asked for either in this epoch, whether it could be had or not.
+    /// How often its decisions asked for either in this epoch, granted or not.
     pub(crate) page_turns: u32,
     /// How many of the pages were answers to queries.
     pub(crate) queries: u32,
@@ -166,14 +166,14 @@ impl Node {
         self.has_unread() && self.inbox.values().any(|message| message.new && message.wakes)
     }
 
-    /// What people say of it, where they agree.
+    /// The verdicts of operators on it, where they agree.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let mut said = self.seen.values().filter_map(|seen| seen.verdict);
         let first = said.next()?;
         said.all(|other| other == first).then_some(first)
     }
 
-    /// Takes note of the findings in the context of an entry.
+    /// Records the findings in the context of an entry.
     pub(crate) fn remember_evidence(&mut self, context: &LocalContext, entry: u64) {
         let before = self.seen.len();
         for finding in &context.findings {
@@ -300,7 +300,7 @@ impl State {
         })
     }
 
-    /// Everyone who exchanges messages with an entity, by name.
+    /// All entities that exchange messages with an entity, by name.
     pub(crate) fn adjacent(&self, entity: &EntityId) -> BTreeSet<EntityId> {
         let declared = self.topology.edges_at(entity).flat_map(|edge| [&edge.source, &edge.target]);
         let claimed = self.claimed.get(entity).into_iter().flat_map(BTreeMap::keys);
@@ -330,7 +330,8 @@ impl State {
         neighbours
     }
 
-    /// How an entity stands to anomalies on these entities, over declared edges and edges ever claimed.
+    /// How an entity relates to anomalies on these entities, over declared edges and edges ever
+    /// claimed.
     pub(crate) fn reach(&self, alerting: &BTreeSet<&EntityId>, entity: &EntityId) -> Reach {
         Reach::over(alerting, entity, |from| {
             let rows = self.neighbours(from).into_iter();
@@ -339,7 +340,7 @@ impl State {
         })
     }
 
-    /// Takes note of the claims that take the place of an owner's earlier ones.
+    /// Records the claims that replace an owner's earlier ones.
     pub(crate) fn supersede(&mut self, owner: &EntityId, old: &[Claim], new: &[Claim]) {
         self.live.replace(owner, new);
         let by_others = |claim: &&Claim| claim.effect != *owner && claim.effect != claim.cause;

@@ -29,7 +29,7 @@ pub enum StopReason {
         looks: u64,
     },
     /// A search that accepts results from a score on has nothing left to do, and its best score is lower: it found
-    /// nothing that it accepts.
+    /// no acceptable result.
     SearchExhausted {
         /// The best score, if anything was scored.
         best: Option<u16>,
@@ -67,7 +67,7 @@ pub struct Unreachable {
     pub looks: u64,
 }
 
-/// So many entities without a context in a row are no accident, where others had one.
+/// This many entities without a context in a row are no accident, where others had one.
 const DEAD_AFTER: usize = 3;
 
 impl Unreachable {
@@ -92,7 +92,7 @@ impl Unreachable {
         is_dead.then(|| Self { failed, looks: looks.count() as u64 })
     }
 
-    /// Why an investigation of this ledger ends at which nothing is active any more.
+    /// Why an investigation of this ledger ends when nothing is active any more.
     pub fn or_converged<B: Body>(ledger: &Ledger<B>, refused_wakes: u64) -> StopReason {
         match Self::of(ledger) {
             Some(Self { failed, looks }) => StopReason::SourceUnreachable { failed, looks },

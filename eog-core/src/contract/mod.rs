@@ -1,5 +1,5 @@
-//! The two traits that connect the controller to the world: where context comes from, and who
-//! judges it. Async in form, free of any runtime.
+//! The two traits that connect the controller to the world: the source of contexts, and the
+//! policy that judges them. Async in form, free of any runtime.
 
 mod in_memory;
 pub(crate) mod packet;
@@ -122,8 +122,8 @@ pub trait AbductivePolicy: Send + Sync {
     /// A [`Failure`] is recorded in the ledger and the investigation goes on.
     fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>>;
 
-    /// How long one attempt at a decision may take, if the policy knows better than the engine's
-    /// default. A limit that the user sets takes precedence.
+    /// How long one attempt at a decision may take, if the policy overrides the engine's default. A
+    /// limit that the user sets takes precedence.
     ///
     /// A policy that sends several requests for one decision, each with its own time-out, returns
     /// [`Duration::MAX`]. A policy that wraps another one returns that one's value.
@@ -191,10 +191,10 @@ pub struct Failure {
     /// What the failed attempt cost all the same.
     #[serde(skip)]
     pub usage: Usage,
-    /// Whether asking again may help, as when a service is busy. Operational, like the usage.
+    /// Whether another attempt may help, as when a service is busy. Operational, like the usage.
     #[serde(skip)]
     pub transient: bool,
-    /// The budget that does not allow to ask, if that is why: the investigation ends with what it
+    /// The budget that forbids the call, if that is the reason: the investigation ends with what it
     /// has found, and this question is asked again when it goes on with more. Operational.
     #[serde(skip)]
     pub exhausted: Option<BudgetKind>,
@@ -241,7 +241,7 @@ impl Failure {
         Self::new(self.kind, self.message.clone())
     }
 
-    /// What is believed of an entity that nothing else is known of: nothing.
+    /// The belief about an entity without any evidence.
     pub(crate) fn as_belief(&self) -> Belief {
         let what = if self.kind.is_context() { "context" } else { "decision" };
         let summary = format!("not evaluated: no {what} could be had");

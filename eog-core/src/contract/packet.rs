@@ -28,7 +28,7 @@ pub struct LocalContext {
     /// What the bounds left out, in words. Empty when nothing was.
     #[serde(default)]
     pub omitted: Vec<String>,
-    /// The ways that findings speak of, hop by hop.
+    /// The routes that findings describe, hop by hop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
     /// What was recorded at all, if the source knows: where nothing was found, this says whether
@@ -58,7 +58,7 @@ impl Route {
     }
 }
 
-/// Which kinds of evidence were recorded. Kinds that it does not list were recorded for no entity.
+/// Which kinds of evidence were recorded. Kinds that it does not list were recorded of no entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -91,8 +91,8 @@ impl LocalContext {
         named.chain(&self.mentions).cloned().collect()
     }
 
-    /// These pages and the one after them, as one context. What both hold stands in it once, and what
-    /// was left out is what the last one says.
+    /// These pages and the one after them, as one context. What both hold is in it once, and what was
+    /// left out is taken from the last one.
     #[must_use]
     pub fn followed_by(mut self, next: Self) -> Self {
         let Self { findings, mentions, omitted, routes, coverage, pages_left } = next;
@@ -112,7 +112,8 @@ impl LocalContext {
         Self { omitted, pages_left, ..self }
     }
 
-    /// This context with what a query found. Its pages are still to come, and what it left out stays left out.
+    /// This context with the answer to a query. Its pages are still to come, and what it left out stays left
+    /// out.
     #[must_use]
     pub fn with_found(self, found: Self) -> Self {
         let (mut omitted, pages_left) = (self.omitted.clone(), self.pages_left);
@@ -140,7 +141,7 @@ impl LocalContext {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EvidenceQuery {
-    /// In whose records.
+    /// The entity whose records are searched.
     pub entity: EntityId,
     /// Findings of this kind.
     pub kind: EvidenceKind,
@@ -150,7 +151,7 @@ pub struct EvidenceQuery {
 }
 
 impl EvidenceQuery {
-    /// Most findings that an answer holds.
+    /// Most findings in an answer.
     pub const MAX_FOUND: usize = 12;
 
     /// Whether a text holds what is searched for.
@@ -237,7 +238,8 @@ pub struct ContextPacket {
     pub queries_left: u32,
 }
 
-/// How an entity stands to the anomalies, over declared directions of effects and, in an investigation, over claims.
+/// How an entity relates to the anomalies, over declared directions of effects and, in an investigation, over
+/// claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -246,13 +248,14 @@ pub struct Reach {
     pub reached: u32,
     /// How many entities have anomalies.
     pub alerting: u32,
-    /// Hops to the nearest of them: 0 for an entity that has one itself; nothing where none is reached.
+    /// Hops to the nearest of them: 0 for an entity that has one itself; `None` where none is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
 }
 
 impl Reach {
-    /// How an entity stands to anomalies on these entities. Linear in what effects of the entity can reach.
+    /// How an entity relates to anomalies on these entities. Linear in what effects of the entity can
+    /// reach.
     ///
     /// ```
     /// use eog_core::contract::Reach;
@@ -458,7 +461,7 @@ pub struct Decision {
     /// holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Onset>,
-    /// Which of its own anomalies an origin explains; all of them where nothing is said.
+    /// Which of its own anomalies an origin explains; all of them if empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<Vec<Explained>>,
     /// The rule that decided, if the policy uses named rules.
@@ -470,7 +473,7 @@ pub struct Decision {
     /// What the log-odds of [`measures`](Self::measures) are the sum of, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub terms: Vec<Term>,
-    /// Explanations that were weighed and not taken, best first.
+    /// Explanations that were weighed and rejected, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Alternative>,
     /// Whether to read the next page of the context before judging. The rest of the decision then
@@ -498,7 +501,7 @@ pub struct Term {
     pub evidence: Vec<EvidenceId>,
 }
 
-/// An explanation of an entity that was weighed and not taken.
+/// An explanation of an entity that was weighed and rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -513,7 +516,7 @@ pub struct Alternative {
     pub cause: Option<EntityId>,
     /// What it says.
     pub summary: String,
-    /// Why it was not taken.
+    /// Why it was rejected.
     pub lost: String,
     /// The evidence, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

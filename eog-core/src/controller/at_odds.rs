@@ -12,7 +12,7 @@ pub(super) struct AtOdds<'b> {
     sender: &'b EntityId,
     belief: &'b Belief,
     before: Option<&'b Signature>,
-    /// Whether that it does not judge itself counts for nothing.
+    /// Whether it counts as silence when it judges nothing.
     is_silence: bool,
     /// The entities that effects of the sender reach, by declared edges or edges ever claimed.
     downstream: BTreeSet<EntityId>,

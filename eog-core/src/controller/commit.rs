@@ -165,7 +165,7 @@ impl Controller {
         self.ledger.append(EntryBody::Evaluated(Box::new(body)));
     }
 
-    /// Takes note of a page beyond the first or an answer to a query that was seen, unless a new epoch began meanwhile.
+    /// Records that a page beyond the first or an answer to a query was seen, unless a new epoch began meanwhile.
     fn count_page(&mut self, slot: &Slot) {
         let seq = self.ledger.next_seq();
         let node = self.state.node(&slot.activation.entity);
@@ -234,7 +234,7 @@ impl Controller {
         self.ledger.append(EntryBody::Evaluated(Box::new(body)));
     }
 
-    /// Takes note of what a context holds and names.
+    /// Records what a context holds and names.
     fn learn(&mut self, entity: &EntityId, seen: &Seen) -> ContextRecord {
         let context = &seen.packet.context;
         self.state.named.extend(context.named());
@@ -474,12 +474,12 @@ impl Controller {
     }
 }
 
-/// Whether a belief says nothing: it is no judgement, and rests on nothing.
+/// Whether a belief says nothing: it is no judgement, and cites nothing.
 fn is_empty_deferral(belief: &Belief) -> bool {
     belief.label == Label::Defer && belief.claims.is_empty() && belief.evidence.is_empty()
 }
 
-/// Earlier claims stay; a new claim on the same edge takes the place of the earlier one.
+/// Earlier claims stay; a new claim on the same edge replaces the earlier one.
 fn accumulate(before: Option<&Belief>, new: Vec<Claim>) -> Vec<Claim> {
     let edges: BTreeSet<ClaimEdge> = new.iter().map(Claim::edge).collect();
     let earlier = before.into_iter().flat_map(|belief| &belief.claims);

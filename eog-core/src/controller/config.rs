@@ -192,13 +192,13 @@ pub struct Widening {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radius: Option<u32>,
     /// Whether [`Reason::Settle`](super::Reason::Settle) also has origins read their messages that explain
-    /// no anomaly. Ledgers from before there was this do without.
+    /// no anomaly. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub origins_read: bool,
     /// Whether [`Reason::DeadEnd`](super::Reason::DeadEnd) and [`Reason::SecondOpinion`](super::Reason::SecondOpinion)
     /// list which origins were found elsewhere, and how ([`Notice::others`](crate::contract::Notice::others)), and the
     /// latter asks each origin at least once where there are several.
-    /// Ledgers from before there was this do without.
+    /// Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(rename = "others_told")]
     pub others_named: bool,
@@ -206,17 +206,17 @@ pub struct Widening {
     /// anomaly that it explains ([`Notice::unlinked`](crate::contract::Notice::unlinked)); whether the former also asks the
     /// alerting entities that are reached so (those with a claim on them when no other is left to ask), and the latter asks
     /// each origin at least once to which it would list one. What joins such an origin with an anomaly is for policies to judge:
-    /// parts that have nothing to do with an alert fail all the time, as pods do. Ledgers from before there was this do without.
+    /// parts that have nothing to do with an alert fail all the time, as pods do. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(rename = "unlinked_told")]
     pub unlinked_named: bool,
-    /// Whether [`Reason::Settle`](super::Reason::Settle) also has those read what their own cause said last who lead
-    /// to an anomaly that nothing explains. Ledgers from before there was this do without.
+    /// Whether [`Reason::Settle`](super::Reason::Settle) also has entities that lead to an unexplained anomaly read
+    /// the latest message of their own cause. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chains_read: bool,
     /// Whether [`Reason::Settle`](super::Reason::Settle) also has every entity read its messages whose own belief has
-    /// numbers ([`Belief::measures`](crate::Belief::measures)): what it weighs rests on those of its neighbours. Ledgers
-    /// from before there was this do without.
+    /// numbers ([`Belief::measures`](crate::Belief::measures)): these depend on the numbers of its neighbours. Off in
+    /// older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numbers_read: bool,
 }
@@ -248,8 +248,7 @@ pub struct Briefing {
     /// At most this many further pages of one entity's context are given to decisions that ask for
     /// them, in each epoch.
     pub pages: u32,
-    /// Whether they list which anomalies effects of the entity can reach. Ledgers from before there was this do
-    /// without.
+    /// Whether they list which anomalies effects of the entity can reach. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reach: bool,
     /// At most this many [queries](crate::contract::Decision::query) of decisions on one entity are answered, in each epoch.
@@ -274,7 +273,7 @@ impl Default for Briefing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimRule {
-    /// The new claims take their place.
+    /// The new claims replace them.
     Supersede,
     /// They stay; claims are only ever added.
     Accumulate,
@@ -304,7 +303,7 @@ pub enum Order {
     /// Unread label changes first, then near the seeds, then first activated.
     Priority,
     /// A permutation of those that are eligible, another for each seed: to see how far a result
-    /// hangs on the order.
+    /// depends on the order.
     Permuted {
         /// Derives every permutation.
         seed: u64,

@@ -1,4 +1,4 @@
-//! Where explanations end that lead to no origin.
+//! Where explanations end that reach no origin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +106,7 @@ mod tests {
             ("ba cb bc", "a", "abc"),
             ("ba cb bc dc", "a", "cd"),
             ("ab bc ca", "a", "abc"),
-            // What leads elsewhere is none of its business.
+            // What leads elsewhere does not count.
             ("ba bx yx", "a", "ab"),
             ("ax", "a", "a"),
             ("ba", "ac", "abc"),

@@ -104,7 +104,7 @@ impl Slot {
             let is_in_case_file = || state.case_file.as_ref().is_some_and(|file| file.has(id));
             node.seen.contains_key(id) || node.quoted.contains(id) || is_in_case_file()
         };
-        // What shows that a neighbour is well is no reason to ask.
+        // Evidence that a neighbour is well is no reason to ask.
         let troubled = |belief: &Belief| matches!(belief.label, Label::Origin | Label::Symptom);
         let senders = packet.inbox.iter().filter(|message| troubled(&message.belief));
         let cited: BTreeSet<EvidenceId> = senders.flat_map(|it| it.belief.cited()).collect();
@@ -451,7 +451,7 @@ impl Controller {
         self.ran_out = Some(which);
     }
 
-    /// Discards what is under way; its entities go back to the head of the line.
+    /// Discards what is under way; its entities go back to the head of the queue.
     pub(super) fn discard_in_flight(&mut self) -> Discarded {
         let mut discarded = Discarded::Nothing;
         self.requests.clear();

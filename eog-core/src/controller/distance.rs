@@ -18,7 +18,7 @@ impl Distances {
         distances
     }
 
-    /// Takes note of two entities that exchange messages from now on.
+    /// Records two entities that exchange messages from now on.
     pub(super) fn join(&mut self, state: &State, a: &EntityId, b: &EntityId) {
         self.spread(state, VecDeque::from([a.clone(), b.clone()]));
     }

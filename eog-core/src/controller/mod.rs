@@ -1,4 +1,4 @@
-//! The controller's face: inputs, outputs, and what may be asked of it between the two.
+//! The public interface of the controller: inputs, outputs, and queries between the two.
 
 pub(crate) mod active;
 mod at_odds;
@@ -186,7 +186,7 @@ impl Controller {
         self.stop().map_or(Output::Idle, Output::Done)
     }
 
-    /// Why the investigation has ended; nothing while something is under way, to be stored or to be
+    /// Why the investigation has ended; `None` while something is under way, to be stored or to be
     /// asked.
     pub fn stop(&self) -> Option<StopReason> {
         let settled = self.in_flight.is_empty() && self.emission.is_settled(&self.ledger);
@@ -265,7 +265,7 @@ impl Controller {
         self.state.live_claims().into_iter().collect()
     }
 
-    /// Everyone who exchanges messages with an entity, by name.
+    /// All entities that exchange messages with an entity, by name.
     pub fn adjacent(&self, entity: &EntityId) -> Vec<EntityId> {
         self.state.adjacent(entity).into_iter().collect()
     }
@@ -285,7 +285,7 @@ impl Controller {
         self.spent
     }
 
-    /// Everything that reports and scores read. Linear in the ledger.
+    /// The data of reports and scores. Linear in the ledger.
     pub fn diagnosis(&self) -> Diagnosis {
         let beliefs = self.beliefs().map(|(entity, belief)| (entity.clone(), belief.clone()));
         Diagnosis::gather(

@@ -48,7 +48,7 @@ impl Controller {
         }
         self.record_halt();
         if self.in_flight.is_empty() {
-            // The world went on after the end, whatever ended it.
+            // The world went on after the end, for whatever reason it ended.
             self.halt = Halt::default();
         }
         touched.sort();

@@ -122,7 +122,7 @@ impl Asked<'_> {
         if anomalies.is_empty() && self.state.changes.is_empty() {
             return Vec::new();
         }
-        // One that is related in several ways stands there as often.
+        // A neighbour that is related in several ways is listed as often.
         let neighbours: BTreeSet<&EntityId> = self.neighbours.iter().map(|it| &it.entity).collect();
         let hint = |entity: &EntityId| {
             let anomalies = anomalies.get(entity).copied().unwrap_or_default();

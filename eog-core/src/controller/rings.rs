@@ -1,4 +1,4 @@
-//! Rings around what is unexplained: who is how far away over the adjacency.
+//! Rings around what is unexplained: the distance of each entity over the adjacency.
 
 use std::collections::BTreeSet;
 

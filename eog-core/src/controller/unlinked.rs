@@ -28,7 +28,8 @@ pub(super) fn reaching<'e>(
     reaching.take(MAX_LISTED).map(|origin| with_end(state, origin)).collect()
 }
 
-/// An origin, with until when it was seen: what was over before something began has not caused it.
+/// An origin, with the end of its latest evidence: what was over before something began has not
+/// caused it.
 fn with_end(state: &State, origin: &EntityId) -> NamedOrigin {
     let node = state.get(origin);
     let belief = node.and_then(|node| node.belief.as_ref());
@@ -37,7 +38,8 @@ fn with_end(state: &State, origin: &EntityId) -> NamedOrigin {
     NamedOrigin { until: seen.map(|seen| seen.time.end()).max(), ..named_origin(state, origin) }
 }
 
-/// Everybody whose effects can reach one of some entities; these themselves only if one of the others reaches them.
+/// All entities whose effects can reach one of some entities; these themselves only if one of the others reaches
+/// them.
 fn upstream_of<'e>(
     topology: &Topology,
     entities: impl IntoIterator<Item = &'e EntityId>,

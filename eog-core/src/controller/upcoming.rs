@@ -93,8 +93,8 @@ impl Controller {
         asked.packet(context)
     }
 
-    /// The messages that the evaluation of an entity was dispatched with, by sender, whatever has come
-    /// since. Nothing when the entity is not under way.
+    /// The messages that the evaluation of an entity was dispatched with, by sender, without later
+    /// ones. `None` when the entity is not under way.
     pub fn dispatched_with(&self, entity: &EntityId) -> Option<Vec<ReadMessage>> {
         let slot = self.in_flight.iter().find(|slot| slot.activation.entity == *entity)?;
         let read = |(sender, sent): &(EntityId, Broadcast)| ReadMessage {
@@ -106,7 +106,7 @@ impl Controller {
     }
 
     /// The packet that a context goes into, of an evaluation that is under way: with what its dispatch
-    /// fixed, whatever has come since. Nothing when the entity is not under way.
+    /// fixed, without later changes. `None` when the entity is not under way.
     pub fn dispatched_packet(
         &self,
         entity: &EntityId,

@@ -35,8 +35,8 @@ use probability::Hypotheses;
 /// Anomalies are given by their position in [`Controller::anomalies`](crate::Controller::anomalies).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conclusion {
-    /// How sure the whole is: that of the weakest group in the cover. Alerts that nothing reaches
-    /// are said in `unexplained`, whatever the confidence.
+    /// The confidence of the whole: that of the weakest group in the cover. Alerts that nothing
+    /// reaches are in `unexplained`, whatever the confidence.
     pub confidence: Confidence,
     /// The frontier: groups of irreducible origins, ordered by what they explain: most anomalies, then
     /// confidence, then the earliest onset, then the name of their first origin. Groups that explain
@@ -64,7 +64,7 @@ pub struct Conclusion {
     /// Whether the cover is the minimum (up to 20 groups), not a greedy one.
     pub cover_is_exact: bool,
     /// Best effort when nothing in the frontier explains anything: visited entities, best first, without
-    /// those of which a person says that they are not the cause.
+    /// those that an operator ruled out.
     pub ranking: Vec<Ranked>,
     /// Entities that a message called on to evaluate again, and that were not evaluated with it: they
     /// had used their visits or were damped, the evaluation failed, or something ended the
@@ -361,9 +361,9 @@ pub enum Doubt {
         /// The origin.
         entity: EntityId,
     },
-    /// A person says that something else is the cause, and no named origin is it.
+    /// An operator says that something else is the cause, and no named origin is it.
     SaidOtherwise {
-        /// What the person names.
+        /// What the operator names.
         entity: EntityId,
     },
     /// More than 5 % of a source could not be used: it may hold another change, or an earlier onset.
@@ -451,7 +451,7 @@ impl std::fmt::Display for Doubt {
     }
 }
 
-/// Everyone who was judged, by what speaks for each.
+/// All judged entities, by what speaks for each.
 pub(crate) fn rank(state: &State) -> Vec<Ranked> {
     ranking::rank(state, &claims::ClaimGraph::new(state))
 }
@@ -574,8 +574,8 @@ pub(crate) fn leading_to(state: &State, anomalies: &[usize]) -> BTreeSet<ClaimEd
     coverage::leading_to(&graph, &targets.collect::<Vec<_>>()).map(edge).collect()
 }
 
-/// The entities that a conclusion names for what they are, each list by name: found in one pass,
-/// since there may be very many nodes.
+/// The entities that a conclusion names by kind, each list by name: found in one pass, since there
+/// may be very many nodes.
 struct Standings<'s> {
     origins: Vec<&'s EntityId>,
     /// Origins that changed too often.

@@ -1,5 +1,5 @@
-//! The diagnosis: everything that reports, scores and answers read of an investigation, whichever
-//! machine made it.
+//! The diagnosis: the data of an investigation for reports, scores and answers, whichever machine
+//! made it.
 
 pub(crate) mod conclude;
 mod considered;
@@ -53,8 +53,8 @@ pub struct Diagnosis {
     pub topology: Topology,
     /// What must be explained, with the anomalies that were observed on the way.
     pub anomalies: Vec<Anomaly>,
-    /// How the start was chosen, which alerts were left out, and what the readers of the input had to
-    /// say.
+    /// How the start was chosen, which alerts were left out, and the notes of the readers of the
+    /// input.
     pub bootstrap: Bootstrap,
     /// The first policy, if the ledger names it.
     pub policy: Option<String>,
@@ -67,7 +67,7 @@ pub struct Diagnosis {
     pub considered: Vec<ConsideredChange>,
     /// Every entity whose evidence was severe and that is not named, by name.
     pub unnamed: Vec<Unnamed>,
-    /// What was weighed for each entity in its latest decision and not taken, best first.
+    /// What was weighed for each entity in its latest decision and rejected, best first.
     pub alternatives: BTreeMap<EntityId, Vec<Alternative>>,
     /// The weights of evidence behind the latest decision on each entity, largest first, where its policy gives any.
     pub terms: BTreeMap<EntityId, Vec<Term>>,
@@ -84,13 +84,13 @@ pub struct Diagnosis {
     pub waiting: usize,
     /// Evaluations that led to no answer, oldest first.
     pub failures: Vec<FailedLook>,
-    /// What was not taken over from answers, oldest first.
+    /// What was rejected of answers, oldest first.
     pub refusals: Vec<(EntityId, Refusal)>,
-    /// Where the ledger left those that it was copied from, oldest first.
+    /// The forks of the ledger, oldest first.
     pub forks: Vec<ForkTaken>,
     /// What was used.
     pub spent: Spent,
-    /// Why the investigation ended; nothing while something is left to do.
+    /// Why the investigation ended; `None` while something is left to do.
     pub stop: Option<StopReason>,
     /// Which findings each entity was judged with.
     seen: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
@@ -109,7 +109,7 @@ pub struct FailedLook {
     pub failure: Failure,
 }
 
-/// A place where a ledger left the one it was copied from.
+/// A place where a ledger forked from the one it was copied from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForkTaken {
     /// The last entry that both share.
@@ -330,7 +330,7 @@ impl Diagnosis {
         seen.filter_map(|id| self.findings.get(id))
     }
 
-    /// What people say of entities, by entity: the findings that hold a verdict.
+    /// The verdicts of operators, by entity: the findings that hold one.
     pub fn verdicts(&self) -> impl Iterator<Item = (&EntityId, Verdict, &Finding)> {
         self.seen.keys().flat_map(|entity| {
             let own = self.judged_with(entity).filter(move |finding| finding.entity == *entity);

@@ -13,7 +13,7 @@ use crate::ids::{EntityId, EvidenceId};
 use crate::incident::onset::Onset;
 use crate::incident::window::Window;
 
-/// What a finding speaks of, independent of any domain.
+/// The subject of a finding, independent of any domain.
 ///
 /// The first four are the golden signals; the others distinguish changes and events. Rules read
 /// this and [`Trend`] instead of guessing from text.
@@ -161,9 +161,9 @@ pub struct FindingContent {
     pub entity: EntityId,
     /// What kind of record it is.
     pub kind: EvidenceKind,
-    /// What it speaks of.
+    /// Its subject.
     pub signal: Signal,
-    /// Which way it points.
+    /// Its trend.
     pub trend: Trend,
     /// When it holds.
     pub time: EvidenceTime,
@@ -222,7 +222,7 @@ impl FindingContent {
         }
     }
 
-    /// With the way it points.
+    /// With its trend.
     #[must_use]
     pub fn with_trend(self, trend: Trend) -> Self {
         Self { trend, ..self }
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn the_id_is_the_same_on_every_machine() {
-        // Written down once: if it changes, every stored citation breaks.
+        // The expected id is fixed: if it changes, every stored citation breaks.
         assert_eq!(Finding::new(content()).id().as_str(), "met-6b7990f2ae9ecb4139c5");
     }
 

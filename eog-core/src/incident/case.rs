@@ -122,7 +122,7 @@ pub struct Bootstrap {
     pub ignored: Vec<String>,
     /// The evidence that the choice rests on.
     pub evidence: Vec<Finding>,
-    /// What the readers of the input had to say: skipped rows, missing files.
+    /// Notes of the readers of the input: skipped rows, missing files.
     pub warnings: Vec<String>,
     /// How much of which source could not be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

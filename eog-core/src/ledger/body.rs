@@ -1,5 +1,5 @@
-//! What the entries of a ledger record, as far as every machine must say it: readers of ledgers, reports
-//! and the engine know no more of a machine than this.
+//! The content of ledger entries that every machine must provide: readers of ledgers, reports and the
+//! engine know no more of a machine than this.
 
 use std::fmt;
 

@@ -204,7 +204,7 @@ impl<B: Body> Ledger<B> {
             let entry: Entry<B> = serde_json::from_slice(text.as_bytes())
                 .map_err(|error| not_an_entry(unreadable(&error)))?;
             let plain = plain_line(&entry);
-            // Ledgers of before escaped nothing.
+            // Older ledgers escaped nothing.
             if plain != text && escape_json(&plain) != text {
                 return Err(not_an_entry("it is not written the way a ledger is".to_owned()));
             }
@@ -315,7 +315,7 @@ impl Ledger {
     }
 }
 
-/// Why a line is no entry. The parser sees this one line alone, so that its own number of it, always 1, would stand
+/// Why a line is no entry. The parser sees this one line alone, so that its own number of it, always 1, would be
 /// beside the number in the file.
 fn unreadable(error: &serde_json::Error) -> String {
     if error.is_eof() {

@@ -39,11 +39,10 @@ pub struct LinearConfig {
     pub checks: Checks,
     /// When to stop early. Repeated steps count as policy calls.
     pub budget: Budget,
-    /// Whether packets show which anomalies effects of the entity can reach. Ledgers from before there was this do
-    /// without.
+    /// Whether packets show which anomalies effects of the entity can reach. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reach: bool,
-    /// Whether packets show the anomalies of the entity. Ledgers from before there was this do without.
+    /// Whether packets show the anomalies of the entity. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alerts: bool,
 }

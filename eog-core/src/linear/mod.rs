@@ -57,7 +57,7 @@ pub struct Linear {
     underway: Option<Underway>,
     next_ticket: u64,
     emission: Emission,
-    /// Why nothing more is begun, if the caller said so.
+    /// The reason of the caller not to begin anything more, if any.
     halted: Option<StopReason>,
 }
 
@@ -235,7 +235,7 @@ impl Linear {
         self.commit(packet, answer, judged, note);
     }
 
-    /// Records a step, notes it, and forgets what there is no room for any more.
+    /// Records a step, notes it, and forgets what exceeds the limit.
     fn commit(
         &mut self,
         packet: Option<&ContextPacket>,

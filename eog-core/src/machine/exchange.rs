@@ -102,7 +102,7 @@ pub enum InputError {
     /// A removed edge was never declared, or is removed already.
     #[error("there is no edge \"{0}\" to remove")]
     NoSuchEdge(String),
-    /// This machine cannot take in what is new while it runs.
+    /// This machine takes no observations while it runs.
     #[error("the controller {machine:?} takes no observations; start a new investigation")]
     TakesNoObservations {
         /// [`Machine::NAME`](crate::Machine::NAME).

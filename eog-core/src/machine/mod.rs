@@ -1,4 +1,5 @@
-//! Machines: controllers behind one face, so that engine, journal, replay and reports serve each of them.
+//! Machines: controllers behind one interface, so that engine, journal, replay and reports serve each
+//! of them.
 //!
 //! A machine decides what to evaluate next and what follows from each answer. It performs no I/O, reads no
 //! clock and draws no random number that it does not record. The caller feeds it one [`Input`],
@@ -129,16 +130,16 @@ pub trait Machine: Clone + fmt::Debug + Send + Sized + 'static {
     /// What was used so far.
     fn spent(&self) -> Spent;
 
-    /// Why the investigation has ended; nothing while something is left to do.
+    /// Why the investigation has ended; `None` while something is left to do.
     fn stop(&self) -> Option<StopReason>;
 
     /// What follows from the beliefs held now.
     fn conclusion(&self) -> Conclusion;
 
-    /// Everything that reports and scores read. Linear in the ledger.
+    /// The data of reports and scores. Linear in the ledger.
     fn diagnosis(&self) -> Diagnosis;
 
-    /// The messages that an entity has got, by sender; true marks those that it was not judged with
+    /// The messages that an entity has received, by sender; true marks those that it was not judged with
     /// yet. Empty where entities send each other none.
     fn inbox(&self, entity: &EntityId) -> Vec<(Message, bool)> {
         let _ = entity;

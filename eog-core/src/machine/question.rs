@@ -12,7 +12,7 @@ pub trait Question: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// What it is answered with.
     type Answer: Clone + fmt::Debug + Send + Sync + 'static;
 
-    /// What it is about: an entity, or whatever else the machine gives a name. At most one question
+    /// What it is about: an entity, or anything else that the machine names. At most one question
     /// of a kind is open for each key.
     fn key(&self) -> &EntityId;
 

@@ -18,7 +18,7 @@ pub trait Responder<Q: Question>: Send + Sync {
         question: &'a Q,
     ) -> BoxFuture<'a, Result<Response<Q::Answer>, Failure>>;
 
-    /// How long one attempt at a policy question may take, if the responder knows better than the
+    /// How long one attempt at a policy question may take, if the responder overrides the
     /// engine's default; see [`AbductivePolicy::timeout`](crate::AbductivePolicy::timeout).
     fn timeout(&self, _question: &Q) -> Option<Duration> {
         None

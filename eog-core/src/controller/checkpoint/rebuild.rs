@@ -1,5 +1,5 @@
-//! From a checkpoint and its ledger back to a controller. Nothing that the checkpoint says is taken
-//! for granted: what does not fit the ledger is refused.
+//! From a checkpoint and its ledger back to a controller. The checkpoint is not trusted: what
+//! does not fit the ledger is refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

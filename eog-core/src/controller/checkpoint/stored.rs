@@ -15,11 +15,11 @@ use crate::ids::{EntityId, EvidenceId};
 use crate::incident::topology::Neighbour;
 use crate::state::Node;
 
-/// The state of a controller, as far as its ledger does not say it at a glance.
+/// The state of a controller, as far as its ledger does not show it directly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredState {
-    /// Every entity that anything is known of, by name.
+    /// Every known entity, by name.
     pub(super) entities: Vec<StoredEntity>,
     /// Cause and effect of every claim that was ever accepted.
     pub(super) claimed: Vec<(u32, u32)>,
@@ -204,7 +204,7 @@ impl StoredNode {
     }
 }
 
-/// Where each entity stands among those written.
+/// The position of each entity among those written.
 struct Places<'s>(BTreeMap<&'s EntityId, u32>);
 
 impl Places<'_> {

@@ -1,5 +1,5 @@
-//! What `confirmed` asks for beside need and order: a measured onset, a path that is seen, and a change
-//! that is not there by chance.
+//! The conditions of `confirmed` beside need and order: a measured onset, an observed path, and a
+//! change that is not there by chance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -540,7 +540,8 @@ fn callee(state: &State, graph: &ClaimGraph<'_>, claim: u32) -> Option<u32> {
     called.or(Some(link.cause))
 }
 
-/// Everyone who can affect an entity, itself included, over declared directions and live claims.
+/// All entities that can affect an entity, itself included, over declared directions and live
+/// claims.
 fn upstream_of(state: &State, graph: &ClaimGraph<'_>, entity: &EntityId) -> BTreeSet<EntityId> {
     closure(entity, |affected| {
         let edges = state.topology.edges_at(affected);

@@ -58,7 +58,7 @@ impl Score {
     }
 }
 
-/// Ranks all entities with a belief, without those of which a person says that they are not the cause:
+/// Ranks all entities with a belief, without those that an operator ruled out:
 /// linear in entities and claims for every 64 anomalies.
 pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
     let mut judged: BTreeMap<&EntityId, u32> = BTreeMap::new();

@@ -587,7 +587,7 @@ fn nothing_is_confirmed_where_load_or_what_lies_upstream_moved_before_the_change
     assert_eq!(judged(2, Signal::Latency, 2_990), [], "what lies downstream is an effect");
 }
 
-/// A state in which a person says something of an entity.
+/// A state in which an operator states a verdict on an entity.
 fn said(mut state: State, entity: usize, verdict: Verdict) -> State {
     let word = Finding::new(FindingContent {
         trend: verdict.trend(),
@@ -616,7 +616,7 @@ fn nothing_is_confirmed_against_a_persons_word() {
     let otherwise = said(clear(), 2, Verdict::Cause);
     let doubt = Doubt::SaidOtherwise { entity: name(2) };
     assert_eq!(judged(&otherwise), (Confidence::Likely, vec![doubt]));
-    // Words that contradict each other say nothing.
+    // Verdicts that contradict each other do not count.
     assert_eq!(judged(&said(otherwise, 2, Verdict::NotCause)), (Confidence::Confirmed, vec![]));
 }
 
