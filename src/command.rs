@@ -16,7 +16,7 @@ const MAX_OUTPUT_BYTES: u64 = 4 << 20;
 const STDERR_TAIL_BYTES: usize = 2 << 10;
 /// How much of a wrong output is shown to the program in the correction round, in bytes.
 const SHOWN_OUTPUT_BYTES: usize = 16 << 10;
-/// How much of what is wrong with an output goes into a failure, in characters.
+/// How much of the errors in an output goes into a failure, in characters.
 const MAX_ERROR_CHARS: usize = 500;
 /// How long the outputs of a program that has ended are read on, if another process holds them
 /// open.
@@ -151,7 +151,7 @@ async fn converse(
             stdout.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut output).await?;
         }
         if output.len() as u64 > MAX_OUTPUT_BYTES {
-            // Ends the conversation: a program that never stops writing is not waited for.
+            // Ends the conversation: a program that writes without end is not waited for.
             let limit = MAX_OUTPUT_BYTES >> 20;
             return Err(std::io::Error::other(format!("it wrote more than {limit} MiB")));
         }

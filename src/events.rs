@@ -16,14 +16,14 @@ pub const EVENT_BUFFER: usize = 1_024;
 pub enum Event<B = EntryBody> {
     /// A question is being asked, for the first time or again.
     Asking {
-        /// What it is about: an entity, or whatever else the machine gives a name.
+        /// What it is about: an entity, or anything else that the machine names.
         about: EntityId,
         /// The recipient.
         kind: QuestionKind,
     },
     /// An entry was stored in the ledger.
     Appended(Arc<Entry<B>>),
-    /// More was spent: all that was so far. Follows the entries that it was spent for.
+    /// The total cost so far, when it grew. Follows the entries that it was spent for.
     Spent(Spent),
     /// An observation did not fit and was left out, with the reason.
     Refused(String),
@@ -43,7 +43,7 @@ impl<B: Clone> EventSender<B> {
         EventStream(self.0.subscribe())
     }
 
-    /// One that does not keep listeners waiting for the end of an engine that has ended.
+    /// A sender that does not keep listeners waiting for the end of an engine that has ended.
     pub(crate) fn downgrade(&self) -> WeakSender<B> {
         WeakSender(self.0.downgrade())
     }

@@ -52,9 +52,8 @@ impl Controls {
         }
     }
 
-    /// An observation that waits already. When there is none, no more are taken, so that one
-    /// that comes too late goes back to its sender. Cancelling an ended investigation means
-    /// nothing.
+    /// An observation that waits already. When there is none, no more are taken, so that one that
+    /// comes too late goes back to its sender. Cancelling an ended investigation has no effect.
     pub(crate) fn last_call(&mut self) -> Option<Observation> {
         let mut waiting = self.observations.try_recv().ok();
         if waiting.is_none() {

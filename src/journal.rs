@@ -63,12 +63,12 @@ pub struct Journal {
     pace: Option<Pace>,
 }
 
-/// What a journal held.
+/// The content of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovered<B = EntryBody> {
     /// Every whole entry, checked.
     pub ledger: Ledger<B>,
-    /// What was left out at the end, if anything.
+    /// What was cut off at the end, if anything.
     pub cut: Option<CutTail>,
 }
 
@@ -76,7 +76,7 @@ pub struct Recovered<B = EntryBody> {
 /// unless the last entry was changed afterwards: the two cannot be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutTail {
-    /// How many entries stand before them.
+    /// How many entries are before them.
     pub after: u64,
     /// How long they are.
     pub bytes: u64,
@@ -130,7 +130,7 @@ impl Journal {
     /// Creates an empty journal. File and folder entry are on disk when this returns.
     ///
     /// # Errors
-    /// [`JournalError::Exists`] if there is something already; [`JournalError::Unusable`] if the
+    /// [`JournalError::Exists`] if there is a file already; [`JournalError::Unusable`] if the
     /// folder is missing, read-only or full.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, JournalError> {
         let mut journal = Self::at_start(Box::new(DiskFile::create(path.as_ref())?));
@@ -208,7 +208,7 @@ impl Journal {
         let frames = self.frames(entries)?;
         if let Err(error) = self.store(&frames) {
             self.poisoned = true;
-            // The error at hand says more than that of a cut that fails, too.
+            // The current error says more than that of a cut that fails, too.
             let _ = self.medium.set_len(self.length).and_then(|()| self.sync());
             return Err(error);
         }
@@ -254,7 +254,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Cuts the tail off, and stores what stays: who wrote it may have died before that.
+    /// Cuts the tail off, and stores what stays: its writer may have died before that.
     fn repair(&mut self, cut: bool) -> Result<(), JournalError> {
         let trimmed = if cut { self.medium.set_len(self.length) } else { Ok(()) };
         trimmed

@@ -14,13 +14,13 @@ use tokio_util::sync::CancellationToken;
 /// How often a reader gets a sign of life, which also shows that it is gone.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// A bound on how many read at once.
+/// A bound on how many clients read at once.
 pub(crate) struct Readers {
     inside: AtomicUsize,
     most: usize,
 }
 
-/// One who reads, until it is dropped.
+/// A reader, until it is dropped.
 pub(crate) struct Reader(Arc<Readers>);
 
 impl Readers {
@@ -42,7 +42,7 @@ impl Drop for Reader {
     }
 }
 
-/// How far a reader is.
+/// The position of a reader.
 struct Reading {
     watched: Arc<Watched>,
     changes: watch::Receiver<u64>,
@@ -123,7 +123,7 @@ impl Reading {
     }
 }
 
-/// How an investigation stands, as events say it.
+/// The state of an investigation, as events send it.
 pub(crate) fn state(status: &Status) -> Value {
     let why = match &status.phase {
         Phase::Running => "",

@@ -1,4 +1,4 @@
-//! What is served, under which path.
+//! The routes and what they serve.
 
 use std::sync::Arc;
 
@@ -29,11 +29,11 @@ use crate::{Host, Standing};
 const MAX_READERS: usize = 64;
 /// Most pages that are made at once: each replays a ledger.
 const MAX_PAGES: usize = 2;
-/// What pages are.
+/// The content type of pages.
 const HTML: &str = "text/html; charset=utf-8";
-/// Most characters of what a person says.
+/// Most characters of a remark.
 const MAX_TEXT: usize = 4_000;
-/// Most bytes of what is sent to an investigation.
+/// Most bytes of a request to an investigation.
 const MAX_BODY: usize = 64 << 10;
 
 /// The pages of a host. Clones are the same.
@@ -42,7 +42,7 @@ pub struct Live(Arc<Shared>);
 
 pub(crate) struct Shared {
     host: Box<dyn Host>,
-    /// What else is listed, first.
+    /// Further rows, listed first.
     waiting: Box<dyn Fn() -> Vec<Row> + Send + Sync>,
     readers: Arc<Readers>,
     pages: Semaphore,
@@ -63,7 +63,7 @@ impl Live {
         Self::listing(host, Vec::new)
     }
 
-    /// The pages of this host, with further rows at the head of the list: what waits for its investigation.
+    /// The pages of this host, with further rows at the head of the list: what waits for an investigation.
     pub fn listing(
         host: impl Host,
         waiting: impl Fn() -> Vec<Row> + Send + Sync + 'static,
@@ -192,7 +192,7 @@ async fn stream(
         let full = format!("{MAX_READERS} pages are open already; close one, then load this one");
         return refusal(StatusCode::SERVICE_UNAVAILABLE, &full);
     };
-    // A browser that lost its connection says what it has.
+    // A browser that lost its connection sends the number of its last entry.
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     let next = last.map_or(next, |last: u64| next.max(last.saturating_add(1)));
     let events = events::stream(watched, next, live.stop.clone(), reader);
@@ -213,7 +213,7 @@ async fn go_on(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) -
     }
 }
 
-/// What a person says of an entity.
+/// An operator's remark on an entity.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Said {
@@ -250,7 +250,8 @@ async fn of_json<T: DeserializeOwned>(request: Request) -> Result<T, Box<Respons
         .map_err(|error| refused(StatusCode::BAD_REQUEST, &format!("invalid request: {error}")))
 }
 
-/// Browsers ask first before they let a foreign page send this kind of content, and are refused.
+/// Browsers ask first before they let another site's page send this kind of content, and are
+/// refused.
 fn is_json(headers: &HeaderMap) -> Result<(), Box<Response>> {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     match kind.is_some_and(|kind| kind.trim().to_lowercase().starts_with("application/json")) {

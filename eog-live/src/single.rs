@@ -1,4 +1,4 @@
-//! The one investigation of a command, from its begin until the command is ended.
+//! The one investigation of a command, from its start until the command ends.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,18 +16,18 @@ use crate::{Host, Standing};
 /// The id of the one investigation.
 const ID: &str = "run";
 
-/// The one investigation of a command. Clones are the same.
+/// The one investigation of a command. Clones share it.
 #[derive(Clone)]
 pub struct Single(Arc<Shared>);
 
 struct Shared {
-    /// When the command began with it, or went on.
+    /// When the command began it, or resumed it.
     began: Timestamp,
     source: Opened,
     watched: Arc<Watched>,
     recorder: CallRecorder,
     state: Mutex<State>,
-    /// Words are kept one after the other.
+    /// Remarks are kept one after the other.
     keeping: tokio::sync::Mutex<()>,
     wanted: Notify,
 }
@@ -46,7 +46,7 @@ struct State {
 }
 
 impl Single {
-    /// An investigation of this source, whose words are kept by this recorder.
+    /// An investigation of this source, whose remarks this recorder keeps.
     pub fn new(source: Opened, recorder: CallRecorder) -> Self {
         Self(Arc::new(Shared {
             began: Timestamp::now(),
@@ -64,7 +64,7 @@ impl Single {
         self.0.watched.clone()
     }
 
-    /// A run begins, or goes on, which this steers. What was said until now is known to it.
+    /// A run begins, or goes on, which this controls. It knows the remarks so far.
     pub fn begin(&self, steering: Cancel) {
         let mut state = self.0.state();
         state.wants_more = false;
@@ -144,7 +144,7 @@ impl Shared {
         if taken {
             state.remarked.insert(entity);
         } else {
-            // It has ended, or ends at this moment: it goes on with it.
+            // It has ended, or is just ending: it goes on with the remark.
             state.news.insert(entity);
             self.wanted.notify_one();
         }

@@ -1,5 +1,5 @@
-//! The data of the drawings and of the replay. Texts and names stand once and are named by number;
-//! times are milliseconds since 1970.
+//! The data of the drawings and of the replay. Texts and names are stored once and referred to by
+//! number; times are milliseconds since 1970.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::texts::{MAX_TEXT, Texts, kind};
 const MAX_RELATIONS: usize = 20_000;
 /// Findings that were seen and are not cited, which the replay shows at most.
 const MAX_SEEN: usize = 4_000;
-/// Marks of one kind on the time axis.
+/// Most marks of one kind on the time axis.
 const MAX_MARKS: usize = 400;
 
 /// All of it. The scripts read these names.
@@ -31,7 +31,7 @@ pub(crate) struct Data {
     arrows: Vec<Arrow>,
     relations: Vec<(u32, u32, u32)>,
     marks: Vec<Mark>,
-    /// Changes for which the time axis has no room.
+    /// Changes beyond those on the time axis.
     unmarked: usize,
     charts: Vec<Drawn>,
     findings: Vec<Shown>,
@@ -171,7 +171,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// The place of a cited finding, which names its row.
+    /// The position of a cited finding, which names its row.
     pub(crate) fn place(&self, id: &EvidenceId) -> Option<u32> {
         self.places.get(id).copied().filter(|place| (*place as usize) < self.cited)
     }
@@ -181,7 +181,7 @@ impl Findings {
     }
 }
 
-/// What findings a report cites, in the order of time.
+/// The findings that a report cites, in the order of time.
 pub(crate) fn cited(report: &Report) -> Vec<&Finding> {
     let mut cited = report.evidence();
     cited.sort_by(|a, b| {
@@ -207,7 +207,7 @@ pub(crate) fn measured(report: &Report) -> Vec<&Finding> {
     measured
 }
 
-/// The data, and where each finding stands in it.
+/// The data, and the position of each finding in it.
 pub(crate) fn data(report: &Report, steps: &[Step], charts: &Charts) -> (Data, Findings) {
     let diagnosis = &report.diagnosis;
     let mut texts = Texts::default();

@@ -17,10 +17,10 @@ use part::Part;
 
 /// Names of a list that can be long.
 pub(super) const MAX_NAMES: usize = 40;
-/// Rows of evidence.
+/// Most rows of evidence.
 const MAX_EVIDENCE: usize = 5_000;
 
-/// What the template writes.
+/// The data of the template.
 #[derive(Serialize)]
 pub(crate) struct Sections {
     name: String,

@@ -14,14 +14,13 @@ use crate::page::{BOLD, PLAIN, Page, plain};
 use crate::steps::Trail;
 use crate::words;
 
-/// Entities named of a list that can be long.
+/// Most entities named of a list that can be long.
 const MAX_NAMES: usize = 5;
 /// Characters shown of a failure.
 const MAX_FAILURE: usize = 80;
 
-/// Bodies of ledger entries that can be described in words. A machine whose ledgers are to be
-/// listed
-/// implements it for its own.
+/// Bodies of ledger entries that can be described in words. Implement it for a machine whose
+/// ledgers are to be listed.
 pub trait Described: Body {
     /// What was recorded, in one line that may hold styles. Openings and forks, which are the same
     /// for every machine, are not asked for.

@@ -34,11 +34,11 @@ pub struct Narrative {
     pub propagations: Vec<Propagation>,
     /// Every alert, in the order of the investigation.
     pub alerts_explained: Vec<AlertExplained>,
-    /// What a model said and was not taken.
+    /// Rejected statements of a model.
     pub refused: Vec<Refused>,
     /// Contributing factors that are not those of the frontier.
     pub deviations: Vec<Deviation>,
-    /// What this narrative, or the model that wrote it, had no room for.
+    /// Entities and steps beyond the limits of this narrative, or of the model that wrote it.
     pub left_out: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub enum Author {
     },
     /// Rules, since no model gave an answer that can be used.
     RulesAfterFailure {
-        /// What each model did.
+        /// The failure of each model.
         failure: String,
     },
 }
@@ -70,7 +70,7 @@ pub struct Moment {
     pub time: EvidenceTime,
     /// The receiver.
     pub entity: EntityId,
-    /// What.
+    /// A description.
     pub what: String,
     /// The finding that says so; none for the onset of an alert.
     pub evidence: Option<EvidenceId>,
@@ -95,7 +95,7 @@ pub struct NarratedEntity {
     pub how_it_explains: Option<String>,
     /// Why it has this role.
     pub reasoning: String,
-    /// What that rests on: changes first, then by time.
+    /// Its evidence: changes first, then by time.
     pub evidence: Vec<Citation>,
 }
 
@@ -108,7 +108,7 @@ pub struct Citation {
     pub id: EvidenceId,
     /// When it holds.
     pub time: EvidenceTime,
-    /// What it says: of a change from what to what. Untrusted text.
+    /// Its text: of a change from what to what. Untrusted.
     pub excerpt: String,
     /// The tool or file that gave it.
     pub source: String,
@@ -148,14 +148,14 @@ pub struct AlertExplained {
     pub explained: bool,
 }
 
-/// Something a model said that was not taken.
+/// A rejected statement of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Refused {
     /// What it said, or failed to say.
     pub what: String,
-    /// Why that does not stand, and what stands instead.
+    /// Why it is rejected, and what replaces it.
     pub reason: String,
 }
 
@@ -166,7 +166,7 @@ pub struct Refused {
 pub struct Deviation {
     /// The entity.
     pub entity: EntityId,
-    /// Whether this narrative holds it for a contributing factor; the frontier says the opposite.
+    /// Whether this narrative has it as a contributing factor; the frontier says the opposite.
     pub contributing_factor: bool,
     /// Why.
     pub reason: String,

@@ -1,4 +1,4 @@
-//! The narrative by rules: what a diagnosis alone shows, and the parts that it is made of.
+//! The narrative by rules: what a diagnosis alone shows, and its parts.
 //!
 //! A narrative by a model takes from here what the model leaves open.
 
@@ -95,13 +95,13 @@ pub fn citation(finding: &Finding) -> Citation {
     }
 }
 
-/// The finding that says what changed at an entity.
+/// The finding that states what changed at an entity.
 fn decisive<'m>(diagnosis: &'m Diagnosis, name: &EntityId) -> Option<&'m Finding> {
     let cited = diagnosis.lookup(&diagnosis.beliefs.get(name)?.cited());
     cited.into_iter().find(|finding| is_happening(finding.kind) && diagnosis.is_own(name, finding))
 }
 
-/// Whether findings of a kind say that something happened; alerts and notes speak of others.
+/// Whether findings of a kind state that something happened; alerts and notes describe others.
 pub fn is_happening(kind: EvidenceKind) -> bool {
     !matches!(kind, EvidenceKind::Alert | EvidenceKind::Note)
 }
@@ -216,7 +216,7 @@ fn deviations(diagnosis: &Diagnosis, entities: &[NarratedEntity]) -> Vec<Deviati
     demoted.collect()
 }
 
-/// What the investigation itself had no room for.
+/// What exceeded the limits of the investigation.
 pub fn waiting(diagnosis: &Diagnosis) -> Vec<String> {
     let waiting = words::count(diagnosis.waiting, "entity", "entities");
     let line = (diagnosis.waiting > 0)

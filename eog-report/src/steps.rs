@@ -31,7 +31,7 @@ pub struct Step {
     pub trail: Trail,
     /// The evidence that was shown, in its order.
     pub saw: Vec<EvidenceId>,
-    /// What the context left out, in its own words.
+    /// What the context left out, in its words.
     pub omitted: Vec<String>,
     /// What came back.
     pub answer: Answer,
@@ -50,11 +50,11 @@ pub enum StepKind {
     Opened,
     /// An entity was evaluated.
     Looked,
-    /// News from outside.
+    /// An observation.
     Observed,
-    /// From here on it takes another course.
+    /// A fork.
     Forked,
-    /// What a controller records beside that.
+    /// Other entries of a controller.
     Other,
 }
 
@@ -83,12 +83,12 @@ pub struct Grown {
     pub below: Option<String>,
     /// The score that it got from 0 to 1000, if it got one.
     pub score: Option<u16>,
-    /// What became of it in a word, such as `pruned`, if something did.
+    /// Its new state in a word, such as `pruned`, if it changed.
     pub fate: Option<&'static str>,
 }
 
 impl Grown {
-    /// A node, of which nothing is said.
+    /// A node without any changes.
     pub fn at(node: &impl ToString) -> Self {
         Self { node: node.to_string(), below: None, score: None, fate: None }
     }

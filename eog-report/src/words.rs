@@ -96,7 +96,7 @@ pub fn time(time: &EvidenceTime) -> String {
     }
 }
 
-/// A finding in one line: for a change from what to what, else its excerpt.
+/// A finding in one line: for a change the values before and after, else its excerpt.
 pub fn finding(finding: &Finding) -> String {
     match &finding.change {
         Some(change) if finding.kind == EvidenceKind::Change => {
@@ -126,7 +126,7 @@ pub fn log_odds(thousandths: i32) -> String {
     format!("{:+.1}", f64::from(thousandths) / 1e3)
 }
 
-/// How strongly evidence speaks for a suspect, as it is shown beside others.
+/// How strongly evidence speaks for a suspect, for a list of several.
 pub fn score(ranked: &Ranked) -> String {
     match (ranked.probability, ranked.score.log_odds) {
         (Some(probability), Some(log_odds)) => {
@@ -142,7 +142,7 @@ pub fn percent(thousandths: u16) -> String {
     format!("{} %", (u32::from(thousandths) + 5) / 10)
 }
 
-/// How sure a group of origins is: `highly likely, 93 %`. What is confirmed rests on more than a probability.
+/// How sure a group of origins is: `highly likely, 93 %`. The probability of a confirmed group is left out.
 pub fn confidence(group: &OriginGroup) -> String {
     let open = if group.open_changes.is_empty() { "" } else { "; which of its changes is open" };
     match group.probability.filter(|_| group.confidence != Confidence::Confirmed) {
@@ -151,7 +151,7 @@ pub fn confidence(group: &OriginGroup) -> String {
     }
 }
 
-/// That no origin was found, and whether anything is wrong at all.
+/// States that no origin was found, and whether anything is wrong at all.
 pub fn inconclusive(diagnosis: &Diagnosis) -> &'static str {
     match diagnosis.is_quiet() {
         true => {
@@ -161,7 +161,7 @@ pub fn inconclusive(diagnosis: &Diagnosis) -> &'static str {
     }
 }
 
-/// What a label says of its entity: `is a symptom`.
+/// The meaning of a label for its entity: `is a symptom`.
 pub fn said_of(label: Label) -> &'static str {
     match label {
         Label::Healthy => "is healthy",
@@ -171,7 +171,8 @@ pub fn said_of(label: Label) -> &'static str {
     }
 }
 
-/// That there are no candidates although no origin was found: every evaluated entity is healthy.
+/// States that there are no candidates although no origin was found: every evaluated entity is
+/// healthy.
 pub fn no_candidates(diagnosis: &Diagnosis) -> String {
     match diagnosis.conclusion.ranking.len() {
         0 => "There are no candidates.".to_owned(),
@@ -236,7 +237,7 @@ pub fn ruled_out(reason: &RuledOut) -> String {
     }
 }
 
-/// Another explanation that a policy left open for an entity, without what causes it there.
+/// Another explanation that a policy left open for an entity, without its cause there.
 pub fn alternative(entity: &EntityId, other: &Alternative) -> String {
     let Alternative { summary, lost, .. } = other;
     let summary = summary.trim_end_matches('.');
@@ -306,12 +307,12 @@ pub fn change(change: Option<ChangeCause>) -> &'static str {
     }
 }
 
-/// What a budget is called.
+/// The name of a budget.
 pub fn budget(which: BudgetKind) -> String {
     format!("{which} budget")
 }
 
-/// What an investigation took.
+/// The cost of an investigation.
 pub fn spent(spent: &Spent) -> String {
     let mut parts = vec![
         count(spent.evaluations, "evaluation", "evaluations"),

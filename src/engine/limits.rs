@@ -1,16 +1,16 @@
-//! How much an engine may do at once, how long things may take, and how often they are tried.
+//! How much an engine may do at once, how long calls may take, and how often they are retried.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
-/// How long one attempt at a policy call may take if neither the user nor the policy says.
+/// The time-out of one attempt at a policy call if neither the user nor the policy sets one.
 pub(super) const POLICY_TIMEOUT: Duration = Duration::from_secs(120);
 /// The longest wait between two attempts that a failure may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
-/// How long things may take, and how many may be under way.
+/// How long calls may take, and how many may be under way.
 ///
 /// None of this decides a result: a ledger that ends by [`Converged`](crate::StopReason::Converged)
 /// or by hops is the same under any limits, if equal questions get equal answers.
@@ -124,7 +124,7 @@ impl Speculation {
     }
 }
 
-/// What asking ahead came to.
+/// The result of asking ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpeculationFigures {
     /// Policy calls that were made ahead of their turn.

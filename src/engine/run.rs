@@ -17,7 +17,7 @@ use crate::handle::Controls;
 use crate::journal::{Journal, JournalError};
 use crate::side::{CallRecorder, RunStart};
 
-/// What a run is given.
+/// The input of a run.
 pub(super) struct Run<R, B> {
     pub(super) caller: Caller<R>,
     pub(super) limits: Limits,
@@ -112,7 +112,7 @@ impl<R, B: Body> Run<R, B> {
                 Input::Cancel => desk.clear(),
                 // What else is under way was discarded with the question that may not be asked.
                 Input::Failed(_, failure) if failure.exhausted.is_some() => desk.clear(),
-                // What was asked ahead was asked of the world as it was.
+                // What was asked ahead was about the world before.
                 Input::Observe(_) => desk.forget_early(),
                 _ => {}
             }
@@ -155,20 +155,20 @@ enum Happened<Q: Question> {
     Ended(Ended<Q>),
 }
 
-/// Where a run leaves its traces.
+/// The traces of a run.
 pub(super) struct Records<B> {
     journal: Option<Journal>,
     journal_error: Option<JournalError>,
     figures: Figures,
     events: Option<EventSender<B>>,
-    /// What listeners know to be spent.
+    /// The costs that listeners know.
     spent: Spent,
-    /// What the planted fault has not stored yet.
+    /// The entries that the planted fault has not stored yet.
     #[cfg(feature = "planted-faults")]
     late: Vec<Arc<Entry<B>>>,
 }
 
-/// The journal takes no more.
+/// The journal takes no more entries.
 struct NotStored;
 
 impl<B: Body> Records<B> {
@@ -262,7 +262,7 @@ fn more_entries<M: Machine>(
         match machine.poll() {
             Output::Append(entry) => batch.push(entry),
             question @ Output::Ask { .. } => return Some(question),
-            // For now: what is stored next may change that.
+            // For now: the next entries may change that.
             Output::Idle | Output::Done(_) => return None,
         }
     }

@@ -42,7 +42,7 @@ pub enum Unjudged {
     },
 }
 
-/// Says why an entity was never judged. Nothing if it was.
+/// Says why an entity was never judged. `None` if it was.
 ///
 /// # Errors
 /// [`RestoreError`] when the ledger does not follow by the rules of this program.

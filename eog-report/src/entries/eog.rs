@@ -50,7 +50,7 @@ impl Described for EntryBody {
     }
 }
 
-/// What an entity does that is to be judged with one page more.
+/// The request of an entity for one more page.
 const TURNS: &str = "requests the next page of its evidence";
 
 fn evaluated(evaluation: &Evaluation) -> String {

@@ -92,7 +92,7 @@ fn grown(body: &SearchBody) -> Vec<Grown> {
     }
 }
 
-/// What a place stands below: a step of a simulation below the step before, a node below its parent.
+/// The parent of a place: of a step of a simulation the step before, of a node its parent.
 fn below(place: &Place) -> String {
     let node = place.at().clone();
     match place.step_number() {
