@@ -24,13 +24,13 @@ use crate::tree::Phase;
 /// A question of a tree search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ask {
-    /// Where in the tree it arises.
+    /// The place in the tree that it is about.
     pub(crate) key: EntityId,
-    /// How many entries the ledger had then.
+    /// The length of the ledger then.
     pub(crate) after: u64,
-    /// The how-manieth question of its task, where a task asks several of the same role; else 0.
+    /// The number of the question in its task, where a task asks several of the same role; else 0.
     pub(crate) step: u32,
-    /// What is asked.
+    /// The question.
     pub role: Role,
 }
 
@@ -94,13 +94,13 @@ pub enum Answer {
     Reflection(String),
     /// What a specialist does next.
     Lane(LaneAction),
-    /// What a tool answers, or why the call was not made.
+    /// The answer of a tool, or why the call was not made.
     Tool(Result<ToolAnswer, String>),
     /// Goals.
     Goals(Vec<Goal>),
     /// Moves on goals.
     Steering(Steering),
-    /// What came of a round.
+    /// The outcome of a round.
     Progress(Progress),
     /// What the agent of a chain does next.
     Chain(ChainAction),
@@ -246,7 +246,7 @@ impl Seen {
         self.entry.as_ref().and_then(of).or_else(|| self.decided.as_ref().and_then(of))
     }
 
-    /// The local context of the entity, if it could be had.
+    /// The local context of the entity, if it is available.
     pub fn context(&self) -> Option<&LocalContext> {
         looked(self.context.as_ref()?)?.context.as_ref()?.body.as_ref()
     }
@@ -257,7 +257,7 @@ impl Seen {
     }
 }
 
-/// What decides an answer: what was done, seen and judged, wherever in a ledger that stands.
+/// What decides an answer: what was done, seen and judged, at any place of a ledger.
 impl Serialize for Seen {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let came = self.came();
@@ -348,7 +348,7 @@ pub struct PlanAsk {
 pub struct PlannedNode {
     /// Its name.
     pub id: NodeId,
-    /// How far it is.
+    /// Its state.
     pub phase: Phase,
     /// Its score, if it has one.
     pub score: Option<u16>,
@@ -473,7 +473,7 @@ pub struct DecomposeAsk {
     pub refused: Option<String>,
 }
 
-/// How far a goal or a path is.
+/// The state of a goal or a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -498,11 +498,11 @@ pub struct GoalView {
     pub question: String,
     /// The goals that it needs, by number.
     pub needs: Vec<u32>,
-    /// How far it is.
+    /// Its state.
     pub status: Status,
     /// The highest ratio that was given, from 0 to 1000.
     pub ratio: u16,
-    /// What was said of it last.
+    /// The last summary of it.
     pub summary: String,
     /// Its paths, with those that are closed.
     pub paths: Vec<PathView>,
@@ -517,11 +517,11 @@ pub struct PathView {
     pub approach: Approach,
     /// Open or closed.
     pub status: Status,
-    /// Whether another took its place.
+    /// Whether it was replaced.
     pub rewritten: bool,
     /// How often it was selected since it made progress.
     pub selected: u32,
-    /// What was said of it last.
+    /// The last summary of it.
     pub summary: String,
     /// What is kept at the nodes of the branch, from the path down, each with what is kept.
     pub memory: Vec<(NodeId, TreeMem)>,
@@ -544,7 +544,7 @@ pub struct SteerAsk {
     pub may_return: Vec<NodeId>,
     /// The facts that stand.
     pub facts: Vec<Fact>,
-    /// What may be the answer.
+    /// A candidate answer.
     pub candidates: Vec<Candidate>,
     /// The last evaluation of each entity, by name.
     pub seen: Vec<Seen>,
@@ -584,7 +584,7 @@ pub struct ProgressAsk {
     pub paths: u32,
     /// The facts that stand.
     pub facts: Vec<Fact>,
-    /// What may be the answer, so far.
+    /// The candidate answers so far.
     pub candidates: Vec<Candidate>,
     /// The last evaluation of each entity, by name.
     pub seen: Vec<Seen>,
@@ -652,7 +652,7 @@ impl Question for Ask {
 }
 
 impl Role {
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Context(_) => "context",

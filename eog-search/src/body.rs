@@ -128,22 +128,22 @@ pub enum CauseKind {
     Change,
     /// A resource ran out: memory, a pool, a disk, a quota.
     Exhaustion,
-    /// There was more to do than usual.
+    /// Load was higher than usual.
     Load,
-    /// Something that it relies on failed.
+    /// A dependency failed.
     Dependency,
-    /// What lies between two entities failed.
+    /// The connection between two entities failed.
     Network,
-    /// What it was given or holds is wrong.
+    /// Its input or its data is wrong.
     Data,
     /// A machine or a part of one failed.
     Hardware,
-    /// None of these.
+    /// Another kind.
     Other,
 }
 
 impl CauseKind {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Change => "change",
@@ -318,9 +318,9 @@ pub struct Proposed {
     pub node: NodeId,
     /// Which round, counted from 1; 0 for the first hypotheses.
     pub round: u32,
-    /// What came back, unless nothing could be had.
+    /// The answer, unless the call failed.
     pub actions: Option<Vec<Arc<Action>>>,
-    /// Why nothing could be had.
+    /// Why the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// Where candidates were drawn apart: what each draw gave, in order.
@@ -384,9 +384,9 @@ impl fmt::Display for RefusedAction {
 pub struct Acted {
     /// The step.
     pub at: Place,
-    /// What came back; nothing where the trajectory answers.
+    /// The answer; `None` where the trajectory answers.
     pub action: Option<Arc<Action>>,
-    /// Why nothing could be had.
+    /// Why the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// Why the action is not taken; the trajectory ends then.
@@ -418,7 +418,7 @@ pub struct Looked {
     pub context: Option<ContextRecord>,
     /// The digest of the packet, unless there was none.
     pub packet: Option<Digest>,
-    /// What came back.
+    /// The answer.
     pub answer: RecordedAnswer,
     /// What was taken out of the decision, and why.
     pub refusals: Vec<Refusal>,
@@ -434,7 +434,7 @@ pub struct Looked {
 pub struct Investigated {
     /// The hypothesis.
     pub node: NodeId,
-    /// Which round, counted from 1.
+    /// The number of the round, from 1.
     pub round: u32,
     /// The specialist.
     pub agent: Specialist,
@@ -455,10 +455,10 @@ pub struct Scored {
     /// In which round, counted from 1, where there are rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
-    /// What came back and could not be used, oldest first.
+    /// The answers that could not be used, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// The score, unless none could be had.
+    /// The score, unless the call failed.
     pub verdict: Option<Verdict>,
 }
 
@@ -478,7 +478,7 @@ pub enum Purpose {
     Again,
 }
 
-/// What an evaluator says.
+/// The answer of an evaluator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
@@ -574,16 +574,16 @@ impl Verdict {
     }
 }
 
-/// What a planner did.
+/// The result of asking a planner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Planned {
-    /// Which plan, counted from 1.
+    /// The number of the plan, from 1.
     pub iteration: u32,
     /// Which nodes the beam cut before, by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<NodeId>,
-    /// What came back, oldest first. The last is applied if it was not refused.
+    /// The answers, oldest first. The last is applied if it was not refused.
     pub tries: Vec<PlanTry>,
 }
 
@@ -595,12 +595,12 @@ pub enum PlanTry {
     Applied(Vec<PlanAction>),
     /// None of it was applied.
     Refused {
-        /// What came back.
+        /// The answer.
         actions: Vec<PlanAction>,
         /// Why.
         reason: String,
     },
-    /// Nothing could be had.
+    /// The call failed.
     Failed(Failure),
 }
 
@@ -635,7 +635,7 @@ pub enum PlanAction {
     },
     /// The result.
     Converge {
-        /// Which node.
+        /// The node.
         node: NodeId,
     },
 }
@@ -646,9 +646,9 @@ pub enum PlanAction {
 pub struct Reflected {
     /// The end of the trajectory.
     pub at: Place,
-    /// What came back. Untrusted text.
+    /// The answer. Untrusted text.
     pub text: Option<String>,
-    /// Why nothing could be had.
+    /// Why the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
@@ -657,7 +657,7 @@ pub struct Reflected {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decomposed {
-    /// What came back, oldest first. The last is applied if it was not refused.
+    /// The answers, oldest first. The last is applied if it was not refused.
     pub tries: Vec<Try<Vec<Goal>>>,
 }
 
@@ -665,9 +665,9 @@ pub struct Decomposed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steered {
-    /// Which round, counted from 1.
+    /// The number of the round, from 1.
     pub round: u32,
-    /// What came back, oldest first; nothing where moves are drawn by lot.
+    /// The answers, oldest first; empty where moves are drawn at random.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tries: Vec<Try<Steering>>,
     /// Whether the search is finished.
@@ -677,16 +677,16 @@ pub struct Steered {
     pub taken: Vec<Taken>,
 }
 
-/// What came of a round.
+/// The outcome of a round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progressed {
-    /// Which round, counted from 1.
+    /// The number of the round, from 1.
     pub round: u32,
-    /// Failures, oldest first.
+    /// The failures, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// What came back, unless nothing could be had.
+    /// The answer, unless the call failed.
     pub progress: Option<Progress>,
     /// Which parts of it do not count, by name and position, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -722,7 +722,7 @@ pub enum End {
     Settled,
     /// No answer of the planner could be applied.
     PlannerFailed,
-    /// The candidate answers are answer enough.
+    /// The candidate answers suffice.
     Finished,
     /// All goals are complete.
     Completed,

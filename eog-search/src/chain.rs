@@ -18,15 +18,15 @@ pub const MAX_PLAN: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainPhase {
-    /// What there is, and how it hangs together.
+    /// The parts of the system, and how they are connected.
     Context,
-    /// What the alerts say, when, for how long.
+    /// The alerts, with times and durations.
     Symptoms,
     /// What may be the cause, and how to find out.
     Hypotheses,
     /// Evidence for and against.
     Evidence,
-    /// How one thing led to the next.
+    /// How one event led to the next.
     CausalChain,
     /// The answer.
     Conclusion,
@@ -99,11 +99,11 @@ pub struct PlanStep {
     pub number: u32,
     /// What is to be done. Untrusted text.
     pub text: String,
-    /// How far it is.
+    /// Its state.
     pub status: PlanStatus,
 }
 
-/// How far a step of a plan is.
+/// The state of a step of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
@@ -157,7 +157,7 @@ pub struct ChainStep {
     pub came: ChainCame,
 }
 
-/// What came of a step of a chain.
+/// The outcome of a step of a chain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainCame {
@@ -175,10 +175,10 @@ pub enum ChainCame {
 pub struct Reacted {
     /// Which step, counted from 1; one more than there may be where the agent has to conclude.
     pub step: u32,
-    /// Failures, oldest first.
+    /// The failures, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// What came back, unless nothing could be had.
+    /// The answer, unless the call failed.
     pub action: Option<Arc<ChainAction>>,
     /// Which parts of it do not count, by name and position, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -192,7 +192,7 @@ pub struct Reacted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Called {
-    /// Which step of the chain, counted from 1.
+    /// The number of the step of the chain, from 1.
     pub step: u32,
     /// The call.
     pub call: ToolCall,
@@ -206,9 +206,9 @@ pub struct Called {
 pub struct Compacted {
     /// Every step up to this one.
     pub through: u32,
-    /// Failures, oldest first.
+    /// The failures, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// What came back, unless nothing could be had. Untrusted text; the agent sees as much of it as may be.
+    /// The answer, unless the call failed. Untrusted text; the agent sees as much of it as allowed.
     pub text: Option<String>,
 }

@@ -45,8 +45,8 @@ pub struct SearchConfig {
     width: NonZeroU32,
     checks: Checks,
     budget: Budget,
-    /// Whether packets show which anomalies effects of the entity can reach. Ledgers from before there was this do
-    /// without.
+    /// Whether packets show which anomalies effects of the entity can reach. Off in older
+    /// ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     reach: bool,
     /// The prompt for planning roles beside the case.
@@ -110,7 +110,7 @@ impl SearchConfig {
         self.budget
     }
 
-    /// Whether hypotheses get another score when findings came in; nothing where there are no hypotheses.
+    /// Whether hypotheses get another score when findings came in; `None` where there are no hypotheses.
     pub fn rescores(&self) -> Option<bool> {
         match self.evaluation {
             Evaluation::Evidence { rescore, .. } => Some(rescore),
@@ -118,7 +118,7 @@ impl SearchConfig {
         }
     }
 
-    /// Whether moves are drawn by lot; nothing where there are no moves.
+    /// Whether moves are drawn at random; `None` where there are no moves.
     pub fn is_random(&self) -> Option<bool> {
         match self.selection {
             Selection::Textual { random, .. } => Some(random.is_some()),
@@ -134,7 +134,7 @@ impl SearchConfig {
         }
     }
 
-    /// How many bytes of what a chain saw are shown to its agent; nothing where there is no chain.
+    /// How many bytes of the contexts of a chain are shown to its agent; `None` where there is no chain.
     pub fn shown(&self) -> Option<u32> {
         match self.expansion {
             Expansion::Chain { shown, .. } => Some(shown.get()),

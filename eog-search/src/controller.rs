@@ -92,7 +92,7 @@ pub struct SearchController {
     decided: BTreeMap<Digest, u64>,
     /// Why the search ends.
     end: Option<End>,
-    /// The ledger says so.
+    /// The ledger records it.
     end_is_recorded: bool,
     next_ticket: u64,
     emission: Emission,
@@ -100,7 +100,7 @@ pub struct SearchController {
     halted: Option<StopReason>,
 }
 
-/// How a search went.
+/// Figures of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SearchProgress {
     /// The best score, from 0 to 1000, if there is one.

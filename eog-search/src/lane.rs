@@ -42,7 +42,7 @@ impl Specialist {
     /// Those who investigate hypotheses, in the order in which they begin.
     pub const ALL: [Self; 3] = [Self::Metrics, Self::Logs, Self::Traces];
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Metrics => "metrics",
@@ -178,7 +178,7 @@ pub enum Turn {
     /// A message to the specialist, as by a user.
     #[serde(rename = "told")]
     Message(String),
-    /// The lane was ended from outside, with these words.
+    /// The lane was ended from outside, with this message.
     Closed(String),
 }
 
@@ -199,7 +199,7 @@ pub struct Acts {
     pub came: Came,
 }
 
-/// What came of an action.
+/// The outcome of an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Came {

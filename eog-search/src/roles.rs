@@ -25,7 +25,7 @@ use crate::tools::ToolSpec;
 pub use policy::{PolicyRoles, PolicyScores};
 pub use responder::SearchResponder;
 
-/// What an answer is on its way as.
+/// The future of an answer.
 pub type Reply<'a, T> = BoxFuture<'a, Result<Response<T>, Failure>>;
 
 /// The trait of the roles, each played by rules unless it is implemented, and its implementation for pointers.

@@ -49,7 +49,7 @@ pub enum MoveKind {
 }
 
 impl MoveKind {
-    /// All that there are.
+    /// All of them.
     pub const ALL: [Self; 3] = [Self::Exploit, Self::Explore, Self::Backtrack];
 }
 
@@ -63,21 +63,21 @@ impl fmt::Display for MoveKind {
     }
 }
 
-/// What speaks for and against a path, in words. Untrusted text.
+/// Arguments for and against a path. Untrusted text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signal {
     /// The path.
     pub path: NodeId,
-    /// What it is worth so far.
+    /// Its value so far.
     pub value: String,
-    /// What is not known of it.
+    /// Its uncertainty.
     pub uncertainty: String,
-    /// What may be wasted on it.
+    /// Its risk.
     pub risk: String,
 }
 
-/// What is to be done with a goal.
+/// The move on a goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Move {
@@ -91,18 +91,18 @@ pub struct Move {
     pub signals: Vec<Signal>,
 }
 
-/// What is to be done in a round.
+/// The moves of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steering {
-    /// Whether the candidate answers are answer enough, over all goals; moves count for nothing then.
+    /// Whether the candidate answers suffice, over all goals; moves are ignored then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub finished: bool,
     /// One move for each active goal.
     pub moves: Vec<Move>,
 }
 
-/// What was done with a goal in a round.
+/// The move that was made on a goal in a round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Taken {
@@ -126,7 +126,7 @@ pub enum By {
     Default,
     /// The controller, since the paths went on for too long without progress.
     Forced,
-    /// Drawn by lot.
+    /// Drawn at random.
     Random,
 }
 
@@ -149,29 +149,29 @@ pub enum Try<T> {
     Applied(T),
     /// It is not, or not all of it.
     Refused {
-        /// What came back.
+        /// The answer.
         answer: T,
         /// Why.
         reason: String,
     },
-    /// Nothing could be had.
+    /// The call failed.
     Failed(Failure),
 }
 
-/// What came of a round.
+/// The outcome of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
     /// New and revised facts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<FactChange>,
-    /// What may be the answer, best first: all that counts now.
+    /// All current candidate answers, best first.
     pub candidates: Vec<Candidate>,
     /// How far goals are.
     pub goals: Vec<GoalProgress>,
     /// What the paths that made a step report.
     pub paths: Vec<PathReport>,
-    /// Other paths in place of blocked ones, and further ones.
+    /// Replacements of blocked paths, and further paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<PlanChange>,
 }
@@ -180,7 +180,7 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactChange {
-    /// The fact that it takes the place of, by number from 1.
+    /// The fact that it replaces, by number from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revises: Option<u32>,
     /// In words. Untrusted text.
@@ -202,11 +202,11 @@ pub struct Fact {
     pub finding: EvidenceId,
     /// Exact values, each as it stands in the finding.
     pub values: Vec<String>,
-    /// The fact that took its place.
+    /// The fact that replaced it.
     pub revised_by: Option<u32>,
 }
 
-/// What may be the answer.
+/// A candidate answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
@@ -234,7 +234,7 @@ pub struct GoalProgress {
 pub struct PathReport {
     /// The path.
     pub path: NodeId,
-    /// What it came to so far. Untrusted text.
+    /// Its result so far. Untrusted text.
     pub summary: String,
     /// What is kept at the node that it reached.
     pub memory: TreeMem,
@@ -247,16 +247,16 @@ pub struct TreeMem {
     /// Findings that matter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceId>,
-    /// What is not known.
+    /// Open questions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uncertainty: String,
-    /// What contradicts itself.
+    /// Contradictions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
     /// How far the path is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub progress: String,
-    /// Signs that it leads nowhere.
+    /// Signs of a blocked path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
 }
@@ -290,7 +290,7 @@ pub enum RefusedPart {
     UnknownFinding,
     /// A value does not stand in the finding.
     ValueNotInFinding,
-    /// There is no such fact, or another took its place.
+    /// There is no such fact, or it was replaced.
     UnknownFact,
     /// There are enough.
     TooMany,
@@ -302,7 +302,7 @@ pub enum RefusedPart {
     Ratio,
     /// There is no such path, or it made no step.
     UnknownPath,
-    /// Another path took its place already.
+    /// It was replaced by another path already.
     Rewritten,
     /// The goal has as many open paths as it may have.
     Full,

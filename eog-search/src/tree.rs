@@ -18,7 +18,7 @@ use crate::planted::{PlantedFault, is_planted};
 
 pub use view::NodeView;
 
-/// Where a node stands in the arena; the root is 0.
+/// The index of a node in the arena; the root is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Ix(u32);
 
@@ -28,7 +28,7 @@ impl Ix {
     const NONE: u32 = u32::MAX;
 }
 
-/// How far a node is.
+/// The state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -41,7 +41,7 @@ pub enum Phase {
     Scored,
     /// Its action failed.
     Failed,
-    /// It ran, and no score could be had.
+    /// It ran, and its score failed.
     EvalFailed,
     /// It is not followed any further.
     Pruned,
@@ -66,7 +66,7 @@ pub enum PrunedBy {
     Backtracked,
     /// Nothing was left to do on the path.
     Blocked,
-    /// Another path took its place.
+    /// It was replaced by another path.
     Rewritten,
 }
 
@@ -98,10 +98,10 @@ pub(crate) struct Node {
     flags: Flags,
 }
 
-/// What is true of a node.
+/// Flags of a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flags {
-    /// Nothing can come of it any more.
+    /// It is closed.
     closed: bool,
     /// A round that began here is not over.
     busy: bool,

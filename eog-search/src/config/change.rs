@@ -24,7 +24,7 @@ macro_rules! settings {
         }
 
         impl Setting {
-            /// All that there are.
+            /// All of them.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$setting),*];
         }
 
@@ -69,7 +69,7 @@ settings! {
     Shown "shown",
 }
 
-/// What every profile uses.
+/// Settings of every profile.
 impl SearchConfig {
     /// With the name of the policy, for later readers. Decides nothing.
     #[must_use]
@@ -111,7 +111,7 @@ impl SearchConfig {
     }
 }
 
-/// What only some profiles use.
+/// Settings of some profiles alone.
 ///
 /// ```
 /// use eog_search::{Incoherent, Profile, SearchConfig, Setting};
@@ -288,7 +288,7 @@ impl SearchConfig {
         Ok(self)
     }
 
-    /// With moves on goals drawn by lot from a seed, or not.
+    /// With moves on goals drawn at random from a seed, or not.
     ///
     /// # Errors
     /// [`Incoherent::Idle`] where there are no goals.

@@ -29,7 +29,7 @@ pub enum Selection {
         may: NonZeroU32,
         /// From so many on, it must.
         must: NonZeroU32,
-        /// Moves are drawn by lot from this seed instead; for comparison.
+        /// Moves are drawn at random from this seed instead; for comparison.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         random: Option<u64>,
     },

@@ -25,7 +25,7 @@ use crate::lane::{Came, ToolCall};
 use crate::planted::{PlantedFault, is_planted};
 use crate::tree::{Ix, Phase};
 
-/// What a chain knows beside its tree.
+/// The state of a chain beside its tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chain {
     plan: Vec<PlanStep>,
@@ -297,7 +297,7 @@ impl SearchController {
         Ok(())
     }
 
-    /// The causes that are named and hold: the last evaluation of each found an origin.
+    /// The named causes that are valid: the last evaluation of each found an origin.
     fn named(
         &self,
         causes: &[EntityId],
@@ -397,7 +397,7 @@ impl SearchController {
         }
     }
 
-    /// The oldest steps became a summary; where none could be had they are forgotten.
+    /// The oldest steps became a summary; where the call failed they are forgotten.
     pub(super) fn commit_compacted(
         &mut self,
         through: usize,
@@ -410,7 +410,7 @@ impl SearchController {
         let number = through.checked_sub(1).and_then(|at| self.chain.steps.get(at));
         let number = number.map_or(0, |step| step.number);
         self.chain.summary = match &text {
-            // One character more says that something was cut.
+            // One more character marks that something was cut.
             Some(text) => shorten(text, most.saturating_sub(1)),
             None => self.chain.summary.clone(),
         };

@@ -1,4 +1,4 @@
-//! Commits: what a task came to is recorded, and changes the tree.
+//! Commits: the outcome of a task is recorded, and changes the tree.
 
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::Judged;
@@ -10,14 +10,14 @@ use crate::id::Place;
 use crate::lane::Came;
 use crate::tree::Ix;
 
-/// What an evaluation came to.
+/// The outcome of an evaluation.
 struct Look {
     entry: u64,
     failed: bool,
 }
 
 impl SearchController {
-    /// Records what a task came to, and lets follow what follows.
+    /// Records the outcome of a task, and queues the tasks that follow.
     pub(super) fn commit(&mut self, slot: Slot) {
         let found = slot.found();
         let Some((task, outcome)) = slot.into_parts() else { return };

@@ -21,7 +21,7 @@ use crate::lane::{Came, LaneEnd, Specialist, StoredFinding, Turn, kept};
 use crate::planted::{PlantedFault, is_planted};
 use crate::tree::{Ix, Phase};
 
-/// What a search by hypotheses knows beside its tree.
+/// The state of a search by hypotheses beside its tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trials {
     /// Rounds under way, by number.
@@ -244,7 +244,7 @@ impl SearchController {
         }
     }
 
-    /// The lane of a specialist has ended: what it recorded is known from now on.
+    /// The lane of a specialist has ended: its findings are known from now on.
     pub(super) fn commit_lane(
         &mut self,
         (node, round, agent): (Ix, u32, Specialist),
@@ -340,7 +340,7 @@ impl SearchController {
         self.follow_ups.push_back(Task::Weigh { node, round, again });
     }
 
-    /// A hypothesis has a score, or none could be had.
+    /// A hypothesis has a score, or the call failed.
     pub(super) fn commit_weighed(
         &mut self,
         (node, round, again): (Ix, u32, bool),

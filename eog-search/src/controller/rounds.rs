@@ -198,7 +198,7 @@ impl SearchController {
             return;
         }
         if count == Some(0) && leaf != Ix::ROOT {
-            // Nothing is left to do from here: the trajectory answers with what it has.
+            // Nothing is left to do from here: the trajectory ends with its answer so far.
             self.tree.node_mut(leaf).end_here();
             self.follow_ups.push_back(Task::Reward { round });
         } else {

@@ -26,7 +26,7 @@ use crate::planted::{PlantedFault, is_planted};
 use crate::seek::{Approach, Candidate, Fact, Goal, TreeMem, Try};
 use crate::tree::Ix;
 
-/// What a search by goals knows beside its tree.
+/// The state of a search by goals beside its tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quest {
     is_planned: bool,
@@ -45,7 +45,7 @@ pub(super) struct Quest {
     latest: BTreeMap<EntityId, (Ix, u64)>,
     /// The round under way.
     turn: Option<Turn>,
-    /// The moves of a round are to be drawn by lot.
+    /// The moves of a round are to be drawn at random.
     draws: bool,
 }
 
@@ -105,7 +105,7 @@ impl SearchController {
         &self.quest.facts
     }
 
-    /// What may be the answer, best first.
+    /// Candidate answers, best first.
     pub fn candidates(&self) -> &[Candidate] {
         &self.quest.candidates
     }

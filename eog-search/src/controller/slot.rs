@@ -58,7 +58,7 @@ pub(super) enum Task {
     NextStep { goal: usize, path: usize },
     /// The evaluation of a step of a path.
     Stride { node: Ix, goal: usize, path: usize },
-    /// What came of a round.
+    /// The outcome of a round.
     Progress,
     /// What the agent of a chain does next: which step, counted from 1.
     React { step: u32 },
@@ -108,7 +108,7 @@ struct Rest {
     anomalies: Vec<Anomaly>,
 }
 
-/// What a task came to.
+/// The outcome of a task.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
     Looked { packet: Option<Arc<ContextPacket>>, answer: RecordedAnswer },

@@ -38,7 +38,7 @@ use crate::tree::Phase;
 /// - **Step:** the first of *propose* that no path of the goal evaluated.
 /// - **Progress:** facts are what decisions of the round cite; candidates are origins that explain an alert; a
 ///   path where nothing is left to do is rewritten to what was named and not evaluated.
-/// - **React:** evaluate the newest lead, else at the next place to start from; conclude with the first origins that
+/// - **React:** evaluate the newest lead, else the next place to start from; conclude with the first origins that
 ///   explain an alert, or when nothing is left with those that explain none.
 /// - **Compact:** the label of each entity that was evaluated.
 /// - **Weigh:** [`PolicyScores`], where what all hypotheses found may make an origin explain an alert; an origin

@@ -79,7 +79,7 @@ pub(super) fn weigh(scores: &PolicyScores, ask: &WeighAsk) -> Verdict {
     };
     let mut verdict = Verdict { prune: false, ..scores.of(&evaluate) };
     let entity = last.action.entity();
-    // It suffers, so it is not what the hypothesis takes it for; it leads on all the same.
+    // It is a symptom, so it is not the cause that the hypothesis suspects; it may still lead to one.
     if last.belief().is_some_and(|belief| belief.label == Label::Symptom) {
         verdict.score = verdict.score.min(scores.symptom);
     }

@@ -17,7 +17,7 @@ pub struct Skill {
     pub agent: Specialist,
     /// Its name.
     pub name: String,
-    /// What it is good for, in one line: all that is seen of it before it is loaded.
+    /// Its purpose, in one line: all that is shown before it is loaded.
     pub about: String,
     /// The advice.
     pub body: String,

@@ -1,4 +1,4 @@
-//! What came of a round: facts, candidate answers, memory, ratios, changes of the plan.
+//! The outcome of a round: facts, candidate answers, memory, ratios, changes of the plan.
 
 use eog_core::contract::Failure;
 
