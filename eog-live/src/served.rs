@@ -50,7 +50,7 @@ impl Host for Server {
         entity: EntityId,
         word: Word,
     ) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(self.remark(id, entity, word))
+        Box::pin(Server::tell(self, id, entity, word))
     }
 
     fn startable(&self) -> Option<Vec<String>> {
