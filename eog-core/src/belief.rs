@@ -82,7 +82,7 @@ pub struct Claim {
     /// Since when the effect shows what was observed, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect_since: Option<Onset>,
-    /// Which observations of the effect it explains; all of them if empty.
+    /// Which observations of the effect it explains; all of them if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<Vec<Explained>>,
 }
@@ -168,7 +168,7 @@ pub struct Belief {
     /// Since when its harm is known to be there; for an origin, since when its condition holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Onset>,
-    /// Which of its own anomalies an origin explains; all of them if empty.
+    /// Which of its own anomalies an origin explains; all of them if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<Vec<Explained>>,
     /// The rule that decided, if the policy uses named rules.

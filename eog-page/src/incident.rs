@@ -118,7 +118,7 @@ pub fn incident(of: &Incident) -> String {
     render(INCIDENT, &page)
 }
 
-/// A stage in words; `None` for an unknown one.
+/// A stage in words; empty for an unknown one.
 fn means(stage: &str) -> &'static str {
     match stage {
         "queued" => "waiting for its investigation",

@@ -45,7 +45,7 @@ impl FindingBuilder {
         self
     }
 
-    /// What it speaks of.
+    /// Its subject.
     pub fn signal(mut self, signal: Signal) -> Self {
         self.0.signal = signal;
         self

@@ -461,7 +461,7 @@ pub struct Decision {
     /// holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Onset>,
-    /// Which of its own anomalies an origin explains; all of them if empty.
+    /// Which of its own anomalies an origin explains; all of them if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<Vec<Explained>>,
     /// The rule that decided, if the policy uses named rules.

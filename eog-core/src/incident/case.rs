@@ -21,7 +21,7 @@ pub struct Anomaly {
     pub name: String,
     /// The entity it fired on.
     pub entity: EntityId,
-    /// What it speaks of.
+    /// Its subject.
     pub signal: Signal,
     /// When it first became active.
     pub onset: Timestamp,

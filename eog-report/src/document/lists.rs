@@ -45,7 +45,7 @@ fn table(
     Rows { tone: Tone::Plain, columns, is_numbered: false, rows, what, most }
 }
 
-/// `None` where there are no rows.
+/// Empty where there are no rows.
 fn rows_of(rows: Rows) -> Vec<Block<'static>> {
     if rows.rows.is_empty() { Vec::new() } else { vec![Block::Rows(rows)] }
 }
