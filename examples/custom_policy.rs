@@ -1,7 +1,7 @@
 //! A policy of your own: it sees one packet at a time, listens to its neighbours, and revises
 //! itself when they know better.
 //!
-//! A database runs out of memory. Taken alone it looks like the origin; its caller knows where the
+//! A database runs out of memory. Taken alone it appears to be the origin; its caller knows where the
 //! load came from. Run it with `cargo run --example custom_policy`.
 
 use eog::evidence::{PeerRole, Signal, Trend};
@@ -32,7 +32,7 @@ pub(crate) async fn investigate() -> Finished {
     Engine::new(evidence, LoadAware).investigate(Config::default(), case).await
 }
 
-/// Tells overload from failure.
+/// Distinguishes overload from failure.
 ///
 /// Three rules for every policy: keep no state, cite only what the packet shows, and claim only
 /// what touches the packet's entity. The controller refuses the rest, and says so in the ledger.
@@ -55,7 +55,7 @@ fn judge(packet: &ContextPacket) -> Decision {
         let decision = Decision::new(Label::Origin, "demand rose on purpose").citing([demand]);
         let decision = overloaded
             .fold(decision, |decision, message| decision.claiming(calls_it(&message.sender)));
-        // Look at who is called and has not spoken yet.
+        // Propose callees without a message so far.
         let silent = packet.neighbours.iter().find(|neighbour| {
             neighbour.outgoing && packet.message_from(&neighbour.entity).is_none()
         });

@@ -22,11 +22,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
 pub(crate) async fn investigate() -> Result<String, Box<dyn Error>> {
     let (web, db) = (EntityId::new("web")?, EntityId::new("db")?);
 
-    // Who depends on whom: "web calls db", so failures travel from db to web.
+    // Dependencies: "web calls db", so failures travel from db to web.
     let mut topology = Topology::default();
     topology.connect(&web, "calls", &db, EffectDirection::TargetToSource);
 
-    // What is wrong, and in which window to look.
+    // What is wrong, and in which window.
     let onset = "2026-01-01T10:05:00Z".parse()?;
     let alert = Anomaly::new("HttpErrors", web.clone(), Signal::Errors, onset)
         .with_severity("critical")
@@ -34,7 +34,7 @@ pub(crate) async fn investigate() -> Result<String, Box<dyn Error>> {
     let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T10:30:00Z".parse()?)?;
     let case = Case::from_anomalies(topology, window, vec![alert]);
 
-    // Where evidence comes from, who judges it, and the engine that drives both.
+    // The source of evidence, the policy, and the engine that drives both.
     let evidence = Shop { errors: span_errors(&web)?, change: smaller_pool(&db)? };
     let finished = Engine::new(evidence, FollowTheCalls).investigate(Config::default(), case).await;
 

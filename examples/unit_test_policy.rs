@@ -18,7 +18,7 @@ pub(crate) fn show() -> Result<String, Failure> {
     Ok(format!("{}: {} ({} claims)\n", packet.entity, decision.label, decision.claims.len()))
 }
 
-/// The policy under test: whoever has errors suffers from everything it calls.
+/// The policy under test: an entity with errors is affected by everything it calls.
 struct BlameTheCallee;
 
 impl AbductivePolicy for BlameTheCallee {
@@ -67,13 +67,13 @@ mod tests {
     fn messages_do_not_matter() -> Result<(), Failure> {
         let errors = finding("api").signal(Signal::Errors).build();
         let alone = packet("api").finding(errors).callee("db");
-        let told = alone.clone().message("db", Label::Healthy, "all is well");
+        let informed = alone.clone().message("db", Label::Healthy, "all is well");
         let decide = |packet| ask(&BlameTheCallee, &packet).map(|answer| answer.decision);
-        assert_eq!(decide(alone.build())?, decide(told.build())?);
+        assert_eq!(decide(alone.build())?, decide(informed.build())?);
         Ok(())
     }
 
-    /// A whole investigation: the blame is passed on until someone has no callee.
+    /// A whole investigation: each caller claims its callee, until one has no callee.
     #[test]
     fn the_last_in_the_chain_is_the_origin() {
         let chain = topology("web calls api; api calls db");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Checks each file of `fuzz/seeds/TARGET`, the one that fails being told.
+/// Checks each file of `fuzz/seeds/TARGET` and names the one that fails.
 ///
 /// # Panics
 /// When there is none, or a check panics.

@@ -16,9 +16,10 @@ const MAX_OUTPUT_BYTES: u64 = 4 << 20;
 const STDERR_TAIL_BYTES: usize = 2 << 10;
 /// How much of a wrong output is shown to the program in the correction round, in bytes.
 const SHOWN_OUTPUT_BYTES: usize = 16 << 10;
-/// How much of what is wrong with an output goes into a failure, in characters.
+/// How much of the errors in an output goes into a failure, in characters.
 const MAX_ERROR_CHARS: usize = 500;
-/// How long the outputs of a program that has ended are read on, if somebody else holds them open.
+/// How long the outputs of a program that has ended are read on, if another process holds them
+/// open.
 const LEFT_OPEN: Duration = Duration::from_millis(500);
 /// The exit code of a program that asks to be started again later: `EX_TEMPFAIL` of sysexits.h.
 const EX_TEMPFAIL: i32 = 75;
@@ -62,8 +63,8 @@ impl CommandPolicy {
         self
     }
 
-    /// Keeps a variable of the environment from the program, such as a key of somebody else. It gets all
-    /// others.
+    /// Keeps a variable of the environment from the program, such as a key that belongs to another. It
+    /// gets all others.
     #[must_use]
     pub fn without_variable(mut self, name: impl Into<OsString>) -> Self {
         self.hidden.push(name.into());
@@ -130,8 +131,8 @@ impl AbductivePolicy for CommandPolicy {
 
 /// Writes the question and reads both outputs at once, so that no pipe can fill up and stall.
 ///
-/// When the program has ended, what it wrote is there. A process that it left behind may hold its outputs
-/// open for ever: that is not waited for.
+/// When the program has ended, its output is complete. A process that it left behind may hold its outputs
+/// open: that is not waited for.
 async fn converse(
     child: &mut Child,
     question: &[u8],
@@ -150,7 +151,7 @@ async fn converse(
             stdout.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut output).await?;
         }
         if output.len() as u64 > MAX_OUTPUT_BYTES {
-            // Ends the conversation: a program that never stops writing is not waited for.
+            // Ends the conversation: a program that writes without end is not waited for.
             let limit = MAX_OUTPUT_BYTES >> 20;
             return Err(std::io::Error::other(format!("it wrote more than {limit} MiB")));
         }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use eog_core::Digest;
 
-/// The steps that durability is made of, each on the real file system unless a test takes its place:
-/// to see their order, or to let one fail.
+/// The steps of durability, each on the real file system unless a test replaces it: to see their
+/// order, or to let one fail.
 pub trait Disk: fmt::Debug + Send + Sync {
-    /// Creates a folder where there is nothing.
+    /// Creates a new folder.
     ///
     /// # Errors
     /// Those of the system.
@@ -19,7 +19,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
         private_folder().create(path)
     }
 
-    /// Creates a file where there is nothing, and writes these parts into it.
+    /// Creates a new file, and writes these parts into it.
     ///
     /// # Errors
     /// Those of the system. A part may be written then.
@@ -37,7 +37,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
         file.sync_all()
     }
 
-    /// Gives a file another name, in place of what has that name.
+    /// Renames a file, and replaces a file of the new name.
     ///
     /// # Errors
     /// Those of the system.
@@ -50,13 +50,13 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the system.
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        // Elsewhere folders cannot be opened, and the file system looks after them.
+        // Elsewhere folders cannot be opened, and the file system makes names durable.
         if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
     }
 }
 
-/// Options for a file that only its owner may read, where the system knows owners: what is recorded of an
-/// incident is nobody else's business.
+/// Options for a file that only its owner may read, where the system knows owners: records of an incident
+/// are private.
 pub(crate) fn private_file() -> fs::OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
     let mut options = File::options();
@@ -83,8 +83,8 @@ impl Disk for RealDisk {}
 /// What the last field of a sealed object begins with.
 const SEAL: &[u8] = b",\"check\":\"";
 
-/// A JSON object with one more field at its end, `check`: the BLAKE3 digest of the bytes without it. What is
-/// changed afterwards, by whom or what ever, is found by [`unsealed`].
+/// A JSON object with one more field at its end, `check`: the BLAKE3 digest of the bytes without it. Any
+/// later change is found by [`unsealed`].
 ///
 /// ```
 /// use eog::durable::{sealed, unsealed};
@@ -122,7 +122,7 @@ pub fn unsealed(stored: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     }
 }
 
-/// Writes a file in place of what has its name, by way of a temporary one in the same folder. When
+/// Replaces a file by way of a temporary one in the same folder. When
 /// this returns, the content and the name are durable. Whenever it is interrupted, the old file or the
 /// new one is there, and whole. Only one caller at a time may use the temporary name.
 ///
@@ -141,7 +141,7 @@ pub fn replace(
     let replaced =
         disk.create(temporary, content).and_then(|file| publish(disk, &file, temporary, path));
     if replaced.is_err() {
-        // It would be removed the next time; until then it only takes room.
+        // It would be removed the next time; until then it only uses space.
         let _ = fs::remove_file(temporary);
     }
     replaced
@@ -186,11 +186,11 @@ pub fn create_folders(disk: &dyn Disk, path: &Path) -> io::Result<()> {
         sync_name(disk, folder)?;
     }
     if missing.is_empty() {
-        // Whoever made it may have died before its name was durable. That it can be used does not say
+        // The process that made it may have died before its name was durable. That it can be used does not say
         // that the folder above can be read.
         let _ = sync_name(disk, &path);
     }
-    // Fails where there is something else under that name.
+    // Fails where something else has that name.
     fs::create_dir_all(path)
 }
 
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_durable_before_its_name_and_the_name_before_it_is_told() {
+    fn content_is_durable_before_its_name_and_the_name_before_it_is_returned() {
         let all = tempfile::tempdir().unwrap();
         let folder = all.path().join("state");
         let disk = Watched::default();

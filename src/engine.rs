@@ -25,8 +25,7 @@ use call::{Caller, Rooms};
 pub use limits::{Limits, Retry, Speculation, SpeculationFigures};
 use run::{Records, Run};
 
-/// Runs investigations: asks what a machine wants to know, stores its entries, and tells it what came
-/// back.
+/// Runs investigations: asks a machine's questions, stores its entries, and hands it the answers.
 ///
 /// Every failure of the contract or the policy (an error, a time-out, a panic) is recorded in the
 /// ledger and the investigation goes on.
@@ -75,14 +74,14 @@ pub struct Finished<M = Controller> {
     pub journal_error: Option<JournalError>,
     /// Why the side file stopped taking figures, if it did. The investigation went on without.
     pub side_error: Option<SideError>,
-    /// What asking ahead came to.
+    /// The result of asking ahead.
     pub speculation: SpeculationFigures,
-    /// How many further attempts were made after failures that asking again may mend.
+    /// How many further attempts were made after transient failures.
     pub retries: u64,
 }
 
 impl<M: Machine> Finished<M> {
-    /// An investigation that was driven by other means than an engine.
+    /// An investigation that was driven without an engine.
     pub fn new(stop: StopReason, machine: M) -> Self {
         Self {
             stop,
@@ -94,7 +93,7 @@ impl<M: Machine> Finished<M> {
         }
     }
 
-    /// Everything that reports and scores read.
+    /// The data of reports and scores.
     pub fn diagnosis(&self) -> Diagnosis {
         let mut diagnosis = self.machine.diagnosis();
         diagnosis.stop = Some(self.stop);
@@ -119,15 +118,14 @@ impl<M: Machine> Finished<M> {
 
 impl<C, P, B: Body> Engine<ContextAndPolicy<C, P>, B> {
     /// An engine that asks a contract for contexts and a policy for decisions, with default limits
-    /// and nobody who watches.
+    /// and no listeners.
     pub fn new(contract: C, policy: P) -> Self {
         Self::with_responder(ContextAndPolicy { contract, policy })
     }
 }
 
 impl<R, B: Body> Engine<R, B> {
-    /// An engine for machines with questions of their own, with default limits and nobody who
-    /// watches.
+    /// An engine for machines with questions of their own, with default limits and no listeners.
     pub fn with_responder(responder: R) -> Self {
         let limits = Limits::default();
         Self {
@@ -171,7 +169,7 @@ impl<R, B: Body> Engine<R, B> {
         }
     }
 
-    /// Asks ahead: while an answer is awaited, what will probably be asked next is asked, too.
+    /// Asks ahead: while an answer is awaited, the likely next questions are asked, too.
     /// Changes the time an investigation takes and what it spends, never its ledger.
     #[must_use]
     pub fn with_speculation(mut self, speculation: Speculation) -> Self {
@@ -186,7 +184,7 @@ impl<R, B: Body> Engine<R, B> {
         self
     }
 
-    /// Obeys the other end of [`crate::handle`]: cancellation and observations.
+    /// Follows the other end of [`crate::handle`]: cancellation and observations.
     #[must_use]
     pub fn with_controls(mut self, controls: Controls) -> Self {
         self.controls = Some(controls);
@@ -232,7 +230,7 @@ impl<R, B: Body> Engine<R, B> {
         self.drive(S::Machine::open(settings, case), RunStart::Began).await
     }
 
-    /// Starts one investigation as a task of its own, and gives what holds it: progress, cancellation,
+    /// Starts one investigation as a task of its own, and returns its handle: progress, cancellation,
     /// observations, outcome. Controls given to this engine are replaced by those of the [`Running`].
     ///
     /// Must be called inside a tokio runtime with time enabled.

@@ -1,4 +1,4 @@
-//! What an engine tells while it works.
+//! What an engine reports while it works.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ pub const EVENT_BUFFER: usize = 1_024;
 pub enum Event<B = EntryBody> {
     /// A question is being asked, for the first time or again.
     Asking {
-        /// What it is about: an entity, or whatever else the machine gives a name.
+        /// What it is about: an entity, or anything else that the machine names.
         about: EntityId,
-        /// Whom it is for.
+        /// The recipient.
         kind: QuestionKind,
     },
     /// An entry was stored in the ledger.
     Appended(Arc<Entry<B>>),
-    /// More was spent: all that was so far. Follows the entries that it was spent for.
+    /// The total cost so far, when it grew. Follows the entries that it was spent for.
     Spent(Spent),
     /// An observation did not fit and was left out, with the reason.
     Refused(String),
@@ -38,17 +38,17 @@ pub enum Event<B = EntryBody> {
 pub struct EventSender<B = EntryBody>(broadcast::Sender<Event<B>>);
 
 impl<B: Clone> EventSender<B> {
-    /// A further listener. It hears what happens from now on.
+    /// A further listener. It receives events from now on.
     pub fn subscribe(&self) -> EventStream<B> {
         EventStream(self.0.subscribe())
     }
 
-    /// One that does not keep listeners waiting for the end of an engine that has ended.
+    /// A sender that does not keep listeners waiting for the end of an engine that has ended.
     pub(crate) fn downgrade(&self) -> WeakSender<B> {
         WeakSender(self.0.downgrade())
     }
 
-    /// Sends an event; nobody listening is fine.
+    /// Sends an event; without listeners, this does nothing.
     pub(crate) fn send(&self, event: Event<B>) {
         let _ = self.0.send(event);
     }
@@ -59,7 +59,7 @@ impl<B: Clone> EventSender<B> {
 pub(crate) struct WeakSender<B>(broadcast::WeakSender<Event<B>>);
 
 impl<B: Clone> WeakSender<B> {
-    /// A further listener. It hears what happens from now on; nothing where the engine has ended.
+    /// A further listener. It receives events from now on; none where the engine has ended.
     pub(crate) fn subscribe(&self) -> EventStream<B> {
         match self.0.upgrade() {
             Some(sender) => EventStream(sender.subscribe()),
@@ -73,9 +73,9 @@ impl<B: Clone> WeakSender<B> {
 pub struct EventStream<B = EntryBody>(broadcast::Receiver<Event<B>>);
 
 impl<B: Clone> EventStream<B> {
-    /// The next event; nothing once the engine has ended. A listener that lags more than
-    /// [`EVENT_BUFFER`] events behind is told how many it missed ([`Event::Missed`]), and goes on
-    /// with the oldest that are left.
+    /// The next event; `None` once the engine has ended. A listener that lags more than
+    /// [`EVENT_BUFFER`] events behind gets the number of events it missed ([`Event::Missed`]), and
+    /// goes on with the oldest that are left.
     pub async fn next(&mut self) -> Option<Event<B>> {
         match self.0.recv().await {
             Ok(event) => Some(event),
@@ -88,8 +88,8 @@ impl<B: Clone> EventStream<B> {
 /// A new event stream: the first end goes to [`Engine::with_events`](crate::Engine::with_events), the
 /// second listens. [`EventSender::subscribe`] makes further listeners.
 ///
-/// At most [`EVENT_BUFFER`] events are held, whatever the listeners do: a slow one misses events and
-/// is told how many, and never stops the engine.
+/// At most [`EVENT_BUFFER`] events are held, whatever the listeners do: a slow one misses events,
+/// gets their number, and never stops the engine.
 ///
 /// ```
 /// use eog::{Config, Decision, Engine, Event, InMemoryContext, Label, StopReason, policy_fn};

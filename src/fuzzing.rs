@@ -1,6 +1,6 @@
-//! What holds of the files beside a journal and of what programs say, whatever it is. Each function takes bytes
-//! and panics when something does not hold; the targets of `fuzz/` and the tests of this crate call the same
-//! ones.
+//! Properties of the files beside a journal and of the output of programs, whatever they hold. Each function
+//! takes bytes and panics when a property does not hold; the targets of `fuzz/` and the tests of this crate call
+//! the same ones.
 
 use std::fs;
 

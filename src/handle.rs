@@ -1,4 +1,4 @@
-//! Control over a running investigation from outside: cancel it, or tell it what is new.
+//! Control over a running investigation from outside: cancel it, or add observations.
 
 use eog_core::ledger::Observation;
 use tokio::sync::mpsc;
@@ -20,12 +20,12 @@ impl Handle {
         self.cancel.cancel();
     }
 
-    /// Tells the investigation what is new. Waits while many observations are ahead; gives the
-    /// observation back when the investigation has ended. One that still waits when somebody
-    /// cancels, or time is up, is dropped.
+    /// Hands an observation to the investigation. Waits while many observations are ahead; gives
+    /// the observation back when the investigation has ended. A call that still waits at a
+    /// cancellation, or when time is up, is dropped.
     ///
     /// # Errors
-    /// The observation, when nobody takes it any more.
+    /// The observation, when the investigation takes no more.
     pub async fn observe(&self, observation: Observation) -> Result<(), Observation> {
         self.observations.send(observation).await.map_err(|refused| refused.0)
     }
@@ -39,12 +39,12 @@ pub struct Controls {
 }
 
 impl Controls {
-    /// Says when somebody cancels.
+    /// Resolves on cancellation.
     pub(crate) fn cancellation(&self) -> CancellationToken {
         self.cancel.clone()
     }
 
-    /// The next observation; waits for ever when there can be none.
+    /// The next observation; never resolves when there can be none.
     pub(crate) async fn observation(&mut self) -> Observation {
         match self.observations.recv().await {
             Some(observation) => observation,
@@ -52,9 +52,8 @@ impl Controls {
         }
     }
 
-    /// An observation that waits already. When there is none, no more are taken, so that one
-    /// that comes too late goes back to its sender. Cancelling an ended investigation means
-    /// nothing.
+    /// An observation that waits already. When there is none, no more are taken, so that one that
+    /// comes too late goes back to its sender. Cancelling an ended investigation has no effect.
     pub(crate) fn last_call(&mut self) -> Option<Observation> {
         let mut waiting = self.observations.try_recv().ok();
         if waiting.is_none() {

@@ -63,20 +63,20 @@ pub struct Journal {
     pace: Option<Pace>,
 }
 
-/// What a journal held.
+/// The content of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovered<B = EntryBody> {
     /// Every whole entry, checked.
     pub ledger: Ledger<B>,
-    /// What was left out at the end, if anything.
+    /// What was cut off at the end, if anything.
     pub cut: Option<CutTail>,
 }
 
 /// The remains of an interrupted write at the end of a journal. They were never acknowledged,
-/// unless the last entry was changed afterwards: the two cannot be told apart.
+/// unless the last entry was changed afterwards: the two cannot be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutTail {
-    /// How many entries stand before them.
+    /// How many entries are before them.
     pub after: u64,
     /// How long they are.
     pub bytes: u64,
@@ -111,7 +111,7 @@ impl Journal {
     }
 
     /// The tag of the entry that opens a journal, by which its machine is known
-    /// ([`Body::OPENING`]). Nothing while it holds no whole entry. Somebody else may be writing.
+    /// ([`Body::OPENING`]). `None` while it holds no whole entry. Another process may be writing.
     ///
     /// # Errors
     /// [`JournalError`] when the file cannot be read, or is no journal of this version.
@@ -130,7 +130,7 @@ impl Journal {
     /// Creates an empty journal. File and folder entry are on disk when this returns.
     ///
     /// # Errors
-    /// [`JournalError::Exists`] if there is something already; [`JournalError::Unusable`] if the
+    /// [`JournalError::Exists`] if there is a file already; [`JournalError::Unusable`] if the
     /// folder is missing, read-only or full.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, JournalError> {
         let mut journal = Self::at_start(Box::new(DiskFile::create(path.as_ref())?));
@@ -162,7 +162,7 @@ impl Journal {
     /// Opens the journal on a medium of one's own, as [`Journal::open`] does that in a file. An
     /// empty medium becomes an empty journal.
     ///
-    /// Nobody else may write to the medium meanwhile.
+    /// No other process may write to the medium meanwhile.
     ///
     /// # Errors
     /// Those of [`Journal::open`], but for [`JournalError::Locked`].
@@ -177,7 +177,7 @@ impl Journal {
         if found.kept < frame::HEADER_BYTES {
             journal.begin()?;
         } else {
-            journal.mend(found.cut.is_some())?;
+            journal.repair(found.cut.is_some())?;
         }
         Ok((journal, Recovered { ledger: found.ledger, cut: found.cut }))
     }
@@ -224,7 +224,7 @@ impl Journal {
         let frames = self.frames(entries)?;
         if let Err(error) = self.store(&frames) {
             self.poisoned = true;
-            // The error at hand says more than that of a cut that fails, too.
+            // The current error says more than that of a cut that fails, too.
             let _ = self.medium.set_len(self.length).and_then(|()| self.sync());
             return Err(error);
         }
@@ -270,8 +270,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Cuts the tail off, and stores what stays: who wrote it may have died before that.
-    fn mend(&mut self, cut: bool) -> Result<(), JournalError> {
+    /// Cuts the tail off, and stores what stays: its writer may have died before that.
+    fn repair(&mut self, cut: bool) -> Result<(), JournalError> {
         let trimmed = if cut { self.medium.set_len(self.length) } else { Ok(()) };
         trimmed
             .and_then(|()| self.medium.sync_all())

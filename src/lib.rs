@@ -9,7 +9,7 @@
 //! - **Watch and steer**: [`events`], [`handle`].
 //! - **Store, resume, fork**: [`Journal`], [`Engine::resume`], [`Engine::fork`]. What calls took and cost:
 //!   [`side`].
-//! - **Look back**: [`travel`] explains labels and compares ledgers; [`stress`] tells how much hangs on the order.
+//! - **Look back**: [`travel`] explains labels and compares ledgers; [`stress`] measures how much depends on the order.
 //! - **Policies** of other kinds: [`CommandPolicy`] asks a program, [`DecisionMemory`] remembers answers.
 //! - **Several processes**: [`purse`] is what they may spend together, [`memory::DecisionStore`] what they remember together.
 //!

@@ -58,7 +58,7 @@ struct Shared {
     turns: Mutex<BTreeMap<Digest, Weak<Turn>>>,
 }
 
-/// Reads the file of a question that nobody asked.
+/// Reads the file of a question that was never asked.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn read_any(bytes: &[u8]) {
     let entity = EntityId::new("db").unwrap_or_else(|error| unreachable!("{error}"));
@@ -147,7 +147,7 @@ impl DecisionMemory {
     }
 
     /// The answer to a question: the one that is known, or else the one that `ask` gives, which is
-    /// kept. For whoever answers questions of a kind of their own; [`Remembering`] does the same for
+    /// kept. For responders with questions of their own kind; [`Remembering`] does the same for
     /// policies and responders.
     ///
     /// # Errors
@@ -218,10 +218,10 @@ impl DecisionMemory {
     }
 }
 
-/// A policy that is asked only what no run before was told.
+/// A policy that is called only for packets that no earlier run has decided.
 ///
 /// A decision is known by the packet and the *identity* of the policy: what decides the answer
-/// besides the packet, such as name, version, model and prompt. Whoever changes any of it must
+/// besides the packet, such as name, version, model and prompt. A change of any of it must
 /// change the identity. Failures are never remembered. The same question asked twice at once is
 /// asked once.
 ///
@@ -263,8 +263,8 @@ impl<P: AbductivePolicy> AbductivePolicy for Remembering<P> {
     }
 }
 
-/// Questions of machines with questions of their own: those for whoever judges are remembered, those
-/// for sources of evidence are always asked.
+/// Questions of machines with questions of their own: those for policies are remembered, those for
+/// sources of evidence are always asked.
 impl<Q, R> Responder<Q> for Remembering<R>
 where
     Q: eog_core::machine::Question<Answer: Serialize + DeserializeOwned> + Serialize,

@@ -95,10 +95,10 @@ mod strays {
 
     use rustix::process::{Pid, Signal, kill_process};
 
-    /// How often it is looked again for what was started meanwhile.
+    /// How often processes are listed again, for those started meanwhile.
     const ROUNDS: usize = 20;
 
-    /// A process as the system tells of it.
+    /// A process as the system lists it.
     pub(super) struct Process {
         id: u32,
         parent: u32,

@@ -7,10 +7,10 @@ use eog_core::{BoxFuture, Budget, BudgetKind, Usage};
 /// What several processes may spend together on calls of models: a budget, and what was taken of it.
 ///
 /// The most that a call can use is taken before the call is made. What it did not use is put back
-/// afterwards. Whoever dies in between has taken the most: nobody knows what the provider did, and no clock
-/// is asked, so that the sum is never too small.
+/// afterwards. A process that dies in between has taken the most: what the provider did is unknown, and no
+/// clock is read, so that the sum is never too small.
 pub trait Purse: fmt::Debug + Send + Sync {
-    /// Takes the most that a call can use. Once it is taken, it is taken for everybody.
+    /// Takes the most that a call can use. Once it is taken, it is taken for all.
     ///
     /// Dropped before it ends, it may have been taken.
     ///
@@ -31,7 +31,7 @@ pub enum PurseError {
     /// Not enough is left.
     #[error(transparent)]
     Short(#[from] Short),
-    /// It cannot be reached, so nobody knows what is left.
+    /// It cannot be reached, so what is left is unknown.
     #[error("what all workers have spent cannot be looked up: {0}")]
     Unreachable(String),
 }

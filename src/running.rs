@@ -11,16 +11,16 @@ use crate::side::RunStart;
 
 /// An investigation that runs as a task of its own; see [`Engine::start`].
 ///
-/// Dropped before its end, it is cancelled: nobody could learn what became of it. Its journal, if it has
+/// Dropped before its end, it is cancelled: its outcome could not be read. Its journal, if it has
 /// one, holds what was done.
 #[derive(Debug)]
 #[must_use = "the run is cancelled when this is dropped"]
 pub struct Running<M: Machine> {
     handle: Handle,
     sender: WeakSender<M::Body>,
-    /// Hears the run from its beginning.
+    /// Listens to the run from its beginning.
     first: Option<EventStream<M::Body>>,
-    /// Taken by whoever awaits the outcome.
+    /// Taken by the caller that awaits the outcome.
     task: Option<JoinHandle<Finished<M>>>,
 }
 
@@ -47,7 +47,8 @@ impl<M: Machine + Send + Sync + 'static> Running<M> {
     /// # Errors
     /// [`Lost`] when the runtime shuts down before.
     pub async fn outcome(mut self) -> Result<Finished<M>, Lost> {
-        // Nobody listens any more who has not asked to; a listener that is given away hears the end.
+        // There are no listeners any more but those requested; one that is handed out receives the
+        // end.
         self.first = None;
         let ended = match &mut self.task {
             Some(task) => task.await,
@@ -59,12 +60,12 @@ impl<M: Machine + Send + Sync + 'static> Running<M> {
 }
 
 impl<M: Machine> Running<M> {
-    /// Cancels the run, or tells it what is new. Clones outlive this.
+    /// Cancels the run, or adds observations. Clones outlive this.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// A listener. The first one hears the run from its beginning; later ones, from now on.
+    /// A listener. The first one receives the run from its beginning; later ones, from now on.
     pub fn progress(&mut self) -> EventStream<M::Body> {
         self.first.take().unwrap_or_else(|| self.sender.subscribe())
     }

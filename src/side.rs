@@ -68,7 +68,7 @@ impl SideFile {
     /// The remains of an interrupted write are cut off the file.
     ///
     /// # Errors
-    /// [`SideError::Locked`] while somebody else writes; [`SideError::Damaged`] names the first
+    /// [`SideError::Locked`] while another process writes; [`SideError::Damaged`] names the first
     /// line that cannot be read. The file is unchanged then.
     pub fn beside(journal: impl AsRef<Path>) -> Result<(Self, SideRecords), SideError> {
         let path = Self::path_beside(journal);
@@ -80,7 +80,7 @@ impl SideFile {
 
     /// Opens the side file on a medium of one's own. An empty medium becomes an empty side file.
     ///
-    /// Nobody else may write to the medium meanwhile.
+    /// No other process may write to the medium meanwhile.
     ///
     /// # Errors
     /// Those of [`SideFile::beside`], but for [`SideError::Locked`].
@@ -92,7 +92,7 @@ impl SideFile {
         Ok((side, found.records))
     }
 
-    /// Reads a side file and changes nothing. Somebody else may be writing.
+    /// Reads a side file and changes nothing. Another process may be writing.
     ///
     /// # Errors
     /// Those of [`SideFile::beside`], but for [`SideError::Locked`]; [`SideError::Unusable`] also

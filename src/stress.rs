@@ -65,7 +65,7 @@ impl Default for Stress {
     }
 }
 
-/// Who looks on, and who may stop it.
+/// Progress and controls of a stress test.
 #[derive(Default)]
 pub struct Watch<'w> {
     progress: Option<&'w mut (dyn FnMut(StressProgress) + Send)>,
@@ -73,7 +73,7 @@ pub struct Watch<'w> {
 }
 
 impl<'w> Watch<'w> {
-    /// Tells what is being done.
+    /// Reports what is being done.
     #[must_use]
     pub fn with_progress(mut self, progress: &'w mut (dyn FnMut(StressProgress) + Send)) -> Self {
         self.progress = Some(progress);
@@ -172,14 +172,14 @@ where
     let plan = Plan::new(settings, case, how);
     let answers = Answers::new(responder, how.limits);
     let mut lab: Lab<'_, S::Machine, _> = Lab { plan, answers, watch, interrupted: false };
-    lab.tell(StressProgress::Baseline);
+    lab.report(StressProgress::Baseline);
     let baseline = lab.run(&lab.plan.baseline()).await.ok_or(Cancelled)?;
     let mut tally = Tally::new(&baseline);
     let mut delays = DelaysAlone::default();
     let mut search = Search::new(&lab.plan, &baseline, how.max_shrink_runs);
     lab.repeat(0, &baseline, &mut delays).await;
     for number in 1..=how.runs {
-        lab.tell(StressProgress::Run { number, of: how.runs, differing: tally.differing() });
+        lab.report(StressProgress::Run { number, of: how.runs, differing: tally.differing() });
         let setting = lab.plan.setting(number);
         let Some(ran) = lab.run(&setting).await else { break };
         tally.count(number, &ran);
@@ -240,7 +240,7 @@ impl<M: Machine<Settings: Reorder>, R: Responder<M::Question>> Lab<'_, M, R> {
         }
     }
 
-    fn tell(&mut self, step: StressProgress) {
+    fn report(&mut self, step: StressProgress) {
         if let Some(progress) = &mut self.watch.progress {
             progress(step);
         }

@@ -6,7 +6,7 @@ mod unjudged;
 
 pub use diff::{ChangedSetting, Difference, Parting, diff};
 pub use explain::{
-    Again, Dependence, Explanation, Heard, History, Part, Step, Unanswered, explain,
+    Again, Dependence, Explanation, History, Part, Received, Step, Unanswered, explain,
 };
 pub use unjudged::{Unjudged, unjudged};
 

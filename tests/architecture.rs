@@ -91,7 +91,7 @@ fn crates_of(package: &str) -> BTreeSet<String> {
     listed.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
 }
 
-/// Whoever embeds eog builds this, each time anew on a clean machine.
+/// Users of the library build this, each time anew on a clean machine.
 #[test]
 fn the_core_is_light() {
     let crates = crates_of("eog-core");
@@ -104,7 +104,7 @@ fn reports_come_without_a_tokenizer() {
     assert!(crates.contains("eog-report") && !crates.contains("tiktoken"), "{crates:?}");
 }
 
-/// A clone begins with `cargo run`, and nobody waits for libraries that are not used.
+/// A clone begins with `cargo run`, without a wait for libraries that are not used.
 #[test]
 fn the_command_is_light_unless_features_are_asked_for() {
     let crates = crates_of("eog-cli");

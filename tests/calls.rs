@@ -107,7 +107,7 @@ async fn what_may_pass_is_tried_again_and_nothing_else_is() {
         .fail(Call::nth_of("a", 1), busy.clone())
         .fail(Call::nth_of("a", 2), wait)
         .fail(Call::of("b"), busy)
-        .fail(Call::nth_of("c", 1), Failure::policy("never heard of it"));
+        .fail(Call::nth_of("c", 1), Failure::policy("unknown to the policy"));
     let asked = Recorder::new(policy);
     let contract = Recorder::new(
         Faulty::new(MemoryContext::default())
@@ -127,7 +127,7 @@ async fn what_may_pass_is_tried_again_and_nothing_else_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_tried_again_when_nobody_wants_it() {
+async fn nothing_is_tried_again_when_it_is_not_wanted() {
     let busy = Failure::policy("too many requests").transient();
     let policy = Recorder::new(Faulty::new(policy_fn(healthy)).fail(Call::any(), busy));
     let limits = Limits { retry: Retry::never(), ..Limits::default() };
@@ -137,7 +137,8 @@ async fn nothing_is_tried_again_when_nobody_wants_it() {
     assert_eq!(policy.asked(), ["a"]);
 }
 
-/// Ten entities that hear from their neighbour before their turn: every early packet is outdated.
+/// Ten entities with a message from their neighbour before their turn: every early packet is
+/// outdated.
 #[tokio::test(start_paused = true)]
 async fn waste_is_counted_and_capped() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
@@ -260,7 +261,7 @@ async fn model_calls_have_a_budget() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn figures_stand_beside_the_journal() {
+async fn figures_are_in_a_file_beside_the_journal() {
     let folder = tempfile::tempdir().expect("a folder");
     let journal = folder.path().join("run.journal");
     let (recorder, before) = CallRecorder::beside(&journal).expect("it is new");
@@ -315,7 +316,7 @@ async fn no_attempt_begins_after_the_deadline() {
     assert_eq!((policy.asked().len(), began.elapsed()), (1, Duration::ZERO));
 }
 
-/// What was spent is what stands beside the journal, whatever became of the answers.
+/// What was spent is what the file beside the journal holds, whatever became of the answers.
 #[tokio::test(start_paused = true)]
 async fn nothing_that_was_paid_for_is_missing_beside_the_journal() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -357,7 +358,7 @@ async fn nothing_that_was_paid_for_is_missing_beside_the_journal() {
     assert!(ended.journal_error.is_some());
     let (spent, last) = in_file(&path);
     assert!(spent.tokens_in >= ended.spent().usage.tokens_in, "{spent:?}");
-    disk.mend();
+    disk.repair();
     let stored =
         eog::Journal::on::<eog::controller::EntryBody>(disk).expect("it is whole").0.entries();
     assert!(matches!(last, Some(SideRecord::Stopped { entries, .. }) if entries == stored));

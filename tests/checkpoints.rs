@@ -84,8 +84,8 @@ async fn going_on_from_one_gives_the_same_ledger() {
     }
 }
 
-/// An entry with a forged answer does not follow. Whoever derives it finds out; whoever trusts a
-/// checkpoint after it does not.
+/// An entry with a forged answer does not follow. Deriving it finds out; trusting a checkpoint
+/// after it does not.
 #[tokio::test]
 async fn what_stands_before_one_is_not_derived_again() {
     let (_folder, path) = folder();

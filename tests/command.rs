@@ -186,7 +186,7 @@ async fn an_answer_counts_when_its_program_has_ended() {
     let script = Script::new(&format!("sleep 600 & echo $! > \"$1/left\"; echo '{HEALTHY}'"));
     let (policy, question) = (script.policy(), question());
     let answer = tokio::time::timeout(Duration::from_secs(60), policy.decide(&question)).await;
-    let answer = answer.expect("nobody waits for what it left").expect("it answers");
+    let answer = answer.expect("processes that it left are not waited for").expect("it answers");
     assert_eq!(answer.decision.label, Label::Healthy);
     let left = PathBuf::from("/proc").join(script.wrote("left").trim());
     // It is killed with its group; a killed one may be a zombie until its parent collects it.
@@ -201,20 +201,21 @@ async fn an_answer_counts_when_its_program_has_ended() {
     panic!("{} is still there", left.display());
 }
 
-/// What it said until then is told, though a process that it left behind holds its standard error open.
+/// Its output until then is reported, though a process that it left behind holds its standard error
+/// open.
 #[tokio::test]
 async fn a_standard_error_that_stays_open_is_not_waited_for() {
     let left = "sleep 600 > /dev/null < /dev/null & echo $! > \"$1/left\"";
-    for (rest, told) in [
+    for (rest, said) in [
         (format!("echo '{HEALTHY}'"), None),
         ("echo 'no model today' >&2; exit 3".to_owned(), Some("exit status: 3: no model today")),
     ] {
         let script = Script::new(&format!("{left}\n{rest}"));
         let (policy, question) = (script.policy(), question());
         let answer = tokio::time::timeout(Duration::from_secs(60), policy.decide(&question)).await;
-        match (answer.expect("nobody waits for what it left"), told) {
+        match (answer.expect("processes that it left are not waited for"), said) {
             (Ok(answer), None) => assert_eq!(answer.decision.label, Label::Healthy),
-            (Err(failure), Some(told)) => assert!(failure.message.contains(told), "{failure}"),
+            (Err(failure), Some(said)) => assert!(failure.message.contains(said), "{failure}"),
             (other, _) => panic!("{rest}: {other:?}"),
         }
         assert_gone(script.wrote("left").trim()).await;

@@ -76,7 +76,7 @@ async fn a_run_that_never_waits_meets_its_deadline() {
 }
 
 #[tokio::test]
-async fn cancelling_before_the_start_asks_nobody() {
+async fn cancelling_before_the_start_makes_no_call() {
     let (contract, policy) = (MemoryContext::default(), Recorder::new(all_healthy()));
     let (handle, controls) = eog::handle();
     handle.cancel();
@@ -101,7 +101,7 @@ async fn an_observation_while_running_joins_in_between_two_commits() {
         handle.observe(news).await.expect("it still runs");
     }
     let ended = run.await.expect("it does not panic");
-    // Nothing explains the alert on c, so c is looked at twice more.
+    // Nothing explains the alert on c, so c is evaluated twice more.
     assert_that(&ended).evaluated(["a", "b", "c", "a", "c", "c"]).converged().is_intact();
     assert_eq!(ended.machine.anomalies().len(), 1);
 }
@@ -136,14 +136,14 @@ async fn an_observation_just_before_the_end_reopens() {
     };
     let engine = Engine::new(MemoryContext::default(), policy).with_controls(controls);
     let ended = engine.investigate(Config::default(), seeded(topology(""), ["a"])).await;
-    // Nothing explains its alert, so it is looked at twice more.
+    // Nothing explains its alert, so it is evaluated twice more.
     assert_that(&ended).evaluated(["a", "late", "late", "late"]).converged().is_intact();
     let too_late = Observation::NewEvidence(entity("a"));
     assert_eq!(handle.observe(too_late.clone()).await, Err(too_late));
 }
 
 #[tokio::test]
-async fn an_answer_from_memory_asks_nobody() {
+async fn an_answer_from_memory_makes_no_call() {
     let (handle, controls) = eog::handle();
     let contract = MemoryContext::default().with(finding("a"));
     let policy = Recorder::new(Tipster {

@@ -1,4 +1,4 @@
-//! A source that is dead is told as such: in the stop reason and in the conclusion.
+//! A dead source is reported as such: in the stop reason and in the conclusion.
 
 use eog::{Config, Failure, LinearConfig, Machine, StopReason, Unreachable};
 use eog_testkit::{
@@ -15,12 +15,16 @@ fn refusing(names: &[&str]) -> MemoryContext {
 fn a_source_that_gives_nothing_at_all_is_dead() {
     let case = case(topology("a calls b"), [alert("a", "HttpErrors", "10:05")]);
     let run = run(Config::default(), case, &refusing(&["a", "b"]), &policy_fn(healthy));
-    let looks = run.spent().evaluations;
-    assert_eq!(run.stop, StopReason::SourceUnreachable { failed: looks, looks });
-    let words = format!("the source is out of reach: no context in any of {looks} looks");
+    let evaluations = run.spent().evaluations;
+    assert_eq!(run.stop, StopReason::SourceUnreachable { failed: evaluations, looks: evaluations });
+    let words =
+        format!("the source is out of reach: no context in any of {evaluations} evaluations");
     assert_eq!(run.stop.to_string(), words);
     let conclusion = run.conclusion();
-    assert_eq!(conclusion.unreachable, Some(Unreachable { failed: looks, looks }));
+    assert_eq!(
+        conclusion.unreachable,
+        Some(Unreachable { failed: evaluations, looks: evaluations })
+    );
     assert!(conclusion.to_string().ends_with(&words), "{conclusion}");
     assert_eq!(run.diagnosis().conclusion, conclusion);
 }

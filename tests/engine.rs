@@ -38,7 +38,7 @@ fn all_healthy() -> impl AbductivePolicy {
 }
 
 /// Every event until the engine has ended, one line each.
-async fn told(mut events: EventStream) -> Vec<String> {
+async fn received(mut events: EventStream) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some(event) = events.next().await {
         lines.push(match event {
@@ -79,31 +79,31 @@ async fn events_tell_each_step_in_order() {
         "spent 3",
         "Stopped(Converged { refused_wakes: 0 })",
     ];
-    assert_eq!(told(events).await, expected);
+    assert_eq!(received(events).await, expected);
 }
 
 #[tokio::test]
-async fn nobody_has_to_listen() {
+async fn listeners_are_optional() {
     let (sender, events) = eog::events();
     drop(events);
     let deaf = Engine::new(MemoryContext::default(), all_healthy()).with_events(sender);
     assert_that(&deaf.investigate(config(), apart(&["a"])).await).converged();
 
-    // Nor does one that reads nothing until the end keep more than the buffer: it is told how many
-    // events it missed, and hears the latest. Another that keeps up hears all of them.
+    // Nor does one that reads nothing until the end keep more than the buffer: it gets the number
+    // of events it missed, and the latest ones. Another that keeps up receives all of them.
     let names: Vec<String> = (0..500).map(|number| format!("e{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (sender, mut slow) = eog::events();
-    let quick = tokio::spawn(told(sender.subscribe()));
+    let quick = tokio::spawn(received(sender.subscribe()));
     let unread = Engine::new(MemoryContext::default(), all_healthy()).with_events(sender);
     let ended = unread.investigate(config(), apart(&names)).await;
     assert_that(&ended).evaluated(names);
     let all = 1 + 500 * 4 + 1;
-    let heard = quick.await.expect("it does not panic");
-    assert_eq!(heard.len(), all);
+    let events = quick.await.expect("it does not panic");
+    assert_eq!(events.len(), all);
     let missed = all - eog::EVENT_BUFFER;
     assert!(matches!(slow.next().await, Some(Event::Missed(count)) if count == missed as u64));
-    assert_eq!(told(slow).await, heard[missed..]);
+    assert_eq!(received(slow).await, events[missed..]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,7 +154,7 @@ impl AbductivePolicy for Hasty {
 
 #[tokio::test]
 async fn panics_are_failures() {
-    let late = Faulty::new(Hasty).panic(Call::of("c"), "as told");
+    let late = Faulty::new(Hasty).panic(Call::of("c"), "as planned");
     let ended = Engine::new(Hasty, late).investigate(config(), apart(&["a", "b", "c", "d"])).await;
     assert_that(&ended)
         .failed_with("a", FailureKind::ContextFailed, "panicked")

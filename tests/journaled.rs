@@ -23,7 +23,7 @@ async fn nothing_follows_from_an_entry_that_was_not_stored() {
     let journal = Journal::create(&path).expect("it is new");
     let gone = path.clone();
     let policy = Recorder::new(policy_fn(move |packet| {
-        // Somebody clears the folder while the first entity is judged.
+        // The folder is cleared while the first entity is judged.
         let _ = std::fs::remove_file(&gone);
         healthy(packet)
     }));

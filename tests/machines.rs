@@ -42,7 +42,7 @@ fn linear_configs() -> Vec<LinearConfig> {
     vec![
         usual.clone(),
         LinearConfig { commits: false, ..usual.clone() },
-        // What it forgets it looks at again, until the budget ends it.
+        // What it forgets it evaluates again, until the budget ends it.
         LinearConfig { memory: Some(2), commits: false, budget: Budget::hops(12), ..usual.clone() },
         LinearConfig { repeats: [1, 2, 4].into(), ..usual.clone() },
         LinearConfig { order: LeadOrder::Permuted { seed: 3 }, commits: false, ..usual },
@@ -192,16 +192,16 @@ async fn tree_searches_keep_the_promises_of_every_machine() {
 async fn the_linear_loop_follows_the_newest_lead_to_the_first_origin() {
     let ended = live(LinearConfig::default()).await;
     assert_eq!(ended.stop, StopReason::Converged { refused_wakes: 0 });
-    let looked: Vec<&str> = ended
+    let evaluated: Vec<&str> = ended
         .ledger()
         .entries()
         .iter()
         .filter_map(|entry| Some(entry.body.look()?.entity.as_str()))
         .collect();
-    assert_eq!(looked, ["web", "app", "db"], "it commits before it looks at mail");
+    assert_eq!(evaluated, ["web", "app", "db"], "it commits before it evaluates mail");
     let diagnosis = ended.diagnosis();
     assert_eq!(diagnosis.causes().next().unwrap().origins, [entity("db")]);
-    assert_eq!(diagnosis.conclusion.unexplained, [1], "mail is reached by nobody");
+    assert_eq!(diagnosis.conclusion.unexplained, [1], "nothing reaches mail");
 
     let whole = live(LinearConfig { commits: false, ..LinearConfig::default() }).await;
     assert_eq!(whole.spent().evaluations, 4);
@@ -215,7 +215,7 @@ async fn the_linear_loop_forgets_the_oldest_answer_with_its_claims() {
 }
 
 #[tokio::test]
-async fn repeated_steps_ask_nobody_and_count_against_the_budget() {
+async fn repeated_steps_make_no_call_and_count_against_the_budget() {
     let repeats: std::collections::BTreeSet<u64> = (1..100).collect();
     let budget = Budget::hops(7);
     let ended = live(LinearConfig { repeats, budget, ..LinearConfig::default() }).await;
@@ -243,7 +243,7 @@ async fn failures_of_a_linear_loop_are_recorded_and_it_goes_on() {
 async fn observations_are_refused_by_a_machine_that_takes_none() {
     let (handle, controls) = eog::handle();
     let (sender, mut events) = eog::events::<LinearBody>();
-    handle.observe(Observation::NewEvidence(entity("db"))).await.expect("it is heard");
+    handle.observe(Observation::NewEvidence(entity("db"))).await.expect("it is taken");
     let (case, evidence) = incident();
     let engine =
         Engine::new(evidence, policy_fn(judge)).with_controls(controls).with_events(sender);
@@ -255,8 +255,8 @@ async fn observations_are_refused_by_a_machine_that_takes_none() {
             refused.push(reason);
         }
     }
-    let told = "the controller \"linear\" takes no observations; start a new investigation";
-    assert_eq!(refused, [told]);
+    let expected = "the controller \"linear\" takes no observations; start a new investigation";
+    assert_eq!(refused, [expected]);
 }
 
 #[test]

@@ -76,7 +76,7 @@ async fn a_second_run_asks_nothing_and_its_ledger_is_the_same() {
 }
 
 #[tokio::test]
-async fn going_on_asks_nothing_that_an_interrupted_run_was_told() {
+async fn going_on_asks_nothing_that_an_interrupted_run_was_answered() {
     let folder = folder();
     let (whole, calls) = flash_sale(Config::default(), &open(&folder), "evidence").await;
     // As if it had been killed before the last answer came.
@@ -176,7 +176,7 @@ async fn a_question_asked_twice_at_once_is_asked_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waited_for_a_failure_or_for_nobody_asks_himself() {
+async fn callers_that_waited_for_a_failure_or_an_abandoned_call_ask_themselves() {
     let folder = folder();
     let slow = Slow::default();
     let policy = Remembering::new(&slow, open(&folder), "m");
@@ -252,7 +252,7 @@ fn a_file_is_replaced_whole() {
     ask(&policy, &db).expect("it answers");
     let path = file(folder.path());
     fs::write(&path, "damaged").expect("it is ours");
-    // Somebody who has the old file open sees no other bytes in it.
+    // A reader that has the old file open sees no other bytes in it.
     let held = folder.path().join("held");
     fs::hard_link(&path, &held).expect("links can be made");
     ask(&policy, &db).expect("it answers");
@@ -355,7 +355,7 @@ fn a_read_only_folder_is_an_error_at_once() {
 fn several_who_share_a_folder_never_find_half_a_file() {
     const ENTITIES: usize = 20;
     let folder = folder();
-    // Each opens the folder itself, so they know of each other no more than processes do.
+    // Each opens the folder itself, so they share no more than processes do.
     std::thread::scope(|scope| {
         for worker in 0..4 {
             let folder = &folder;
@@ -400,7 +400,7 @@ fn a_program_is_known_by_its_content_and_that_of_named_files() {
     assert_ne!(plain, identity(&[]));
     assert_ne!(identity(&["a b".into()]), identity(&["a".into(), "b".into()]));
     let strange = |byte| identity(&[OsString::from_vec(vec![byte])]);
-    assert_ne!(strange(0xfe), strange(0xff), "they look alike as text");
+    assert_ne!(strange(0xfe), strange(0xff), "they are alike as text");
 
     let missing = folder.path().join("none");
     let error = command_identity(missing.as_os_str(), &[]).expect_err("it is not there");
@@ -462,7 +462,7 @@ async fn questions_of_any_machine_are_remembered_but_not_those_for_evidence() {
     assert_eq!(asked(QuestionKind::Context, "legs").await, [(41, false), (42, false)]);
 }
 
-/// A store of its own kind, which fails when told to.
+/// A store of its own kind, which fails on demand.
 #[derive(Debug, Default)]
 struct Shelf {
     kept: Mutex<BTreeMap<(String, String), Vec<u8>>>,

@@ -78,7 +78,7 @@ async fn one_run_is_cancelled_and_the_other_goes_on() {
 }
 
 #[tokio::test]
-async fn progress_is_heard_from_the_beginning_to_the_end() {
+async fn progress_is_received_from_the_beginning_to_the_end() {
     let engine = Engine::new(contract(), policy_fn(healthy));
     let mut run = engine.share().start(Config::default(), seeded(topology("web"), ["web"]));
     let mut progress = run.progress();
@@ -87,7 +87,10 @@ async fn progress_is_heard_from_the_beginning_to_the_end() {
     while let Some(event) = progress.next().await {
         entries += u64::from(matches!(event, Event::Appended(_)));
     }
-    assert!(run.progress().next().await.is_none(), "a listener that comes too late hears the end");
+    assert!(
+        run.progress().next().await.is_none(),
+        "a listener that comes too late receives the end"
+    );
     assert_eq!(run.outcome().await.expect("the runtime lives").ledger().next_seq(), entries);
 }
 

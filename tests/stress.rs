@@ -25,7 +25,7 @@ fn evidence() -> MemoryContext {
     all.fold(MemoryContext::default(), |context, name| context.with(finding(name)))
 }
 
-/// Whoever has heard no accusation takes the blame, so the first of two that speaks does.
+/// An entity without an accusation calls itself the origin, so the first of two that speaks does.
 fn first_come(packet: &ContextPacket) -> Decision {
     match packet.inbox.iter().find(|message| message.belief.label == Label::Origin) {
         Some(message) => symptom_of(packet, message.sender.as_str()),
@@ -40,7 +40,7 @@ fn world<P>(policy: P) -> ContextAndPolicy<MemoryContext, P> {
 
 async fn stressed(policy: impl AbductivePolicy, how: &Stress) -> StressReport {
     let report = stress(Config::default(), feud(), world(policy), how, Watch::default()).await;
-    report.expect("nobody cancels it")
+    report.expect("it is not cancelled")
 }
 
 fn names(entities: &[EntityId]) -> Vec<&str> {
@@ -64,16 +64,16 @@ async fn a_policy_that_hangs_on_the_order_is_found_out_by_one_swap() {
     assert_eq!(pair.differing.outcome.frontier, [[entity("b")]]);
     assert_eq!(pair.differing.stop, StopReason::Converged { refused_wakes: 0 });
 
-    // What became of those two is said, and why: what each had heard.
-    let told: Vec<_> = pair
+    // The report says what became of those two, and why: the messages of each.
+    let reported: Vec<_> = pair
         .entities
         .iter()
         .map(|one| (one.entity.as_str(), one.in_one_frontier, one.differing.label))
         .collect();
     let expected = [("a", true, Some(Label::Symptom)), ("b", true, Some(Label::Origin))];
-    assert_eq!(told, expected);
-    assert_eq!(pair.entities[0].baseline.heard, [(entity("b"), Label::Symptom)]);
-    assert_eq!(pair.entities[0].differing.heard, [(entity("b"), Label::Origin)]);
+    assert_eq!(reported, expected);
+    assert_eq!(pair.entities[0].baseline.received, [(entity("b"), Label::Symptom)]);
+    assert_eq!(pair.entities[0].differing.received, [(entity("b"), Label::Origin)]);
     assert!(pair.parting.is_some());
 
     // Both ledgers are whole, and differ in their seeds alone.
@@ -144,7 +144,7 @@ async fn nothing_is_asked_twice_so_moods_change_nothing() {
         watch,
     )
     .await;
-    let report = report.expect("nobody cancels it");
+    let report = report.expect("it is not cancelled");
     assert_eq!(report.delays_alone.identical, 20);
     assert!(report.baseline.failures > 0, "a failure was kept, too");
 
@@ -173,7 +173,7 @@ async fn panics_and_time_outs_are_answers_that_are_kept() {
         Watch::default(),
     )
     .await;
-    let report = report.expect("nobody cancels it");
+    let report = report.expect("it is not cancelled");
     assert_eq!(report.baseline.failures, 2);
     assert_eq!((report.same_outcome, report.delays_alone.identical), (40, 8));
 }
@@ -226,7 +226,7 @@ async fn the_shipped_incident_is_robust() {
         Watch::default(),
     )
     .await;
-    let report = report.expect("nobody cancels it");
+    let report = report.expect("it is not cancelled");
     assert_eq!((report.runs, report.same_outcome), (40, 40), "{:#?}", report.frontiers);
     assert_eq!(report.delays_alone.identical, 8);
 }

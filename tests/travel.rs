@@ -14,7 +14,7 @@ use eog_testkit::{
     MemoryContext, Recorder, entity, finding, origin, policy_fn, symptom_of, topology,
 };
 
-/// Only what claims name is looked at.
+/// Only what claims name is evaluated.
 fn without_proposals() -> Config {
     Config { max_proposals: Some(0), widening: None, ..Config::default() }
 }
@@ -47,7 +47,7 @@ async fn every_packet_is_rebuilt_as_the_policy_saw_it() {
 }
 
 #[tokio::test]
-async fn an_explanation_tells_what_was_heard_before_a_change_of_mind() {
+async fn an_explanation_shows_the_messages_before_a_change_of_mind() {
     let (finished, _) = flash_sale(Config::default()).await;
     let policy = EvidencePolicy::default();
     let database = entity("database");
@@ -56,9 +56,10 @@ async fn an_explanation_tells_what_was_heard_before_a_change_of_mind() {
     let explanation = explanation.expect("the ledger follows");
     let last = explanation.steps.last().expect("it was judged");
     assert_eq!(last.belief.label, Label::Symptom);
-    let heard: Vec<_> = last.heard.iter().filter(|it| it.sender.as_str() == "processor").collect();
-    let [heard] = heard.as_slice() else { panic!("{heard:?}") };
-    assert!(heard.label != Label::Healthy && heard.entry < last.entry);
+    let received: Vec<_> =
+        last.received.iter().filter(|it| it.sender.as_str() == "processor").collect();
+    let [message] = received.as_slice() else { panic!("{received:?}") };
+    assert!(message.label != Label::Healthy && message.entry < last.entry);
     assert!(last.belief.claims.iter().any(|claim| claim.cause == entity("processor")));
 
     // The frontend is an origin by its change and the traffic that rose with it.
@@ -88,13 +89,13 @@ async fn an_entity_that_was_never_evaluated_has_no_steps() {
 }
 
 #[tokio::test]
-async fn why_an_entity_was_not_judged_is_told() {
+async fn why_an_entity_was_not_judged_is_explained() {
     let (whole, _) = flash_sale(without_proposals()).await;
     let why = |finished: &Finished, name: &str| {
         unjudged(finished.ledger(), &entity(name)).expect("the ledger follows")
     };
     assert_eq!(why(&whole, "gateway"), None);
-    assert_eq!(why(&whole, "nobody"), Some(Unjudged::Unknown));
+    assert_eq!(why(&whole, "missing"), Some(Unjudged::Unknown));
     assert_eq!(why(&whole, "search"), Some(Unjudged::BeyondCap { entry: 1 }));
     let budget = Config { budget: Budget::hops(2), ..Config::default() };
     let (short, _) = flash_sale(budget).await;
@@ -129,11 +130,11 @@ async fn runs_part_where_their_courses_do() {
 }
 
 /// Judges nothing: what is asked of it is a mistake.
-struct Nobody;
+struct Uncalled;
 
-impl AbductivePolicy for Nobody {
+impl AbductivePolicy for Uncalled {
     fn decide<'a>(&'a self, _: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(async { Err(Failure::policy("nobody should ask")) })
+        Box::pin(async { Err(Failure::policy("this policy is not to be called")) })
     }
 }
 
@@ -143,11 +144,12 @@ async fn a_restored_run_goes_on_in_the_engine_s_place() {
     let restored = Controller::restore(finished.ledger()).expect("the ledger follows");
     assert_eq!(restored.conclusion(), finished.conclusion());
     let explanation =
-        explain(finished.ledger(), &entity("gateway"), Some(&Nobody), eog::Limits::default()).await;
+        explain(finished.ledger(), &entity("gateway"), Some(&Uncalled), eog::Limits::default())
+            .await;
     assert!(explanation.expect("the ledger follows").hangs_on.is_empty());
 }
 
-/// Three entities that are all looked at from the start, each the cause of the one before.
+/// Three entities that are all evaluated from the start, each the cause of the one before.
 async fn chain(config: Config) -> (Finished, Vec<ContextPacket>) {
     let policy = Recorder::new(policy_fn(|packet| match packet.entity.as_str() {
         "web" => symptom_of(packet, "app"),
@@ -164,10 +166,10 @@ async fn chain(config: Config) -> (Finished, Vec<ContextPacket>) {
     (finished, policy.packets())
 }
 
-/// What was heard up to each evaluation of every entity is what stood in the packet of that
-/// evaluation, whatever else was under way.
+/// The messages before each evaluation of every entity are those in the packet of that evaluation,
+/// whatever else was under way.
 #[tokio::test]
-async fn what_was_heard_is_what_evaluations_were_begun_with_at_any_width() {
+async fn messages_are_those_that_evaluations_were_begun_with_at_any_width() {
     let mut overtaken = 0;
     for width in [1, 2, 4, 16] {
         let width = std::num::NonZeroU32::new(width).expect("not 0");
@@ -176,7 +178,7 @@ async fn what_was_heard_is_what_evaluations_were_begun_with_at_any_width() {
             ..Config::default()
         };
         for (finished, packets) in [flash_sale(config.clone()).await, chain(config).await] {
-            overtaken += heard_as_begun(&finished, packets).await;
+            overtaken += messages_as_begun(&finished, packets).await;
         }
     }
     assert!(overtaken > 0, "no message came while its receiver was being judged");
@@ -184,17 +186,17 @@ async fn what_was_heard_is_what_evaluations_were_begun_with_at_any_width() {
 
 /// Checks it for one run. Gives the number of messages that, by the order of entries, had come before an
 /// evaluation that was begun without them.
-async fn heard_as_begun(finished: &Finished, packets: Vec<ContextPacket>) -> usize {
+async fn messages_as_begun(finished: &Finished, packets: Vec<ContextPacket>) -> usize {
     let packets: BTreeMap<Digest, ContextPacket> =
         packets.into_iter().map(|packet| (Digest::of(&packet), packet)).collect();
     let ledger = finished.ledger();
     let mut overtaken = 0;
     for (entity, _) in finished.machine.beliefs() {
         let explanation = explain(ledger, entity, None, eog::Limits::default()).await;
-        let mut heard = BTreeMap::new();
+        let mut received = BTreeMap::new();
         for step in explanation.expect("the ledger follows").steps {
-            for one in step.heard {
-                heard.insert(one.sender, (one.label, one.claims));
+            for one in step.received {
+                received.insert(one.sender, (one.label, one.claims));
             }
             let evaluation = ledger.entries()[step.entry as usize].evaluation();
             let evaluation = evaluation.expect("a step is an evaluation");
@@ -208,7 +210,7 @@ async fn heard_as_begun(finished: &Finished, packets: Vec<ContextPacket>) -> usi
                     (message.sender.clone(), (message.belief.label, claims))
                 })
                 .collect();
-            assert_eq!(heard, inbox, "{entity}, entry {}", step.entry);
+            assert_eq!(received, inbox, "{entity}, entry {}", step.entry);
             let before = &ledger.entries()[..step.entry as usize];
             let spoken = before.iter().filter_map(|entry| entry.evaluation()).filter(|other| {
                 other.outcome.broadcast_to.contains(entity) && !inbox.contains_key(&other.entity)
@@ -220,7 +222,7 @@ async fn heard_as_begun(finished: &Finished, packets: Vec<ContextPacket>) -> usi
 }
 
 #[tokio::test]
-async fn a_message_that_a_new_edge_brings_is_heard() {
+async fn a_message_that_a_new_edge_brings_is_listed() {
     let graph = topology("web calls app; store calls db");
     let policy = policy_fn(|packet| match packet.entity.as_str() {
         "web" => symptom_of(packet, "db"),
@@ -237,7 +239,8 @@ async fn a_message_that_a_new_edge_brings_is_heard() {
     let steps = explanation.expect("the ledger follows").steps;
     let reasons: Vec<Reason> = steps.iter().map(|step| step.reason).collect();
     assert_eq!(reasons, [Reason::Seed, Reason::LateMessage]);
-    assert!(steps[0].heard.is_empty());
-    let heard: Vec<_> = steps[1].heard.iter().map(|one| (one.sender.as_str(), one.entry)).collect();
-    assert_eq!(heard, [("db", 1)]);
+    assert!(steps[0].received.is_empty());
+    let received: Vec<_> =
+        steps[1].received.iter().map(|one| (one.sender.as_str(), one.entry)).collect();
+    assert_eq!(received, [("db", 1)]);
 }

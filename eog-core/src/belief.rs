@@ -54,7 +54,7 @@ impl std::str::FromStr for Label {
     }
 }
 
-/// Text that is no [`Label`].
+/// Text that is not a [`Label`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no label; there are origin, symptom, healthy and defer")]
 pub struct UnknownLabel(String);
@@ -82,7 +82,7 @@ pub struct Claim {
     /// Since when the effect shows what was observed, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect_since: Option<Onset>,
-    /// Which observations of the effect it explains; all of them where nothing is said.
+    /// Which observations of the effect it explains; all of them if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<Vec<Explained>>,
 }
@@ -99,7 +99,7 @@ pub struct Explained {
 }
 
 impl Claim {
-    /// A claim without evidence and without times, which explains all that is seen of the effect.
+    /// A claim without evidence and without times, which explains all observations of the effect.
     ///
     /// ```
     /// use eog_core::{Claim, EntityId};
@@ -168,10 +168,10 @@ pub struct Belief {
     /// Since when its harm is known to be there; for an origin, since when its condition holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Onset>,
-    /// Which of its own anomalies an origin explains; all of them where nothing is said.
+    /// Which of its own anomalies an origin explains; all of them if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<Vec<Explained>>,
-    /// The rule that decided, if the policy goes by rules that have names.
+    /// The rule that decided, if the policy uses named rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// The numbers behind it, if the policy weighs evidence.
@@ -193,7 +193,7 @@ pub struct Measures {
     /// as well as usual.
     pub harm: i32,
     /// How strongly the evidence speaks for the origin that explains the entity, itself if it is one: its log-odds, less
-    /// a cost for every hop on the way. Nothing where no origin is known.
+    /// a cost for every hop on the way. `None` where no origin is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<i32>,
     /// What the entity shows speaks for these as its origin, by name: changes of them can have led to it. Log-odds in
@@ -255,12 +255,12 @@ pub struct Signature {
     pub claims: BTreeSet<ClaimEdge>,
 }
 
-/// The latest belief of a neighbour, as it stands in an inbox.
+/// The latest belief of a neighbour, as it is in an inbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
-    /// Who says so.
+    /// The source of the statement.
     pub sender: EntityId,
     /// The sender's whole belief at the time of the broadcast.
     pub belief: Belief,

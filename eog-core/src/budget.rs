@@ -23,7 +23,7 @@ impl Budget {
         Self { hops: Some(hops), ..Self::default() }
     }
 
-    /// What leaves no room for one more policy call, after so many calls and this usage.
+    /// The budget that leaves no room for one more policy call, after so many calls and this usage.
     pub fn exhausted(&self, hops: u64, usage: Usage) -> Option<BudgetKind> {
         let tokens = usage.tokens_in.saturating_add(usage.tokens_out);
         let limits = [
@@ -106,7 +106,7 @@ pub struct Spent {
 pub(crate) enum AnsweredBy {
     Policy,
     Memory,
-    Nobody,
+    None,
 }
 
 impl Spent {
@@ -116,7 +116,7 @@ impl Spent {
         match by {
             AnsweredBy::Policy => self.hops += 1,
             AnsweredBy::Memory => self.remembered += 1,
-            AnsweredBy::Nobody => {
+            AnsweredBy::None => {
                 self.hops += 1;
                 self.failures += 1;
             }

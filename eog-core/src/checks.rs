@@ -1,5 +1,5 @@
-//! Contract checks: what of a decision is taken over. The checks live in the controller, not only
-//! in a prompt; each refusal is recorded with its reason.
+//! Contract checks: what of a decision is accepted. The checks are in the controller, not only in
+//! a prompt; each refusal is recorded with its reason.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::ids::{EntityId, EvidenceId};
 use crate::ledger::record::{Refusal, Warning};
 use crate::state::State;
 
-/// Longest text that is taken over from a decision, in characters. Packets carry the texts of
+/// Longest text that is accepted from a decision, in characters. Packets carry the texts of
 /// neighbours and must stay bounded.
 const MAX_TEXT_CHARS: usize = 2_000;
 
@@ -24,8 +24,8 @@ pub(crate) struct Checked {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Checks label, evidence and claims of a decision, after its context was taken note of. Proposals are
-/// checked later, when it is known whom the claims made active.
+/// Checks label, evidence and claims of a decision, after its context was recorded. Proposals are
+/// checked later, when the entities that the claims made active are known.
 pub(crate) fn check(
     config: &Config,
     state: &State,
@@ -106,7 +106,8 @@ pub(crate) fn check(
     }
     if full {
         let claimed = checked.claims.iter().flat_map(|claim| &claim.evidence);
-        // What others show may all point to one thing of which nothing is recorded, such as a namespace.
+        // The findings of others may all point to one thing of which nothing is recorded, such as a
+        // namespace.
         let cites_own =
             checked.evidence.iter().chain(claimed).any(|id| own(id) || in_case_file(id).is_some());
         if checked.label == Label::Origin && !cites_own {
@@ -121,8 +122,8 @@ pub(crate) fn check(
     checked
 }
 
-/// Whether a claim says itself that its effect was certainly there before its cause. Such a claim
-/// contradicts itself, so it is refused; times that only beliefs know may change, so conclusions alone
+/// Whether a claim itself states that its effect was certainly there before its cause. Such a claim
+/// contradicts itself, so it is refused; times that only beliefs have may change, so conclusions alone
 /// weigh them.
 fn is_against_time(claim: &Claim) -> bool {
     let times = claim.cause_since.zip(claim.effect_since);
@@ -228,8 +229,8 @@ mod tests {
             checked.warnings
         };
         let late = Some(Onset::between(at(5), at(7)));
-        let told = [Warning::OriginAfterWhatItExplains];
-        assert_eq!(warnings(Label::Origin, late, explains(&[3, 4])), told);
+        let expected = [Warning::OriginAfterWhatItExplains];
+        assert_eq!(warnings(Label::Origin, late, explains(&[3, 4])), expected);
         // One of them may follow from it; it may have begun before; nothing is said of one of the two.
         assert_eq!(warnings(Label::Origin, late, explains(&[4, 5])), []);
         let wide = Some(Onset::between(at(3), at(7)));

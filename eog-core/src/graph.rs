@@ -98,16 +98,16 @@ pub enum GraphError {
 }
 
 impl Topology {
-    /// The topology that a graph of petgraph tells: [`DiGraph`], `StableGraph`, `GraphMap`,
+    /// The topology of a graph of petgraph: [`DiGraph`], `StableGraph`, `GraphMap`,
     /// `MatrixGraph` or `Csr`, given by reference, or a view such as `EdgeFiltered`. Nodes without edges are declared,
     /// and parallel edges that say the same are one.
     ///
     /// `entity` names a node, and `relation` says what an edge means. The edge of an undirected graph
-    /// has a source and a target in the order in which the graph tells them, so effects that travel
+    /// has a source and a target in the order of the graph, so effects that travel
     /// [`Both`](EffectDirection::Both) ways fit it best.
     ///
     /// # Errors
-    /// [`GraphError`] tells the index of the node whose name cannot be used, or of the two that share one.
+    /// [`GraphError`] names the index of the node whose name cannot be used, or of the two that share one.
     pub fn from_petgraph<G>(
         graph: G,
         mut entity: impl FnMut(&<G as Data>::NodeWeight) -> Result<EntityId, InvalidId>,
@@ -131,7 +131,7 @@ impl Topology {
         }
         for edge in graph.edge_references() {
             let end = |id| names.get(&graph.to_index(id));
-            // A view may leave out a node and tell its edges all the same.
+            // A view may leave out a node and still return its edges.
             let (Some(source), Some(target)) = (end(edge.source()), end(edge.target())) else {
                 continue;
             };
@@ -219,7 +219,7 @@ impl Diagnosis {
         };
         let nodes: BTreeMap<&EntityId, NodeIndex> =
             all.into_iter().map(|entity| (entity, graph.add_node(node(entity)))).collect();
-        // Both ends may make one claim; they stand together, the effect's own words first.
+        // Both ends may make one claim; they are listed together, the effect's own words first.
         let mut before = None;
         for claim in &self.claims {
             let ends = (&claim.cause, &claim.effect);
@@ -253,7 +253,7 @@ mod tests {
         EntityId::new(*name)
     }
 
-    /// web → api → db, and one alone.
+    /// web → api → db, and one isolated entity.
     fn expected() -> Topology {
         let id = |name: &str| EntityId::new(name).unwrap();
         let mut topology = Topology::default();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_do_not_do_are_told_by_their_node() {
+    fn names_that_do_not_do_are_reported_with_their_node() {
         let mut graph = DiGraph::<&str, ()>::new();
         graph.add_node("web");
         graph.add_node(" web");

@@ -114,7 +114,7 @@ impl std::borrow::Borrow<str> for EntityId {
 /// The id of a finding, derived from its content: a three-letter kind, `-`, and 20 hex digits.
 ///
 /// Equal findings have equal ids on any machine. The kind is part of the id, so that a reader of a
-/// message can tell a cited change from a cited metric.
+/// message can distinguish a cited change from a cited metric.
 ///
 /// ```
 /// use eog_core::{EvidenceId, EvidenceKind};
@@ -210,7 +210,7 @@ impl From<EvidenceId> for String {
     }
 }
 
-/// A name or id that cannot be used.
+/// A name or id that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {value:?} is not usable: {reason}")]
 pub struct InvalidId {

@@ -7,13 +7,13 @@
 //!
 //! # How to read this
 //!
-//! 1. What goes in: a [`Case`] ([`incident`]) with its alerts and topology.
-//! 2. What is asked: a [`ContextContract`] for the [evidence](`evidence`) on one entity, then an
+//! 1. Input: a [`Case`] ([`incident`]) with its alerts and topology.
+//! 2. Questions: a [`ContextContract`] for the [evidence](`evidence`) on one entity, then an
 //!    [`AbductivePolicy`] for a [`Decision`] on what it means ([`contract`]).
-//! 3. Who decides where to look next and what follows: a [`Machine`] ([`machine`]), such as the
+//! 3. What to evaluate next and what follows is decided by a [`Machine`] ([`machine`]), such as the
 //!    [`Controller`] ([`controller`]) or the [`Linear`] loop ([`linear`]).
-//! 4. What is written: a [`Ledger`] of entries, which can be replayed step by step ([`ledger`]).
-//! 5. What comes out: a [`Diagnosis`] ([`diagnosis`]).
+//! 4. Record: a [`Ledger`] of entries, which can be replayed step by step ([`ledger`]).
+//! 5. Result: a [`Diagnosis`] ([`diagnosis`]).
 //!
 //! ```
 //! use eog_core::{
@@ -58,7 +58,7 @@
 //! What callers build is a plain struct with public fields ([`Case`], [`Config`], [`Decision`], …),
 //! with [`Default`] where there is one: a further field is a breaking change. What this crate hands
 //! out and may grow is `#[non_exhaustive]` ([`Diagnosis`], errors). [`Input`], [`Output`] and
-//! [`Label`] are exhaustive on purpose: a driver that does not know one of them would wait for ever.
+//! [`Label`] are exhaustive on purpose: a driver that does not know one of them would never finish.
 //!
 //! # The frontier
 //!
@@ -102,7 +102,7 @@
 //! the larger of [`Briefing::pages`](controller::Briefing::pages) and
 //! [`Briefing::queries`](controller::Briefing::queries) for an entity, to this bound and to the next.
 //!
-//! Without [`Config::widening`] the last term is gone. Whom a broadcast wakes
+//! Without [`Config::widening`] the last term is gone. Which entities a broadcast wakes
 //! ([`Wake::AtOdds`](controller::Wake::AtOdds) or [`Wake::Visited`](controller::Wake::Visited)) makes
 //! no difference to the bound.
 //!
@@ -110,7 +110,7 @@
 //! with a budget of `H` hops, at most `H` that are not answered from memory. Observations begin a
 //! new epoch for the entities they touch: the bounds hold for each epoch, plus one evaluation for
 //! each re-activation. [`Config::paper`] without a visit limit has no bound: a policy that rewords
-//! its summary is broadcast for ever. The property tests check all of this as numbers.
+//! its summary is broadcast without end. The property tests check all of this as numbers.
 
 pub mod belief;
 mod budget;

@@ -43,7 +43,7 @@ impl LiveClaim {
         self.limits.as_ref()?.effect_since
     }
 
-    /// Which observations of its effect it explains; nothing where it is all of them.
+    /// Which observations of its effect it explains; `None` where it is all of them.
     pub(crate) fn explains(&self) -> Option<&[Explained]> {
         self.limits.as_ref()?.explains.as_deref()
     }

@@ -1,5 +1,5 @@
-//! Defects on purpose, to prove that the fault simulator finds such. Compiled in by the feature
-//! `planted-faults` alone, and asleep even then until a test plants one on its own thread.
+//! Planted defects, to prove that the fault simulator finds such. Compiled in by the feature
+//! `planted-faults` alone, and inactive even then until a test plants one on its own thread.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ pub enum PlantedFault {
     StoresLate,
 }
 
-/// Everything on this thread has the defect until this is dropped.
+/// The thread has the defect until this is dropped.
 #[derive(Debug)]
 #[must_use = "the defect is gone when this is dropped"]
 pub struct Planted(());

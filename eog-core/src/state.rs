@@ -1,4 +1,4 @@
-//! What the controller remembers: one node per entity, and who is joined with whom.
+//! What the controller remembers: one node per entity, and the edges between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,13 +30,13 @@ pub(crate) struct Node {
     pub(crate) visits: u32,
     /// Flips in this epoch.
     pub(crate) flips: u32,
-    /// Looks at it as a dead end in this epoch, those that wait among them.
+    /// Evaluations as a dead end in this epoch, those that wait among them.
     pub(crate) dead_ends: u32,
     /// Second opinions asked for in this epoch, those that wait among them.
     pub(crate) opinions: u32,
     /// Pages of its context beyond the first, and answers to queries, that were seen in this epoch.
     pub(crate) pages: u32,
-    /// How often its decisions asked for either in this epoch, whether it could be had or not.
+    /// How often its decisions asked for either in this epoch, granted or not.
     pub(crate) page_turns: u32,
     /// How many of the pages were answers to queries.
     pub(crate) queries: u32,
@@ -95,7 +95,7 @@ pub(crate) struct Received {
     pub(crate) broadcast: Broadcast,
     /// Not dispatched with yet.
     pub(crate) new: bool,
-    /// Whether it called for another look, or an earlier one did that it took the place of unread.
+    /// Whether it called for another evaluation, or an earlier unread one did that it replaced.
     pub(crate) wakes: bool,
     /// The sender's label as it was last dispatched with, if ever.
     pub(crate) read_label: Option<Label>,
@@ -110,7 +110,7 @@ impl Received {
 
 impl Node {
     /// Puts a message into the inbox, in place of the sender's earlier one; `wakes` says whether it
-    /// calls for another look.
+    /// calls for another evaluation.
     pub(crate) fn receive(&mut self, sender: &EntityId, broadcast: &Broadcast, wakes: bool) {
         let earlier = self.inbox.get(sender);
         let read_label = earlier.and_then(|earlier| earlier.read_label);
@@ -161,19 +161,19 @@ impl Node {
         self.unread > 0
     }
 
-    /// Whether a message that called for another look is unread.
-    pub(crate) fn owes_a_look(&self) -> bool {
+    /// Whether a message that called for another evaluation is unread.
+    pub(crate) fn needs_evaluation(&self) -> bool {
         self.has_unread() && self.inbox.values().any(|message| message.new && message.wakes)
     }
 
-    /// What people say of it, where they agree.
+    /// The verdicts of operators on it, where they agree.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let mut said = self.seen.values().filter_map(|seen| seen.verdict);
         let first = said.next()?;
         said.all(|other| other == first).then_some(first)
     }
 
-    /// Takes note of the findings in the context of an entry.
+    /// Records the findings in the context of an entry.
     pub(crate) fn remember_evidence(&mut self, context: &LocalContext, entry: u64) {
         let before = self.seen.len();
         for finding in &context.findings {
@@ -197,7 +197,7 @@ pub(crate) struct State {
     pub(crate) named: BTreeSet<EntityId>,
     /// Entities that were ever activated or joined by a claim.
     pub(crate) admitted: BTreeSet<EntityId>,
-    /// Who was ever joined by an accepted claim; true where the key can be the cause.
+    /// The entities ever joined by an accepted claim; true where the key can be the cause.
     claimed: BTreeMap<EntityId, BTreeMap<EntityId, Roles>>,
     /// How many live claims of other entities explain an entity.
     explained: BTreeMap<EntityId, usize>,
@@ -280,7 +280,7 @@ impl State {
         claimed || declared()
     }
 
-    /// Records an accepted claim in the adjacency. A self-claim joins nobody.
+    /// Records an accepted claim in the adjacency. A self-claim adds no edge.
     pub(crate) fn join(&mut self, edge: &ClaimEdge) {
         if edge.cause == edge.effect {
             return;
@@ -300,7 +300,7 @@ impl State {
         })
     }
 
-    /// Everyone who exchanges messages with an entity, by name.
+    /// All entities that exchange messages with an entity, by name.
     pub(crate) fn adjacent(&self, entity: &EntityId) -> BTreeSet<EntityId> {
         let declared = self.topology.edges_at(entity).flat_map(|edge| [&edge.source, &edge.target]);
         let claimed = self.claimed.get(entity).into_iter().flat_map(BTreeMap::keys);
@@ -330,7 +330,8 @@ impl State {
         neighbours
     }
 
-    /// How an entity stands to anomalies on these entities, over declared edges and edges ever claimed.
+    /// How an entity relates to anomalies on these entities, over declared edges and edges ever
+    /// claimed.
     pub(crate) fn reach(&self, alerting: &BTreeSet<&EntityId>, entity: &EntityId) -> Reach {
         Reach::over(alerting, entity, |from| {
             let rows = self.neighbours(from).into_iter();
@@ -339,7 +340,7 @@ impl State {
         })
     }
 
-    /// Takes note of the claims that take the place of an owner's earlier ones.
+    /// Records the claims that replace an owner's earlier ones.
     pub(crate) fn supersede(&mut self, owner: &EntityId, old: &[Claim], new: &[Claim]) {
         self.live.replace(owner, new);
         let by_others = |claim: &&Claim| claim.effect != *owner && claim.effect != claim.cause;

@@ -21,15 +21,15 @@ pub enum StopReason {
         refused_wakes: u64,
     },
     /// Nothing is active any more, and the source of contexts is dead: it gave none at all, or none any
-    /// more to the last three entities or more that were looked at. What was not seen may hold the cause.
+    /// more to the last three entities or more that were evaluated. What was not seen may hold the cause.
     SourceUnreachable {
-        /// How many of the last looks got no context, one after the other.
+        /// How many of the last evaluations got no context, one after the other.
         failed: u64,
-        /// How many looks there were in all.
+        /// How many evaluations there were in all.
         looks: u64,
     },
     /// A search that accepts results from a score on has nothing left to do, and its best score is lower: it found
-    /// nothing that it accepts.
+    /// no acceptable result.
     SearchExhausted {
         /// The best score, if anything was scored.
         best: Option<u16>,
@@ -61,13 +61,13 @@ impl StopReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unreachable {
-    /// How many of the last looks got no context, one after the other.
+    /// How many of the last evaluations got no context, one after the other.
     pub failed: u64,
-    /// How many looks there were in all.
+    /// How many evaluations there were in all.
     pub looks: u64,
 }
 
-/// So many entities without a context in a row are no accident, where others had one.
+/// This many entities without a context in a row are no accident, where others had one.
 const DEAD_AFTER: usize = 3;
 
 impl Unreachable {
@@ -92,7 +92,7 @@ impl Unreachable {
         is_dead.then(|| Self { failed, looks: looks.count() as u64 })
     }
 
-    /// Why an investigation of this ledger ends at which nothing is active any more.
+    /// Why an investigation of this ledger ends when nothing is active any more.
     pub fn or_converged<B: Body>(ledger: &Ledger<B>, refused_wakes: u64) -> StopReason {
         match Self::of(ledger) {
             Some(Self { failed, looks }) => StopReason::SourceUnreachable { failed, looks },
@@ -101,14 +101,20 @@ impl Unreachable {
     }
 }
 
-/// In a few words, such as `the source is out of reach: no context in the last 4 of 9 looks`.
+/// In a few words, such as `the source is out of reach: no context in the last 4 of 9 evaluations`.
 impl fmt::Display for Unreachable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { failed, looks } = self;
         if failed == looks {
-            return write!(f, "the source is out of reach: no context in any of {looks} looks");
+            return write!(
+                f,
+                "the source is out of reach: no context in any of {looks} evaluations"
+            );
         }
-        write!(f, "the source is out of reach: no context in the last {failed} of {looks} looks")
+        write!(
+            f,
+            "the source is out of reach: no context in the last {failed} of {looks} evaluations"
+        )
     }
 }
 

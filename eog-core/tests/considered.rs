@@ -44,7 +44,7 @@ fn contract() -> MemoryContext {
     MemoryContext::default().with_all(["web", "app", "db", "disk"].map(finding))
 }
 
-/// Nobody looks further than claims lead.
+/// Only entities that claims lead to are checked.
 fn narrow() -> Config {
     Config { widening: None, ..Config::default() }
 }
@@ -109,7 +109,7 @@ fn a_cause_that_cites_no_change_is_named_for_other_evidence() {
 }
 
 #[test]
-fn nobody_looked_at_an_entity_that_no_claim_leads_to() {
+fn an_entity_that_no_claim_leads_to_was_not_checked() {
     let case = chain([changed("disk", "10:01"), changed("elsewhere", "10:01")]);
     let diagnosis = diagnose(case, &contract(), &policy_fn(usual));
     // No effect of `elsewhere` reaches `web`.
@@ -126,7 +126,7 @@ fn a_change_that_was_weighed_and_lost_says_why() {
         rule: Some("own change".to_owned()),
         cause: None,
         summary: "the timeout was raised".to_owned(),
-        lost: "that delays nobody".to_owned(),
+        lost: "that delays no request".to_owned(),
         evidence: vec![id.clone()],
     };
     let policy = policy_fn(|packet| match packet.entity.as_str() {
@@ -140,7 +140,7 @@ fn a_change_that_was_weighed_and_lost_says_why() {
     let diagnosis = diagnose(chain([cited, other]), &contract, &policy);
     let lost = RuledOut::Lost {
         rule: Some("own change".to_owned()),
-        why: "that delays nobody".to_owned(),
+        why: "that delays no request".to_owned(),
     };
     let judged =
         RuledOut::Judged { label: Label::Symptom, summary: "app suffers from db".to_owned() };
@@ -159,7 +159,7 @@ fn an_origin_that_another_explains_is_derived() {
 }
 
 #[test]
-fn an_origin_without_a_claim_on_anybody_reaches_nothing() {
+fn an_origin_without_a_claim_reaches_nothing() {
     let policy = policy_fn(|packet| match packet.entity.as_str() {
         "disk" => origin(packet),
         _ => usual(packet),
@@ -223,7 +223,7 @@ fn an_origin_that_changed_too_often_is_passed_over_where_another_explains_an_ale
 }
 
 #[test]
-fn where_nobody_is_named_an_origin_that_changed_too_often_reaches_nothing() {
+fn where_no_origin_is_named_an_origin_that_changed_too_often_reaches_nothing() {
     let diagnosis = undecided(|packet| match packet.entity.as_str() {
         "web" => symptom_of(packet, "c"),
         _ => healthy(packet),
@@ -234,7 +234,7 @@ fn where_nobody_is_named_an_origin_that_changed_too_often_reaches_nothing() {
 }
 
 #[test]
-fn where_nobody_else_explains_an_alert_an_origin_that_changed_too_often_is_named() {
+fn where_no_other_origin_explains_an_alert_an_origin_that_changed_too_often_is_named() {
     let diagnosis = undecided(|packet| match packet.entity.as_str() {
         "web" => symptom_of(packet, "a"),
         _ => healthy(packet),
@@ -245,7 +245,7 @@ fn where_nobody_else_explains_an_alert_an_origin_that_changed_too_often_is_named
 }
 
 #[test]
-fn who_had_severe_evidence_or_was_weighed_as_an_origin_and_is_not_named_is_listed() {
+fn unnamed_entities_with_severe_evidence_or_weighed_as_origins_are_listed() {
     let full = |name| finding(name).kind(EvidenceKind::Metric).signal(Signal::Exhaustion);
     let contract = MemoryContext::default()
         .with(finding("web"))
@@ -253,7 +253,7 @@ fn who_had_severe_evidence_or_was_weighed_as_an_origin_and_is_not_named_is_liste
         .with(full("db").trend(Trend::Rising))
         // It is over.
         .with(full("cache").trend(Trend::Falling))
-        // Somebody says so, and nothing shows it.
+        // A claim without a finding that shows it.
         .with(full("queue").kind(EvidenceKind::Note))
         .with(finding("disk"));
     let weighed = |label, lost: &str| Alternative {
@@ -264,7 +264,7 @@ fn who_had_severe_evidence_or_was_weighed_as_an_origin_and_is_not_named_is_liste
         lost: lost.to_owned(),
         evidence: Vec::new(),
     };
-    let lost = weighed(Label::Origin, "nobody noticed");
+    let lost = weighed(Label::Origin, "it went unnoticed");
     let policy = policy_fn(|packet| match packet.entity.as_str() {
         "app" => Decision { rule: Some("failing dependency".to_owned()), ..usual(packet) },
         "disk" => Decision {

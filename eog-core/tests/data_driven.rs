@@ -39,7 +39,7 @@ fn mistakes_are_named_by_file_and_line() {
         ("set cooldown soon", "x.txt:1: cooldown takes a number, not \"soon\""),
         ("edge A calls", "x.txt:1: an edge is `edge <source> <relation> <target>"),
         ("evidence e of A rumour at 10:00", "x.txt:1: there is no kind of evidence \"rumour\""),
-        ("on A\n  heard B", "x.txt:1: the rule has no `=>` line"),
+        ("on A\n  received B", "x.txt:1: the rule has no `=>` line"),
         ("on A\n  sees smoke\n  => Healthy", "x.txt:2: no evidence is named \"smoke\""),
         ("  sees smoke", "x.txt:1: an indented line belongs to a rule, and there is none above"),
         ("on A\n  => Guilty", "x.txt:2: there is no label \"Guilty\""),

@@ -178,7 +178,7 @@ fn what_is_asked_and_answered() {
     is_strict(&coverage());
     let hint = Hint { entity: id("db"), anomalies: 1, changes: 2 };
     is_strict(&hint);
-    let former = FormerBelief { belief: belief(), heard: vec![id("db")] };
+    let former = FormerBelief { belief: belief(), new_from: vec![id("db")] };
     is_strict(&former);
     let message = Message { sender: id("db"), belief: belief() };
     is_strict(&message);

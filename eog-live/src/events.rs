@@ -1,4 +1,4 @@
-//! Events as they come, for each reader at its own pace: nothing is queued for anybody.
+//! Events as they come, for each reader at its own pace: there are no queues.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use tokio_util::sync::CancellationToken;
 /// How often a reader gets a sign of life, which also shows that it is gone.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// A bound on how many read at once.
+/// A bound on how many clients read at once.
 pub(crate) struct Readers {
     inside: AtomicUsize,
     most: usize,
 }
 
-/// One who reads, until it is dropped.
+/// A reader, until it is dropped.
 pub(crate) struct Reader(Arc<Readers>);
 
 impl Readers {
@@ -42,13 +42,13 @@ impl Drop for Reader {
     }
 }
 
-/// How far a reader is.
+/// The position of a reader.
 struct Reading {
     watched: Arc<Watched>,
     changes: watch::Receiver<u64>,
     next: u64,
-    /// How it stood when this reader was last told.
-    told: Option<Value>,
+    /// The state that this reader was sent last.
+    sent: Option<Value>,
     is_over: bool,
     stop: CancellationToken,
     _place: Reader,
@@ -64,7 +64,7 @@ pub(crate) fn stream(
     let mut changes = watched.changes();
     changes.mark_changed();
     let reading =
-        Reading { watched, changes, next, told: None, is_over: false, stop, _place: place };
+        Reading { watched, changes, next, sent: None, is_over: false, stop, _place: place };
     futures_util::stream::unfold(reading, |mut reading| async {
         let part = reading.part().await?;
         Some((Ok(part), reading))
@@ -72,7 +72,7 @@ pub(crate) fn stream(
 }
 
 impl Reading {
-    /// What there is to tell, once there is something. Nothing when the server ends.
+    /// The next part, once there is something to send. `None` when the server ends.
     async fn part(&mut self) -> Option<String> {
         if self.is_over {
             return None;
@@ -116,14 +116,14 @@ impl Reading {
             self.changes.mark_changed();
         }
         let state = state(&self.watched.status());
-        if self.told.as_ref() != Some(&state) {
+        if self.sent.as_ref() != Some(&state) {
             part.push_str(&format!("event: state\ndata: {state}\n\n"));
-            self.told = Some(state);
+            self.sent = Some(state);
         }
     }
 }
 
-/// How an investigation stands, as events say it.
+/// The state of an investigation, as events send it.
 pub(crate) fn state(status: &Status) -> Value {
     let why = match &status.phase {
         Phase::Running => "",
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_is_told_how_it_stands_and_when_that_ends() {
+    async fn a_reader_is_sent_the_state_and_when_that_ends() {
         let (watched, stop) = (Arc::new(Watched::default()), CancellationToken::new());
         let place = Arc::new(Readers::new(1)).enter().expect("room");
         let mut stream = Box::pin(stream(watched.clone(), 0, stop.clone(), place));

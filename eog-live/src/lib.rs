@@ -1,5 +1,5 @@
-//! Investigations in the browser, while they run and after: a list, a page for each, events as they come,
-//! and what a person may say to them.
+//! Investigations in the browser, while they run and after: a list, a page for each, events as they
+//! come, and remarks of operators.
 //!
 //! ```text
 //! browser ─► gate of eog-mcp ─► routes ─► Host ─┬─► Single: the run of a command
@@ -29,7 +29,7 @@ use serde_json::{Map, Value};
 pub use routes::{Live, as_page, settings, wants_page};
 pub use single::Single;
 
-/// Whose investigations are shown.
+/// The host of the investigations that are shown.
 pub trait Host: Send + Sync + 'static {
     /// The investigations there are, newest first.
     fn rows(&self) -> Vec<Row>;
@@ -37,10 +37,10 @@ pub trait Host: Send + Sync + 'static {
     /// One of them, if there is one of this id.
     fn watched(&self, id: &str) -> Option<Arc<Watched>>;
 
-    /// What is known of it by now. Blocks.
+    /// The data of it so far. Blocks.
     ///
     /// # Errors
-    /// Why that cannot be said.
+    /// Why there is none.
     fn standing(&self, id: &str) -> Result<Standing, String>;
 
     /// Stops it; what it has found so far is its result.
@@ -52,21 +52,21 @@ pub trait Host: Send + Sync + 'static {
     /// Goes on with it, where something is left to do.
     ///
     /// # Errors
-    /// Why that cannot be.
+    /// Why it cannot go on.
     fn go_on<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Tells it what a person said of an entity, and re-opens it if it has ended.
+    /// Adds an operator's remark on an entity, and re-opens the investigation if it has ended.
     ///
     /// # Errors
-    /// Why that cannot be.
-    fn tell<'a>(
+    /// Why the remark cannot be added.
+    fn remark<'a>(
         &'a self,
         id: &'a str,
         entity: EntityId,
         word: Word,
     ) -> BoxFuture<'a, Result<(), String>>;
 
-    /// The folders that investigations can begin of by name; nothing where none begins on a page. Blocks.
+    /// The folders by whose names a page can begin investigations; `None` where pages begin none. Blocks.
     fn startable(&self) -> Option<Vec<String>> {
         None
     }
@@ -94,7 +94,7 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// Closes the incident of an investigation, with the arguments of the MCP tool `close_incident` but for the
-    /// investigation. What it is kept as, in words. Blocks.
+    /// investigation. A description of the case, in words. Blocks.
     ///
     /// # Errors
     /// Why it is not kept.
@@ -103,7 +103,7 @@ pub trait Host: Send + Sync + 'static {
     }
 }
 
-/// What is known of an investigation by now.
+/// The data of an investigation so far.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Standing {
@@ -116,7 +116,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// A standing with charts of this source, if it is at hand.
+    /// A state with charts of this source, if it is available.
     pub fn new(report: Report, steps: Vec<Step>, source: Option<&Opened>) -> Self {
         let charts = source.map_or(Charts::NoSource, |source| {
             Charts::of(&report, |finding, window| source.chart(finding, window))

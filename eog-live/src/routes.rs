@@ -1,4 +1,4 @@
-//! What is served, under which path.
+//! The routes and what they serve.
 
 use std::sync::Arc;
 
@@ -29,11 +29,11 @@ use crate::{Host, Standing};
 const MAX_READERS: usize = 64;
 /// Most pages that are made at once: each replays a ledger.
 const MAX_PAGES: usize = 2;
-/// What pages are.
+/// The content type of pages.
 const HTML: &str = "text/html; charset=utf-8";
-/// Most characters of what a person says.
+/// Most characters of a remark.
 const MAX_TEXT: usize = 4_000;
-/// Most bytes of what is sent to an investigation.
+/// Most bytes of a request to an investigation.
 const MAX_BODY: usize = 64 << 10;
 
 /// The pages of a host. Clones are the same.
@@ -42,7 +42,7 @@ pub struct Live(Arc<Shared>);
 
 pub(crate) struct Shared {
     host: Box<dyn Host>,
-    /// What else is listed, first.
+    /// Further rows, listed first.
     waiting: Box<dyn Fn() -> Vec<Row> + Send + Sync>,
     readers: Arc<Readers>,
     pages: Semaphore,
@@ -63,7 +63,7 @@ impl Live {
         Self::listing(host, Vec::new)
     }
 
-    /// The pages of this host, with further rows at the head of the list: what waits for its investigation.
+    /// The pages of this host, with further rows at the head of the list: what waits for an investigation.
     pub fn listing(
         host: impl Host,
         waiting: impl Fn() -> Vec<Row> + Send + Sync + 'static,
@@ -77,7 +77,7 @@ impl Live {
         }))
     }
 
-    /// Ends all streams: readers are told that nothing more comes.
+    /// Ends all streams: readers are notified that nothing more comes.
     pub fn end(&self) {
         self.0.stop.cancel();
     }
@@ -155,7 +155,7 @@ async fn page(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) ->
     let made = {
         let live = live.clone();
         aside(move || {
-            // Before the ledger is read: what comes meanwhile is told by events, again or for the first
+            // Before the ledger is read: what comes meanwhile is sent by events, again or for the first
             // time.
             let standing = live.host.standing(&id)?;
             let status = events::state(&watched.status());
@@ -192,7 +192,7 @@ async fn stream(
         let full = format!("{MAX_READERS} pages are open already; close one, then load this one");
         return refusal(StatusCode::SERVICE_UNAVAILABLE, &full);
     };
-    // A browser that lost its connection says what it has.
+    // A browser that lost its connection sends the number of its last entry.
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     let next = last.map_or(next, |last: u64| next.max(last.saturating_add(1)));
     let events = events::stream(watched, next, live.stop.clone(), reader);
@@ -201,19 +201,19 @@ async fn stream(
 
 async fn stop(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) -> Response {
     match is_json(&headers) {
-        Ok(()) => told(live.host.stop(&id)),
+        Ok(()) => done_or_refused(live.host.stop(&id)),
         Err(refused) => *refused,
     }
 }
 
 async fn go_on(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) -> Response {
     match is_json(&headers) {
-        Ok(()) => told(live.host.go_on(&id).await),
+        Ok(()) => done_or_refused(live.host.go_on(&id).await),
         Err(refused) => *refused,
     }
 }
 
-/// What a person says of an entity.
+/// An operator's remark on an entity.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Said {
@@ -235,7 +235,7 @@ async fn words(State(live): Shown, Path(id): Path<String>, request: Request) -> 
     if said.verdict.is_none() && text.is_empty() {
         return refusal(StatusCode::BAD_REQUEST, "a remark needs a text");
     }
-    told(live.host.tell(&id, entity, Word { verdict: said.verdict, text }).await)
+    done_or_refused(live.host.remark(&id, entity, Word { verdict: said.verdict, text }).await)
 }
 
 /// The body of a request that sends JSON.
@@ -250,7 +250,8 @@ async fn of_json<T: DeserializeOwned>(request: Request) -> Result<T, Box<Respons
         .map_err(|error| refused(StatusCode::BAD_REQUEST, &format!("invalid request: {error}")))
 }
 
-/// Browsers ask first before they let a foreign page send this kind of content, and are refused.
+/// Browsers ask first before they let another site's page send this kind of content, and are
+/// refused.
 fn is_json(headers: &HeaderMap) -> Result<(), Box<Response>> {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     match kind.is_some_and(|kind| kind.trim().to_lowercase().starts_with("application/json")) {
@@ -267,7 +268,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     tokio::task::spawn_blocking(work).await.ok()
 }
 
-fn told(done: Result<(), String>) -> Response {
+fn done_or_refused(done: Result<(), String>) -> Response {
     match done {
         Ok(()) => answer(StatusCode::OK, "application/json", "{}"),
         Err(reason) => refusal(StatusCode::CONFLICT, &reason),
@@ -278,7 +279,7 @@ fn unknown() -> Response {
     refusal(StatusCode::NOT_FOUND, "there is no such investigation; / lists them")
 }
 
-/// The same for whoever opened its page: people read no JSON.
+/// The same for a browser that opened its page: people read no JSON.
 fn unknown_page(headers: &HeaderMap) -> Response {
     if !wants_page(headers) {
         return unknown();
@@ -287,13 +288,14 @@ fn unknown_page(headers: &HeaderMap) -> Response {
     as_page(StatusCode::NOT_FOUND, page)
 }
 
-/// Whether whoever asks is a person with a browser, who reads no JSON.
+/// Whether the client is a person's browser, which shows no JSON.
 pub fn wants_page(headers: &HeaderMap) -> bool {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     accept.is_some_and(|kinds| kinds.contains("text/html"))
 }
 
-/// The answer that holds a page of [`eog_page`]: nobody keeps, frames or takes it for something else.
+/// The answer that holds a page of [`eog_page`]: it is not cached, not framed, and not taken for
+/// another type.
 pub fn as_page(status: StatusCode, page: String) -> Response {
     answer(status, HTML, page)
 }
@@ -312,8 +314,8 @@ fn html(page: Option<String>) -> Response {
     }
 }
 
-/// An answer that nobody keeps, frames or takes for something else. What its page may do stands in the
-/// page.
+/// An answer that is not cached, not framed, and not taken for another type. What its page may do is
+/// set in the page.
 fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response {
     let headers = [
         (CONTENT_TYPE, kind),

@@ -44,13 +44,13 @@ impl Host for Server {
         Box::pin(async { self.go_on(id) })
     }
 
-    fn tell<'a>(
+    fn remark<'a>(
         &'a self,
         id: &'a str,
         entity: EntityId,
         word: Word,
     ) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(self.tell(id, entity, word))
+        Box::pin(Server::tell(self, id, entity, word))
     }
 
     fn startable(&self) -> Option<Vec<String>> {

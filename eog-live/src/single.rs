@@ -1,4 +1,4 @@
-//! The one investigation of a command, from its begin until the command is ended.
+//! The one investigation of a command, from its start until the command ends.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,37 +16,37 @@ use crate::{Host, Standing};
 /// The id of the one investigation.
 const ID: &str = "run";
 
-/// The one investigation of a command. Clones are the same.
+/// The one investigation of a command. Clones share it.
 #[derive(Clone)]
 pub struct Single(Arc<Shared>);
 
 struct Shared {
-    /// When the command began with it, or went on.
+    /// When the command began it, or resumed it.
     began: Timestamp,
     source: Opened,
     watched: Arc<Watched>,
     recorder: CallRecorder,
     state: Mutex<State>,
-    /// Words are kept one after the other.
+    /// Remarks are kept one after the other.
     keeping: tokio::sync::Mutex<()>,
     wanted: Notify,
 }
 
 #[derive(Default)]
 struct State {
-    /// Who steers the run that goes on.
+    /// The control of the run that goes on.
     steering: Option<Cancel>,
     /// The result of the last run.
     result: Option<(Report, Vec<Step>)>,
-    /// Of whom something was said after the run had ended.
+    /// Entities with remarks made after the run had ended.
     news: BTreeSet<EntityId>,
-    /// Of whom something was said while it went on: it may be cancelled before it takes that in.
-    told: BTreeSet<EntityId>,
+    /// Entities with remarks made while it ran: it may be cancelled before it takes them in.
+    remarked: BTreeSet<EntityId>,
     wants_more: bool,
 }
 
 impl Single {
-    /// An investigation of this source, whose words are kept by this recorder.
+    /// An investigation of this source, whose remarks this recorder keeps.
     pub fn new(source: Opened, recorder: CallRecorder) -> Self {
         Self(Arc::new(Shared {
             began: Timestamp::now(),
@@ -59,16 +59,16 @@ impl Single {
         }))
     }
 
-    /// Who hears how it goes on.
+    /// The listener of its progress.
     pub fn watched(&self) -> Arc<Watched> {
         self.0.watched.clone()
     }
 
-    /// A run begins, or goes on, which this steers. What was said until now is known to it.
+    /// A run begins, or goes on, which this controls. It knows the remarks so far.
     pub fn begin(&self, steering: Cancel) {
         let mut state = self.0.state();
         state.wants_more = false;
-        state.told.clear();
+        state.remarked.clear();
         state.steering = Some(steering);
         drop(state);
         self.0.watched.begin();
@@ -80,14 +80,14 @@ impl Single {
         let mut state = self.0.state();
         state.steering = None;
         if !matches!(report.stop, StopReason::Cancelled | StopReason::Deadline) {
-            state.told.clear();
+            state.remarked.clear();
         }
         state.result = Some((report, steps));
         drop(state);
         self.0.watched.end(why, is_unfinished);
     }
 
-    /// Waits until somebody wants to go on, and says of which entities there is something new.
+    /// Waits until a client wants to go on, and returns the entities with new remarks.
     pub async fn wanted(&self) -> Vec<EntityId> {
         loop {
             let wanted = self.0.wanted.notified();
@@ -95,7 +95,7 @@ impl Single {
                 let mut state = self.0.state();
                 if state.wants_more || !state.news.is_empty() {
                     let mut entities = std::mem::take(&mut state.news);
-                    entities.append(&mut state.told);
+                    entities.append(&mut state.remarked);
                     state.wants_more = false;
                     return entities.into_iter().collect();
                 }
@@ -114,7 +114,7 @@ impl Shared {
         self.state().steering.clone()
     }
 
-    async fn tell(&self, entity: EntityId, word: Word) -> Result<(), String> {
+    async fn remark(&self, entity: EntityId, word: Word) -> Result<(), String> {
         if !self.source.incident().topology.contains(&entity) {
             let near =
                 eog_evidence::near_entities(&self.source.incident().topology, entity.as_str());
@@ -142,9 +142,9 @@ impl Shared {
         };
         let mut state = self.state();
         if taken {
-            state.told.insert(entity);
+            state.remarked.insert(entity);
         } else {
-            // It has ended, or ends at this moment: it goes on with it.
+            // It has ended, or is just ending: it goes on with the remark.
             state.news.insert(entity);
             self.wanted.notify_one();
         }
@@ -231,12 +231,12 @@ impl Host for Single {
         })
     }
 
-    fn tell<'a>(
+    fn remark<'a>(
         &'a self,
         _id: &'a str,
         entity: EntityId,
         word: Word,
     ) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(self.0.tell(entity, word))
+        Box::pin(self.0.remark(entity, word))
     }
 }

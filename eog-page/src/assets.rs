@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::sections::Sections;
 
-/// What is put together for the browser, in this order. The first is made by `assets/bundle.sh`.
+/// The scripts for the browser, in this order. The first is made by `assets/bundle.sh`.
 const SCRIPTS: [&str; 9] = [
     include_str!("../assets/vendor.js"),
     include_str!("../assets/page/model.js"),
@@ -22,7 +22,7 @@ const SCRIPTS: [&str; 9] = [
 ];
 const STYLES: [&str; 2] =
     [include_str!("../assets/vendor.css"), include_str!("../assets/page.css")];
-/// What a page that is served has beside that.
+/// Further scripts of a served page.
 const LIVE_SCRIPT: &str = include_str!("../assets/page/live.js");
 const LIVE_STYLE: &str = include_str!("../assets/live.css");
 const TEMPLATE: &str = include_str!("../assets/page.hbs");
@@ -59,7 +59,7 @@ pub(crate) fn page(sections: &Sections, data: &str, live: Option<(&str, bool)>) 
     )
 }
 
-/// A template with what it shows.
+/// A template with its data.
 pub(crate) fn render(template: &str, shown: &impl Serialize) -> String {
     let mut templates = Handlebars::new();
     templates.set_strict_mode(true);
@@ -71,11 +71,11 @@ pub(crate) fn render(template: &str, shown: &impl Serialize) -> String {
         .unwrap_or_else(|error| unreachable!("a template of the page: {error}"))
 }
 
-/// Style and scripts of a page, and what it may do.
+/// Style and scripts of a page, and its permissions.
 pub(crate) struct Parts {
     pub(crate) style: String,
     pub(crate) scripts: Vec<&'static str>,
-    /// What it may do beside that.
+    /// Its further permissions.
     pub(crate) more: &'static str,
 }
 
@@ -90,12 +90,12 @@ impl Parts {
         Self { style, scripts, more: if is_live { CONNECT } else { "" } }
     }
 
-    /// A small page that is served: it may send its form to where it came from.
+    /// A small page that is served: it may send its form to its own server.
     pub(crate) fn small(scripts: Vec<&'static str>) -> Self {
         Self { style: STYLES[1].to_owned() + LIVE_STYLE, scripts, more: "" }
     }
 
-    /// Run these scripts and wear this style, and nothing else.
+    /// Runs these scripts and uses this style, and nothing else.
     pub(crate) fn policy(&self) -> String {
         let scripts: Vec<String> = self.scripts.iter().map(|script| hash(script)).collect();
         let scripts = if scripts.is_empty() { "'none'".to_owned() } else { scripts.join(" ") };

@@ -1,4 +1,4 @@
-//! The page of closed incidents: which there are, and what the words and probabilities of their conclusions were worth.
+//! The page of closed incidents: the list, and how right the words and probabilities of their conclusions were.
 
 use eog_core::Timestamp;
 use eog_report::clean::clean_up_to;
@@ -22,7 +22,7 @@ pub struct Cases {
     pub rows: Vec<CaseRow>,
     /// Each word that names a cause.
     pub words: Vec<WordRow>,
-    /// What probabilities were worth, lowest first.
+    /// How right probabilities were, lowest first.
     pub curve: Vec<Bin>,
 }
 
@@ -33,13 +33,13 @@ pub struct CaseRow {
     pub name: String,
     /// When it was closed.
     pub at: Timestamp,
-    /// Who closed it. Untrusted.
+    /// The name of the person that closed it. Untrusted.
     pub by: String,
     /// What was true, in a few words. Untrusted.
     pub truth: String,
     /// How sure the conclusion was.
     pub said: String,
-    /// What it was worth.
+    /// How right it was.
     pub grade: String,
 }
 
@@ -56,7 +56,7 @@ pub struct WordRow {
     pub right: usize,
     /// The interval of 95 % of the share that is right.
     pub interval: (f64, f64),
-    /// Whether it keeps its promise; nothing with too few cases.
+    /// Whether it keeps its promise; `None` with too few cases.
     pub keeps: Option<bool>,
 }
 

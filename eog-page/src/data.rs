@@ -1,5 +1,5 @@
-//! The data of the drawings and of the replay. Texts and names stand once and are named by number;
-//! times are milliseconds since 1970.
+//! The data of the drawings and of the replay. Texts and names are stored once and referred to by
+//! number; times are milliseconds since 1970.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +14,12 @@ use serde::Serialize;
 use crate::Charts;
 use crate::texts::{MAX_TEXT, Texts, kind};
 
-/// Relations of the topology that a page holds at most: of more only those of entities that had a
-/// part or were looked at.
+/// Relations of the topology that a page holds at most: of more only those of entities that were
+/// involved or evaluated.
 const MAX_RELATIONS: usize = 20_000;
 /// Findings that were seen and are not cited, which the replay shows at most.
 const MAX_SEEN: usize = 4_000;
-/// Marks of one kind on the time axis.
+/// Most marks of one kind on the time axis.
 const MAX_MARKS: usize = 400;
 
 /// All of it. The scripts read these names.
@@ -31,7 +31,7 @@ pub(crate) struct Data {
     arrows: Vec<Arrow>,
     relations: Vec<(u32, u32, u32)>,
     marks: Vec<Mark>,
-    /// Changes for which the time axis has no room.
+    /// Changes beyond those on the time axis.
     unmarked: usize,
     charts: Vec<Drawn>,
     findings: Vec<Shown>,
@@ -129,7 +129,7 @@ struct Entry {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claims: Vec<(u32, u32)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    told: Vec<u32>,
+    notified: Vec<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     queued: Vec<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -171,7 +171,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// The place of a cited finding, which names its row.
+    /// The position of a cited finding, which names its row.
     pub(crate) fn place(&self, id: &EvidenceId) -> Option<u32> {
         self.places.get(id).copied().filter(|place| (*place as usize) < self.cited)
     }
@@ -181,7 +181,7 @@ impl Findings {
     }
 }
 
-/// What findings a report cites, in the order of time.
+/// The findings that a report cites, in the order of time.
 pub(crate) fn cited(report: &Report) -> Vec<&Finding> {
     let mut cited = report.evidence();
     cited.sort_by(|a, b| {
@@ -190,7 +190,7 @@ pub(crate) fn cited(report: &Report) -> Vec<&Finding> {
     cited
 }
 
-/// The cited measurements, first of those who had a part.
+/// The cited measurements, first of the entities involved.
 pub(crate) fn measured(report: &Report) -> Vec<&Finding> {
     let diagnosis = &report.diagnosis;
     let on_path: BTreeSet<&EntityId> =
@@ -207,7 +207,7 @@ pub(crate) fn measured(report: &Report) -> Vec<&Finding> {
     measured
 }
 
-/// The data, and where each finding stands in it.
+/// The data, and the position of each finding in it.
 pub(crate) fn data(report: &Report, steps: &[Step], charts: &Charts) -> (Data, Findings) {
     let diagnosis = &report.diagnosis;
     let mut texts = Texts::default();
@@ -317,8 +317,8 @@ fn relations(diagnosis: &Diagnosis, places: &Places, texts: &mut Texts) -> Vec<(
     numbered.take(MAX_RELATIONS).collect()
 }
 
-/// What stands on the time axis: alerts; changes on record; onsets that were measured; what else the
-/// narrative tells.
+/// What is on the time axis: alerts; changes on record; onsets that were measured; the moments of the
+/// narrative.
 fn marks(report: &Report, findings: &Findings, texts: &mut Texts) -> Vec<Mark> {
     let diagnosis = &report.diagnosis;
     let mut marks = Vec::new();
@@ -417,7 +417,7 @@ fn entry(step: &Step, findings: &Findings, texts: &mut Texts) -> Entry {
             StepKind::Forked => "forked",
             StepKind::Other => "other",
         },
-        // The words of a look say again what the other fields say.
+        // The words of an evaluation repeat the other fields.
         words: texts.number(if belief.is_some() { "" } else { &step.words }),
         name: step.entity.as_ref().map(|entity| texts.name(entity)),
         why: some(&step.trail.why, texts),
@@ -438,7 +438,7 @@ fn entry(step: &Step, findings: &Findings, texts: &mut Texts) -> Entry {
         rule: belief.and_then(|belief| belief.rule.as_ref()).map(|rule| texts.number(rule)),
         cited: belief.map(|belief| findings.places(&belief.cited)).unwrap_or_default(),
         claims: belief.map(|belief| claims(belief, texts)).unwrap_or_default(),
-        told: texts.names(&step.told),
+        notified: texts.names(&step.notified),
         queued: texts.names(&step.trail.queued),
         grown: grown(step),
     }

@@ -1,4 +1,4 @@
-//! The page of an incident of the service on call: how it stands, its alerts, the way to its investigation.
+//! The page of an incident of the on-call service: its stage, its alerts, the link to its investigation.
 
 use eog_core::Timestamp;
 use eog_report::clean::clean_up_to;
@@ -17,9 +17,9 @@ const MAX_ALERTS: usize = 200;
 pub struct Incident {
     /// Its id, such as `in-000001`.
     pub id: String,
-    /// What it is called. Untrusted.
+    /// Its title. Untrusted.
     pub title: String,
-    /// How it stands: `queued`, `running`, `firing`, `resolved` or `closed`.
+    /// Its stage: `queued`, `running`, `firing`, `resolved` or `closed`.
     pub stage: String,
     /// When its first alert came in.
     pub opened: Timestamp,
@@ -42,13 +42,13 @@ pub struct Incident {
 /// An alert of an incident. Its texts are untrusted.
 #[derive(Clone, Debug)]
 pub struct Alerted {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Since when it fires.
     pub since: Timestamp,
-    /// Until when it fired; nothing while it fires.
+    /// Until when it fired; `None` while it fires.
     pub until: Option<Timestamp>,
-    /// What it says about itself.
+    /// Its description.
     pub says: String,
     /// Its labels, in words.
     pub labels: String,
@@ -64,7 +64,7 @@ struct Shown<'a> {
     /// What the stage is, in words.
     means: &'static str,
     opened: String,
-    /// Whether something is to come soon. The page does not load itself again under somebody who reads it.
+    /// Whether a result is expected soon. The page does not reload while it is read.
     waits: bool,
     investigation: Option<&'a str>,
     confidence: Option<&'a str>,
@@ -118,7 +118,7 @@ pub fn incident(of: &Incident) -> String {
     render(INCIDENT, &page)
 }
 
-/// What a stage is, in words; nothing for one that is not known here.
+/// A stage in words; empty for an unknown one.
 fn means(stage: &str) -> &'static str {
     match stage {
         "queued" => "waiting for its investigation",

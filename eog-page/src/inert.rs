@@ -1,10 +1,10 @@
-//! Data as JSON inside of HTML: nothing in it can end the element that it stands in.
+//! Data as JSON inside of HTML: nothing in it can end its element.
 
 use eog_report::clean::is_harmful;
 use serde::Serialize;
 
 /// JSON without any character that HTML reads as markup, and without control characters or direction
-/// overrides: they stand as escapes, so that the meaning is the same.
+/// overrides: they are escaped, so that the meaning is the same.
 pub(crate) fn json(data: &impl Serialize) -> String {
     // Numbers, texts and lists alone: this cannot fail.
     let json = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());

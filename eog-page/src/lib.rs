@@ -42,7 +42,7 @@ pub const MAX_CHARTS: usize = 24;
 /// The measured series that findings cite.
 #[derive(Clone, Debug)]
 pub enum Charts {
-    /// The bundle or snapshot does not stand beside the ledger.
+    /// The bundle or snapshot is not in the folder of the ledger.
     NoSource,
     /// What it holds of them.
     Read {
@@ -54,7 +54,7 @@ pub enum Charts {
 }
 
 impl Charts {
-    /// The charts of the measurements that a report cites: first of those who had a part, at most
+    /// The charts of the measurements that a report cites: first of the entities involved, at most
     /// [`MAX_CHARTS`]. `chart` gives the points behind a finding.
     pub fn of(report: &Report, chart: impl Fn(&Finding, Window) -> Option<Chart>) -> Self {
         let (mut charts, mut without) = (Vec::new(), 0);

@@ -17,10 +17,10 @@ use part::Part;
 
 /// Names of a list that can be long.
 pub(super) const MAX_NAMES: usize = 40;
-/// Rows of evidence.
+/// Most rows of evidence.
 const MAX_EVIDENCE: usize = 5_000;
 
-/// What the template writes.
+/// The data of the template.
 #[derive(Serialize)]
 pub(crate) struct Sections {
     name: String,
@@ -32,7 +32,7 @@ pub(crate) struct Sections {
     gaps: Vec<Part>,
     charts_note: String,
     has_charts: bool,
-    unlooked: Vec<String>,
+    not_evaluated: Vec<String>,
     coverage: Vec<Covered>,
     evidence: Vec<Evidence>,
     evidence_more: usize,
@@ -81,7 +81,7 @@ pub(crate) fn sections(
         gaps: at(Place::Gaps),
         charts_note: charts_note(charts),
         has_charts: matches!(charts, Charts::Read { charts, .. } if !charts.is_empty()),
-        unlooked: unlooked(report, steps),
+        not_evaluated: not_evaluated(report, steps),
         coverage: coverage(diagnosis),
         many: evidence.len() > 200,
         evidence,
@@ -117,7 +117,7 @@ fn charts_note(charts: &Charts) -> String {
 }
 
 /// Entities that were not evaluated, and evidence that was missing.
-fn unlooked(report: &Report, steps: &[Step]) -> Vec<String> {
+fn not_evaluated(report: &Report, steps: &[Step]) -> Vec<String> {
     let diagnosis = &report.diagnosis;
     let mut lines = Vec::new();
     let mut list = |what: &str, names: Vec<&EntityId>| {
@@ -153,7 +153,7 @@ fn unlooked(report: &Report, steps: &[Step]) -> Vec<String> {
     lines
 }
 
-/// Of how many of those that were looked at there is which kind of evidence.
+/// Which kind of evidence exists for how many of the evaluated entities.
 fn coverage(diagnosis: &Diagnosis) -> Vec<Covered> {
     let kinds = [
         ("changes", EvidenceKind::Change),

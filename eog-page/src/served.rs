@@ -1,8 +1,8 @@
 //! Pages that are served: the report while an investigation runs and after it, the list of
-//! investigations, the form that asks for a token, what is said where there is nothing.
+//! investigations, the form that asks for a token, the page for an unknown address.
 //!
 //! They are made as the report is: escaped text, inert data, a policy of hashes. A live page may also
-//! ask where it came from, and nobody else.
+//! ask its own server, and no other host.
 
 use eog_core::Timestamp;
 use eog_report::clean::clean_up_to;
@@ -20,20 +20,20 @@ const MISSING: &str = include_str!("../assets/missing.hbs");
 const WAITING: &str = include_str!("../assets/waiting.hbs");
 pub(crate) const LIST_SCRIPT: &str = include_str!("../assets/page/list.js");
 
-/// What the page of an investigation that is served needs beside its report.
+/// The data of a served page of an investigation beside its report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Live {
     /// The path of the investigation, such as `/i/inv-000001`; what the page asks for lies below.
     pub base: String,
     /// The number of the first entry that is not in the page.
     pub next: u64,
-    /// How it stands, as the events say it.
+    /// Its state, as the events send it.
     pub status: Value,
     /// Whether the incident can be closed on the page.
     pub closes: bool,
 }
 
-/// The page of an investigation as it stands: the report so far, with what happens now above it.
+/// The page of an investigation so far: the report, with current events above it.
 pub fn live(report: &Report, steps: &[Step], charts: &Charts, live: &Live) -> String {
     let (data, findings) = data::data(report, steps, charts);
     let sections = sections::sections(report, steps, charts, &findings);
@@ -44,7 +44,7 @@ pub fn live(report: &Report, steps: &[Step], charts: &Charts, live: &Live) -> St
 
 /// One entry, for a page that grows.
 #[derive(Serialize)]
-struct Told {
+struct NewEntry {
     seq: u64,
     kind: &'static str,
     words: String,
@@ -58,7 +58,7 @@ struct Told {
     summary: Option<String>,
     rule: Option<String>,
     claims: Vec<(String, String)>,
-    told: Vec<String>,
+    notified: Vec<String>,
     queued: Vec<String>,
     grown: Vec<data::Grown>,
 }
@@ -71,7 +71,7 @@ pub fn live_step(step: &Step) -> String {
     };
     let belief = step.belief.as_ref();
     let claims = belief.iter().flat_map(|belief| &belief.claims);
-    inert::json(&Told {
+    inert::json(&NewEntry {
         seq: step.seq,
         kind: match step.kind {
             StepKind::Opened => "opened",
@@ -97,7 +97,7 @@ pub fn live_step(step: &Step) -> String {
         summary: belief.map(|belief| shown(&belief.summary)),
         rule: belief.and_then(|belief| belief.rule.as_deref()).map(shown),
         claims: claims.map(|(from, to)| (shown(from.as_str()), shown(to.as_str()))).collect(),
-        told: names(&step.told),
+        notified: names(&step.notified),
         queued: names(&step.trail.queued),
         grown: data::grown(step),
     })
@@ -110,9 +110,9 @@ pub struct Row {
     pub path: String,
     /// Its id.
     pub id: String,
-    /// What the incident is called. Untrusted.
+    /// The title of the incident. Untrusted.
     pub name: String,
-    /// When it was begun, if that is known.
+    /// When it was begun, if known.
     pub began: Option<Timestamp>,
     /// `running`, `finished` or `interrupted`.
     pub status: String,
@@ -180,12 +180,12 @@ pub fn sign_in(complaint: &str) -> String {
     short(SIGN_IN, complaint)
 }
 
-/// A page that loads itself again, and why there is nothing to show yet.
+/// A page that reloads, and why there is nothing to show yet.
 pub fn waiting(why: &str) -> String {
     short(WAITING, &clean_up_to(why, MAX_TEXT))
 }
 
-/// A page for an address at which there is nothing, and why, with the way to the list.
+/// A page for an unknown address, and why, with a link to the list.
 pub fn missing(why: &str) -> String {
     short(MISSING, &clean_up_to(why, MAX_TEXT))
 }

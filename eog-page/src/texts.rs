@@ -51,7 +51,7 @@ impl Serialize for Texts {
     }
 }
 
-/// What a kind of evidence is called.
+/// The name of a kind of evidence.
 pub(crate) fn kind(kind: EvidenceKind) -> &'static str {
     match kind {
         EvidenceKind::Change => "change",

@@ -1,4 +1,4 @@
-//! Beside a cause that may be wrong, the page says whom to look at next.
+//! Beside a cause that may be wrong, the page names the entities to check next.
 
 use eog_core::evidence::Signal;
 use eog_core::incident::ChangeRecord;
@@ -38,7 +38,7 @@ fn page(change: Option<FindingBuilder>, confidence: Confidence) -> String {
 }
 
 #[test]
-fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
+fn beside_a_cause_that_may_be_wrong_stand_the_next_suspects() {
     let page = page(None, Confidence::Likely);
     let list = page.split(HEADING).nth(1).and_then(|below| below.split("</ol>").next());
     let items: Vec<&str> = list.unwrap_or_default().split("<li>").skip(1).collect();
@@ -49,7 +49,7 @@ fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
 }
 
 #[test]
-fn beside_a_confirmed_cause_stands_nobody_else() {
+fn beside_a_confirmed_cause_stands_no_other() {
     let change = finding("db").change("pool", "50", "5").at("10:03");
     let page = page(Some(change), Confidence::Confirmed);
     assert!(!page.contains(HEADING));

@@ -64,14 +64,18 @@ fn context(entity: &EntityId, visit: u32) -> LocalContext {
             peer: None,
             source: "metrics.csv".to_owned(),
             query: format!("entity={entity} metric=errors_{place}"),
-            excerpt: format!("errors {place} rise at {entity}, as seen at look {}", visit.min(2)),
+            excerpt: format!(
+                "errors {place} rise at {entity}, as seen at evaluation {}",
+                visit.min(2)
+            ),
             onset: None,
         })
     });
     LocalContext { findings: findings.collect(), ..LocalContext::default() }
 }
 
-/// Blames another neighbour at each look, so that everybody is told and asked again.
+/// Claims another neighbour as the cause at each evaluation, so that all are notified and asked
+/// again.
 fn decide(packet: &ContextPacket) -> Decision {
     let findings = &packet.context.findings;
     let own = number(&packet.entity);

@@ -686,7 +686,7 @@ fn a_prompt_shows_what_is_known_around_the_evidence() {
     packet.hints = vec![Hint { entity: entity("disk"), anomalies: 0, changes: 1 }];
     packet.quoted = vec![latency];
     let held = belief(Label::Defer, "nothing is known");
-    packet.former = Some(FormerBelief { belief: held, heard: vec![entity("web")] });
+    packet.former = Some(FormerBelief { belief: held, new_from: vec![entity("web")] });
     let model = Arc::new(MockModel::new("mock/a"));
     let request = policy(Pack::sre(), &model).prompt(&packet).unwrap();
     let text = &request.messages[1].text;
@@ -755,7 +755,7 @@ fn prompts_show_former_judgements_without_what_was_refused_of_them() {
     let mut packet = situation();
     let account = "[refused: claim 1: no entity \"x\"] [doubts: no record shows its cause]";
     let held = belief(Label::Defer, &format!("nothing is known {account}"));
-    packet.former = Some(FormerBelief { belief: held, heard: vec![entity("web")] });
+    packet.former = Some(FormerBelief { belief: held, new_from: vec![entity("web")] });
     let model = Arc::new(MockModel::new("mock/a"));
     let request = policy(Pack::sre(), &model).prompt(&packet).unwrap();
     let text = &request.messages[1].text;

@@ -63,7 +63,7 @@ fn explore_prompt(pack: &str) -> String {
     };
     let heard = vec![EntityId::new("processor").unwrap()];
     let belief = Belief { claims: vec![claim], ..held };
-    packet.former = Some(FormerBelief { belief, heard });
+    packet.former = Some(FormerBelief { belief, new_from: heard });
     packet.hints =
         vec![Hint { entity: EntityId::new("frontend").unwrap(), anomalies: 0, changes: 1 }];
     packet.quoted = vec![slow.clone()];

@@ -27,7 +27,7 @@ pub fn agent_output(report: &Report) -> String {
     pretty(&output)
 }
 
-/// What scoring reads: `agent_output.json`.
+/// The input of scoring: `agent_output.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentOutput {
@@ -49,7 +49,7 @@ pub struct AgentEntity {
     pub contributing_factor: bool,
     /// Why it has this role.
     pub reasoning: String,
-    /// What that rests on, in one text.
+    /// Its evidence, in one text.
     pub evidence: String,
 }
 
@@ -91,7 +91,7 @@ pub struct AgentAlert {
 }
 
 impl Narrative {
-    /// The part of it that the schema of A.3 has a place for.
+    /// The part of it that is in the schema of A.3.
     pub fn agent_output(&self) -> AgentOutput {
         let entities = self.entities.iter().map(AgentEntity::of);
         let propagations = self.propagations.iter().map(|step| AgentPropagation {

@@ -1,5 +1,5 @@
-//! The document: what a report says to people, section by section. Each form for people is a rendering of it, so that a new
-//! section is written once, and all of them show it.
+//! The document: the content of a report for people, section by section. Each form for people is a rendering of it, so
+//! that a new section is written once, and all of them show it.
 
 mod lists;
 mod sections;
@@ -10,7 +10,7 @@ use eog_core::{Confidence, EntityId, Finding};
 use crate::report::{Report, Weight};
 pub use sections::document;
 
-/// What a report says to people.
+/// The content of a report for people.
 ///
 /// Its texts may come from telemetry or from a model: untrusted, and not yet cleaned.
 ///
@@ -28,7 +28,7 @@ pub use sections::document;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Document<'r> {
-    /// What the incident is called.
+    /// The title of the incident.
     pub name: &'r str,
     /// The size of the input, its window, and forks: one line each.
     pub about: Vec<String>,
@@ -64,7 +64,7 @@ impl Form {
     pub(crate) const WRITTEN: &[Self] = &[Self::Ticket, Self::Page];
 }
 
-/// Where on the page a section stands.
+/// The part of the page that a section belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// What the cause is, and how sure that is.
@@ -81,15 +81,15 @@ pub enum Place {
 pub struct Section<'r> {
     /// Its title, such as `Root cause`.
     pub title: String,
-    /// What the title is about: the names of causes. Empty elsewhere.
+    /// The subject of the title: the names of causes. Empty elsewhere.
     pub subject: String,
     /// What follows the title as it is, such as ` (likely)`.
     pub remark: String,
-    /// What it says.
+    /// Its blocks.
     pub blocks: Vec<Block<'r>>,
     /// The forms that show it.
     pub forms: &'static [Form],
-    /// Where on the page.
+    /// The part of the page.
     pub place: Place,
 }
 
@@ -108,21 +108,21 @@ pub enum Block<'r> {
     Text(Tone, String),
     /// Lines of one kind, or a table.
     Rows(Rows),
-    /// A group of origins with what speaks for it.
+    /// A group of origins with its evidence.
     Cause(Cause<'r>),
     /// How the incident spread. A terminal draws a tree, a ticket has a diagram; the page draws a section of its own.
     Spread,
 }
 
-/// Rows that the page has room for.
+/// Most rows on the page.
 const PAGE: usize = 1_000;
 
-/// How a text is meant.
+/// The role of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// As it comes.
+    /// Plain.
     Plain,
-    /// May be skipped.
+    /// Secondary.
     Aside,
     /// Uncertain, or a limit of the result.
     Doubt,
@@ -131,15 +131,15 @@ pub enum Tone {
 /// Lines of one kind: a list, or a table in forms that have tables.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// How the lines are meant.
+    /// The role of the lines.
     pub tone: Tone,
     /// The headings of a table; none for a list.
     pub columns: &'static [&'static str],
     /// Whether a list is numbered.
     pub is_numbered: bool,
-    /// All of them: a form shows as many as it has room for.
+    /// All lines: a form shows as many as it has room for.
     pub rows: Vec<Row>,
-    /// What one of them is called, and several.
+    /// The name of one line, and of several.
     pub what: (&'static str, &'static str),
     /// How many are shown in brief, and at a terminal or in a ticket in full.
     pub most: (usize, usize),
@@ -148,11 +148,11 @@ pub struct Rows {
 /// A line of a list, or a row of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Whether something is well or not.
+    /// Whether something is good or bad.
     pub is_well: Option<bool>,
     /// The row in one line.
     pub line: String,
-    /// What stands below that line.
+    /// Text below that line.
     pub below: Vec<String>,
     /// The row in the cells of a table.
     pub cells: Vec<String>,
@@ -192,7 +192,7 @@ pub(crate) fn more(total: usize, shown: usize, (one, many): (&str, &str)) -> Opt
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Cause<'r> {
-    /// How sure the investigation is.
+    /// The confidence of the investigation.
     pub confidence: Confidence,
     /// Each origin.
     pub origins: Vec<Origin<'r>>,
@@ -206,9 +206,9 @@ pub struct Origin<'r> {
     pub entity: &'r EntityId,
     /// Why it is a cause, in the words of its policy or of the model that wrote the narrative.
     pub why: String,
-    /// What every cause must answer, each with its question.
+    /// The required questions about a cause, with answers.
     pub answers: Vec<(&'static str, String)>,
-    /// What was found, changes first.
+    /// Evidence, changes first.
     pub findings: Vec<&'r Finding>,
     /// The largest weights of evidence.
     pub weights: Vec<Weight<'r>>,

@@ -14,17 +14,17 @@ use crate::page::{BOLD, PLAIN, Page, plain};
 use crate::steps::Trail;
 use crate::words;
 
-/// Entities named of a list that can be long.
+/// Most entities named of a list that can be long.
 const MAX_NAMES: usize = 5;
 /// Characters shown of a failure.
 const MAX_FAILURE: usize = 80;
 
-/// Bodies of ledger entries that can be told in words. A machine whose ledgers are to be listed
-/// implements it for its own.
-pub trait Told: Body {
+/// Bodies of ledger entries that can be described in words. Implement it for a machine whose
+/// ledgers are to be listed.
+pub trait Described: Body {
     /// What was recorded, in one line that may hold styles. Openings and forks, which are the same
     /// for every machine, are not asked for.
-    fn told(&self) -> String;
+    fn described(&self) -> String;
 
     /// How the entry came about, as far as this machine records it: for a replay.
     fn trail(&self) -> Trail {
@@ -33,7 +33,7 @@ pub trait Told: Body {
 }
 
 /// Lists the entries of a ledger with their numbers.
-pub fn entries<B: Told>(ledger: &Ledger<B>, width: Option<usize>) -> String {
+pub fn entries<B: Described>(ledger: &Ledger<B>, width: Option<usize>) -> String {
     let mut page = Page::new(width);
     let digits = ledger.next_seq().saturating_sub(1).to_string().len();
     let forks = ForkTaken::all(ledger);
@@ -46,25 +46,25 @@ pub fn entries<B: Told>(ledger: &Ledger<B>, width: Option<usize>) -> String {
 }
 
 /// What an entry records, in a few words: for progress, or to compare it with another.
-pub fn brief<B: Told>(entry: &Entry<B>) -> String {
+pub fn brief<B: Described>(entry: &Entry<B>) -> String {
     let body = &entry.body;
     if let Some(look) = body.look() {
-        let told = match look.told.len() {
+        let notified = match look.notified.len() {
             0 => String::new(),
-            told => format!(", {} notified", words::count(told, "neighbour", "neighbours")),
+            count => format!(", {} notified", words::count(count, "neighbour", "neighbours")),
         };
         let (entity, why) = (clean(look.entity.as_str()), clean(&look.belief.summary));
-        return format!("{entity} {}{told}: {why}", words::said_of(look.belief.label));
+        return format!("{entity} {}{notified}: {why}", words::said_of(look.belief.label));
     }
     match body.opening() {
         Some(opening) => opened(&opening),
         None if body.fork().is_some() => "forked".to_owned(),
-        None => plain(&body.told()),
+        None => plain(&body.described()),
     }
 }
 
 /// One entry in words.
-pub(crate) fn one<'f, B: Told>(
+pub(crate) fn one<'f, B: Described>(
     entry: &Entry<B>,
     forks: &mut impl Iterator<Item = &'f ForkTaken>,
 ) -> String {
@@ -73,7 +73,7 @@ pub(crate) fn one<'f, B: Told>(
     }
     match entry.body.fork().and_then(|_| forks.next()) {
         Some(fork) => format!("forked {}", clean(&words::fork(fork))),
-        None => entry.body.told(),
+        None => entry.body.described(),
     }
 }
 
@@ -88,7 +88,7 @@ fn opened(opening: &Opening<'_>) -> String {
     )
 }
 
-/// Who was looked at, and what is believed of it from then on.
+/// An evaluated entity, and what is believed of it from then on.
 fn named(entity: &EntityId, label: Label) -> String {
     format!("{BOLD}{}{BOLD:#} {label}", clean(entity.as_str()))
 }

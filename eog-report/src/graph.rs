@@ -1,4 +1,4 @@
-//! The causal graph, as every drawing of it shows it.
+//! The causal graph, for all drawings of it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,10 +7,10 @@ use eog_core::{Claim, Diagnosis, EntityId, Label};
 
 use crate::tree::alerts;
 
-/// Characters shown of the reason for an arrow; more would tear the drawing apart.
+/// Characters shown of the reason for an arrow; more would break the layout.
 pub(crate) const MAX_LABEL: usize = 56;
 
-/// The entities that had a part, and what explains what.
+/// The entities involved, and what explains what.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Graph<'d> {
@@ -26,7 +26,7 @@ pub struct Graph<'d> {
 pub struct Node<'d> {
     /// The entity.
     pub entity: &'d EntityId,
-    /// Its part in the incident.
+    /// Its role in the incident.
     pub role: Role,
     /// The alerts on it.
     pub alerts: Vec<&'d str>,
@@ -46,7 +46,7 @@ pub struct Arrow<'d> {
     pub is_causal: bool,
 }
 
-/// The part of an entity in an incident.
+/// The role of an entity in an incident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// An origin that explains an alert.
@@ -68,7 +68,7 @@ impl Role {
     pub const ALL: [Self; 6] =
         [Self::Cause, Self::Origin, Self::Symptom, Self::Healthy, Self::Unclear, Self::Unvisited];
 
-    /// The part of an entity.
+    /// The role of an entity.
     pub fn of(diagnosis: &Diagnosis, entity: &EntityId) -> Self {
         match diagnosis.belief(entity).map(|belief| belief.label) {
             _ if diagnosis.cause_of(entity).is_some() => Self::Cause,

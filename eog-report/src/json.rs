@@ -20,7 +20,7 @@ use crate::report::{Report, RunFigures, SimilarCase};
 const VERSION: u32 = 1;
 /// Changes, and entities, listed of those that were considered and are not named.
 const MAX_CONSIDERED: usize = 1_000;
-/// Entities listed that should be looked at next.
+/// Entities listed that should be checked next.
 const MAX_NEXT: usize = 10;
 
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ struct ResultFile<'r> {
     /// Closed incidents like it; left out if there are none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     similar_incidents: &'r [SimilarCase],
-    /// Where nothing of the kind was considered, nothing is written.
+    /// Left out where nothing was considered.
     #[serde(skip_serializing_if = "AlsoConsidered::is_empty")]
     also_considered: AlsoConsidered<'r>,
     narrative: &'r Narrative,
@@ -106,7 +106,7 @@ impl<'r> AlsoConsidered<'r> {
     }
 }
 
-/// A place where a ledger left the one it was copied from.
+/// A place where a ledger forked from the one it was copied from.
 #[derive(Serialize)]
 struct Fork<'r> {
     at: u64,
@@ -175,7 +175,7 @@ fn weights(diagnosis: &Diagnosis) -> BTreeMap<&EntityId, &[Term]> {
 }
 
 /// Indented JSON with a final newline, of a value with string keys and finite numbers alone. Characters
-/// that could harm a terminal stand as escapes.
+/// that could harm a terminal are escaped.
 ///
 /// # Panics
 /// When the value is none of these.

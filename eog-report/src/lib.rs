@@ -1,7 +1,7 @@
-//! Reports: a [`Diagnosis`](eog_core::Diagnosis) as text, Markdown, JSON and drawings, and told by
-//! rules.
+//! Reports: a [`Diagnosis`](eog_core::Diagnosis) as text, Markdown, JSON and drawings, and a
+//! narrative by rules.
 //!
-//! A [`Report`] is what every form shows: the diagnosis, the [`Narrative`], why the run ended and
+//! A [`Report`] is the content of every form: the diagnosis, the [`Narrative`], why the run ended and
 //! what it took. A form is a function of it:
 //!
 //! | function | form |
@@ -15,8 +15,8 @@
 //! | [`entries`] | the entries of a ledger, one a line |
 //! | [`steps`] | the same with all that a replay shows |
 //!
-//! What forms for people say is written once, as the sections of a [`document()`], which each of them renders; the [`tree()`] of
-//! how it spread and the [`Graph`] of causes and effects are drawn by all. The same thing has the same [`words`]
+//! The content for people is written once, as the sections of a [`document()`], which each form renders; the [`tree()`] of how
+//! it spread and the [`Graph`] of causes and effects are drawn by all. The same thing has the same [`words`]
 //! everywhere. Texts of telemetry and of models are untrusted; [`mod@clean`] makes them harmless.
 //!
 //! # Example
@@ -123,7 +123,7 @@ pub mod words;
 pub use agent_output::{AgentAlert, AgentEntity, AgentOutput, AgentPropagation, agent_output};
 pub use document::{Form, document};
 pub use dot::dot;
-pub use entries::{Told, brief, entries, why};
+pub use entries::{Described, brief, entries, why};
 pub use graph::{Arrow, Graph, Node, Role};
 pub use json::{json, pretty};
 pub use lookup::{Lookup, shell_word};

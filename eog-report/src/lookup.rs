@@ -30,7 +30,7 @@ impl Lookup {
         self
     }
 
-    /// The window of the investigation, if it is not the one that is chosen by rule.
+    /// The window of the investigation, if it is not the default one.
     pub fn with_window(mut self, window: Option<Window>) -> Self {
         self.window = window;
         self
@@ -41,7 +41,7 @@ impl Lookup {
         format!("eog tool evidence {}", shell_word(&self.path))
     }
 
-    /// The command that shows a finding; none for what a person said, which no file holds.
+    /// The command that shows a finding; `None` for a verdict of an operator, which no file holds.
     pub fn command(&self, finding: &Finding) -> Option<String> {
         let is_said = finding.verdict().is_some()
             || finding.kind == EvidenceKind::Note && finding.source == "remark";
@@ -60,7 +60,7 @@ impl Lookup {
     }
 }
 
-/// A word as a shell takes it as one. What would harm a terminal is taken out.
+/// A word as a shell takes it as one. Characters that could harm a terminal are removed.
 ///
 /// ```
 /// use eog_report::shell_word;

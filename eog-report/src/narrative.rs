@@ -1,4 +1,4 @@
-//! The narrative: what an investigation found, told once, for people and programs.
+//! The narrative: what an investigation found, written once, for people and programs.
 
 use eog_core::evidence::EvidenceTime;
 use eog_core::{Confidence, EntityId, EvidenceId, Timestamp};
@@ -17,7 +17,7 @@ pub const NARRATIVE_VERSION: u32 = 1;
 pub struct Narrative {
     /// [`NARRATIVE_VERSION`] of the writer.
     pub version: u32,
-    /// Who wrote it.
+    /// Its author.
     pub author: Author,
     /// How sure the investigation is. No author changes it.
     pub confidence: Confidence,
@@ -28,21 +28,21 @@ pub struct Narrative {
     pub summary: String,
     /// What happened, in the order of time.
     pub timeline: Vec<Moment>,
-    /// Contributing factors first, then everyone else who had a part, by name.
+    /// Contributing factors first, then all other entities involved, by name.
     pub entities: Vec<NarratedEntity>,
     /// How it spread, by source and target.
     pub propagations: Vec<Propagation>,
     /// Every alert, in the order of the investigation.
     pub alerts_explained: Vec<AlertExplained>,
-    /// What a model said and was not taken.
+    /// Rejected statements of a model.
     pub refused: Vec<Refused>,
     /// Contributing factors that are not those of the frontier.
     pub deviations: Vec<Deviation>,
-    /// What this narrative, or the model that wrote it, had no room for.
+    /// Entities and steps beyond the limits of this narrative, or of the model that wrote it.
     pub left_out: Vec<String>,
 }
 
-/// Who wrote a narrative.
+/// The author of a narrative.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -56,7 +56,7 @@ pub enum Author {
     },
     /// Rules, since no model gave an answer that can be used.
     RulesAfterFailure {
-        /// What each model did.
+        /// The failure of each model.
         failure: String,
     },
 }
@@ -68,9 +68,9 @@ pub enum Author {
 pub struct Moment {
     /// When: always that of the finding or the alert.
     pub time: EvidenceTime,
-    /// To whom.
+    /// The receiver.
     pub entity: EntityId,
-    /// What.
+    /// A description.
     pub what: String,
     /// The finding that says so; none for the onset of an alert.
     pub evidence: Option<EvidenceId>,
@@ -78,7 +78,7 @@ pub struct Moment {
     pub query: String,
 }
 
-/// An entity that had a part in the incident.
+/// An entity involved in the incident.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -95,7 +95,7 @@ pub struct NarratedEntity {
     pub how_it_explains: Option<String>,
     /// Why it has this role.
     pub reasoning: String,
-    /// What that rests on: changes first, then by time.
+    /// Its evidence: changes first, then by time.
     pub evidence: Vec<Citation>,
 }
 
@@ -108,7 +108,7 @@ pub struct Citation {
     pub id: EvidenceId,
     /// When it holds.
     pub time: EvidenceTime,
-    /// What it says: of a change from what to what. Untrusted text.
+    /// Its text: of a change from what to what. Untrusted.
     pub excerpt: String,
     /// The tool or file that gave it.
     pub source: String,
@@ -148,14 +148,14 @@ pub struct AlertExplained {
     pub explained: bool,
 }
 
-/// Something a model said that was not taken.
+/// A rejected statement of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Refused {
     /// What it said, or failed to say.
     pub what: String,
-    /// Why that does not stand, and what stands instead.
+    /// Why it is rejected, and what replaces it.
     pub reason: String,
 }
 
@@ -166,7 +166,7 @@ pub struct Refused {
 pub struct Deviation {
     /// The entity.
     pub entity: EntityId,
-    /// Whether this narrative holds it for a contributing factor; the frontier says the opposite.
+    /// Whether this narrative has it as a contributing factor; the frontier says the opposite.
     pub contributing_factor: bool,
     /// Why.
     pub reason: String,

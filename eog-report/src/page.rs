@@ -2,17 +2,17 @@
 
 use anstyle::{AnsiColor, Style};
 
-/// As it comes.
+/// Plain.
 pub const PLAIN: Style = Style::new();
 /// For headings and names.
 pub const BOLD: Style = Style::new().bold();
-/// For what may be skipped.
+/// For secondary text.
 pub const DIM: Style = Style::new().dimmed();
-/// For what is wrong or decides.
+/// For errors and decisive facts.
 pub const RED: Style = AnsiColor::Red.on_default().bold();
 /// For what is uncertain.
 pub const YELLOW: Style = AnsiColor::Yellow.on_default();
-/// For what is well.
+/// For good news.
 pub const GREEN: Style = AnsiColor::Green.on_default();
 
 /// Narrower than this, wrapping does more harm than good.
@@ -76,7 +76,7 @@ impl Page {
     }
 }
 
-/// Paragraphs, each with what stands before it.
+/// Paragraphs, each with its lead.
 pub fn paragraphs(lines: &[(&str, String)], width: Option<usize>) -> String {
     let mut page = Page::new(width);
     for (lead, words) in lines {

@@ -1,4 +1,4 @@
-//! The view model: what every form of a report shows.
+//! The view model: the content of every form of a report.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +16,12 @@ use crate::words::{self, count};
 /// Entities that are named for one reason why evaluations failed.
 const MAX_FAILED: usize = 5;
 
-/// Characters shown of why an origin that reaches no alert is called one.
+/// Characters shown of why an origin that reaches no alert is an origin.
 const MAX_UNLINKED_REASON: usize = 140;
 
 /// The result of an investigation, as every form of a report shows it.
 ///
-/// Made of a [`Diagnosis`] alone; what else is known of the run goes into its fields.
+/// Made of a [`Diagnosis`] alone; further data of the run goes into its fields.
 ///
 /// ```
 /// use eog_core::{Case, Config, Controller, StopReason, Topology, Window};
@@ -36,7 +36,7 @@ const MAX_UNLINKED_REASON: usize = 140;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// What the incident is called.
+    /// The title of the incident.
     pub name: String,
     /// What was found.
     pub diagnosis: Diagnosis,
@@ -46,26 +46,26 @@ pub struct Report {
     pub stop: StopReason,
     /// Whether it stopped because its journal could not be written.
     pub is_unstored: bool,
-    /// Whether it still goes on, so that this is what is known by now.
+    /// Whether it still runs, so that this is the result so far.
     pub is_running: bool,
     /// What the run did beside the result, unless this is a replay.
     pub run: Option<RunFigures>,
-    /// How the evidence is shown again from the command line, if it is known where it was read.
+    /// How to show the evidence from the command line, if its source is known.
     pub lookup: Option<Lookup>,
-    /// Closed incidents in which the same was observed, the most alike first, where there is a history to look in.
+    /// Closed incidents with similar observations, the most similar first, where there is a history to search.
     pub similar: Vec<SimilarCase>,
 }
 
-/// A closed incident that is like the one of a report.
+/// A closed incident that is similar to that of a report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimilarCase {
     /// The name of the case.
     pub case: String,
-    /// How alike the observations are: 1 is the same.
+    /// How similar the observations are: 1 is the same.
     pub likeness: f64,
-    /// Observations that both have, the most telling first.
+    /// Observations that both have, the most specific first.
     pub shared: Vec<String>,
-    /// What was true of the case, in a few words.
+    /// The true cause of the case, in a few words.
     pub truth: String,
 }
 
@@ -129,13 +129,13 @@ impl Considered {
     }
 }
 
-/// A weight of evidence, with the finding that says most of it.
+/// A weight of evidence, with its main finding.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Weight<'r> {
     /// The term of the sum.
     pub term: &'r Term,
-    /// The finding, where one says it.
+    /// The finding, if there is one.
     pub finding: Option<&'r Finding>,
 }
 
@@ -148,8 +148,8 @@ impl Weight<'_> {
 }
 
 impl Report {
-    /// The report on a diagnosis, told by rules. An investigation that has something left to do
-    /// counts as interrupted.
+    /// The report on a diagnosis, with a narrative by rules. An investigation with work left counts as
+    /// interrupted.
     pub fn new(name: impl Into<String>, diagnosis: Diagnosis) -> Self {
         Self {
             name: name.into(),
@@ -164,19 +164,19 @@ impl Report {
         }
     }
 
-    /// What to run to see a piece of evidence again, or else the query that is on record.
+    /// The command that shows a piece of evidence, or else the recorded query.
     pub fn query(&self, finding: &Finding) -> String {
         let command = self.lookup.as_ref().and_then(|lookup| lookup.command(finding));
         command.unwrap_or_else(|| words::query(&finding.source, &finding.query))
     }
 
-    /// Whether not a single evaluation led to a decision.
+    /// Whether no evaluation led to a decision.
     pub fn nothing_was_decided(&self) -> bool {
         let spent = &self.diagnosis.spent;
         spent.evaluations > 0 && spent.failures == spent.evaluations
     }
 
-    /// What to call a group of the frontier that explains an alert.
+    /// The name of a group of the frontier that explains an alert.
     pub fn heading(&self, group: &OriginGroup) -> &'static str {
         words::cause(&self.diagnosis.conclusion, group)
     }
@@ -198,7 +198,7 @@ impl Report {
         alerts
     }
 
-    /// Origins that reach no alert, each with the beginning of why it is called one.
+    /// Origins that reach no alert, each with the beginning of its reason.
     pub fn unlinked_origins(&self) -> Vec<(&EntityId, String)> {
         let origins = self.diagnosis.unlinked().flat_map(|group| &group.origins);
         let why = |origin| {
@@ -219,20 +219,20 @@ impl Report {
         self.diagnosis.findings.get(term.evidence.first()?)
     }
 
-    /// What speaks against each entity that is named, by its weights of evidence.
+    /// The evidence against each named entity, by its weights of evidence.
     pub fn weights_against(&self) -> impl Iterator<Item = (&EntityId, Weight<'_>)> {
         let named = self.diagnosis.causes().flat_map(|group| &group.origins);
         let weights = named.flat_map(|one| self.weights(one).into_iter().map(move |it| (one, it)));
         weights.filter(|(_, weight)| weight.term.log_odds < 0)
     }
 
-    /// What would show that each named cause is the cause: what should end once it is repaired, one sentence each.
+    /// How to verify each named cause: what should end once it is repaired, one sentence each.
     pub fn predictions(&self) -> Vec<String> {
         let all = self.diagnosis.predictions();
         all.iter().map(|one| words::prediction(&self.diagnosis, one)).collect()
     }
 
-    /// Closed incidents in which the same was observed, one line each.
+    /// Closed incidents with similar observations, one line each.
     pub fn similar_in_words(&self) -> impl Iterator<Item = String> {
         self.similar.iter().map(|it| {
             let (likeness, shared) = ((it.likeness * 100.0).round(), it.shared.join(", "));
@@ -277,7 +277,7 @@ impl Report {
         alternatives.chain(changes).chain(others).collect()
     }
 
-    /// What operators say about entities, one line each.
+    /// The verdicts of operators on entities, one line each.
     pub fn said(&self) -> Vec<String> {
         let verdicts = self.diagnosis.verdicts();
         verdicts.map(|(entity, _, word)| format!("{entity}: {}", words::finding(word))).collect()
@@ -296,17 +296,17 @@ impl Report {
         failures.map(|it| format!("entry {}: {}: {}", it.entry, it.entity, it.failure)).collect()
     }
 
-    /// What was not taken over from decisions, by entity, each kind once.
+    /// What was rejected of decisions, by entity, each kind once.
     pub fn refusals(&self) -> Vec<String> {
         let refusals = self.diagnosis.refusals.iter();
-        let told = refusals.filter_map(|(entity, refusal)| {
+        let lines = refusals.filter_map(|(entity, refusal)| {
             words::refusal(refusal).map(|words| format!("{entity}: {words}"))
         });
         let mut seen = BTreeSet::new();
-        told.filter(|words| seen.insert(words.clone())).collect()
+        lines.filter(|words| seen.insert(words.clone())).collect()
     }
 
-    /// What a reader should know beside the result, most important first.
+    /// Notes beside the result, most important first.
     pub fn notes(&self) -> Vec<String> {
         let Diagnosis { conclusion, bootstrap, .. } = &self.diagnosis;
         let Conclusion { stale, damped, unread, .. } = conclusion;
@@ -329,7 +329,7 @@ impl Report {
         notes
     }
 
-    /// How much of which part of the input could not be used. Stands above the result, which rests
+    /// How much of which part of the input could not be used. Shown above the result, which rests
     /// on the rest alone.
     pub fn unusable(&self) -> Vec<String> {
         self.diagnosis.bootstrap.unusable.iter().map(words::unusable).collect()
@@ -355,8 +355,8 @@ impl Report {
         format!("{causes} ({}), {}", self.diagnosis.conclusion.confidence, self.cost())
     }
 
-    /// What to add to the result of an investigation that neither came to its end nor reached a
-    /// limit of its settings.
+    /// A note on the result of an investigation that neither ended nor reached a limit of its
+    /// settings.
     pub(crate) fn early(&self) -> &'static str {
         match self.stop {
             _ if self.is_unstored => ", stopped early",
@@ -367,7 +367,7 @@ impl Report {
 }
 
 impl RunFigures {
-    /// What a run did beside the result, as far as there is something to tell.
+    /// What a run did beside the result, if anything.
     pub fn in_words(&self) -> Option<String> {
         let mut parts = Vec::new();
         if self.early_calls > 0 {
@@ -389,7 +389,7 @@ impl RunFigures {
     }
 }
 
-/// Failed evaluations, each reason once: where one thing fails everywhere, what failed otherwise is not lost among it.
+/// Failed evaluations, each reason once: where one thing fails everywhere, other failures are not lost among it.
 fn by_reason(failures: &[FailedLook]) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&FailedLook>)> = Vec::new();
     for it in failures {
@@ -399,7 +399,7 @@ fn by_reason(failures: &[FailedLook]) -> Vec<String> {
             None => reasons.push((reason, vec![it])),
         }
     }
-    let told = reasons.into_iter().map(|(reason, all)| match all.as_slice() {
+    let lines = reasons.into_iter().map(|(reason, all)| match all.as_slice() {
         [it] => format!("entry {}: {}: {reason}", it.entry, it.entity),
         all => {
             let mut entities: Vec<&EntityId> = all.iter().map(|it| &it.entity).collect();
@@ -411,7 +411,7 @@ fn by_reason(failures: &[FailedLook]) -> Vec<String> {
             format!("{} entries: {named}{more}: {reason}", all.len())
         }
     });
-    told.collect()
+    lines.collect()
 }
 
 #[cfg(test)]
@@ -421,7 +421,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_told_once() {
+    fn a_reason_is_listed_once() {
         let failed = |entry: u64, reason: &str| FailedLook {
             entry,
             entity: EntityId::new(format!("svc-{entry}")).unwrap(),
@@ -429,15 +429,15 @@ mod tests {
         };
         let mut all: Vec<FailedLook> = (1..8).map(|entry| failed(entry, "not called")).collect();
         all.push(failed(9, "cannot be reached"));
-        let told = by_reason(&all);
-        assert_eq!(told.len(), 2);
+        let lines = by_reason(&all);
+        assert_eq!(lines.len(), 2);
         assert!(
-            told[0].starts_with("7 entries: svc-1, svc-2, svc-3, svc-4, svc-5 and 2 more: "),
-            "{told:?}"
+            lines[0].starts_with("7 entries: svc-1, svc-2, svc-3, svc-4, svc-5 and 2 more: "),
+            "{lines:?}"
         );
         assert!(
-            told[1].starts_with("entry 9: svc-9: ") && told[1].ends_with("cannot be reached"),
-            "{told:?}"
+            lines[1].starts_with("entry 9: svc-9: ") && lines[1].ends_with("cannot be reached"),
+            "{lines:?}"
         );
     }
 

@@ -1,4 +1,4 @@
-//! The narrative by rules: what a diagnosis alone tells, and the parts that it is made of.
+//! The narrative by rules: what a diagnosis alone shows, and its parts.
 //!
 //! A narrative by a model takes from here what the model leaves open.
 
@@ -18,12 +18,12 @@ use crate::narrative::{
 };
 use crate::words;
 
-/// Names and steps told of a list that can be long.
-const MAX_TOLD: usize = 5;
+/// Names and steps shown of a list that can be long.
+const MAX_SHOWN: usize = 5;
 /// Why an origin of the frontier is no contributing factor.
 pub const NOTHING_CHANGED: &str = "no evidence of its own says what changed";
 
-/// Tells an investigation without a model: equal ledgers give equal narratives.
+/// Narrates an investigation without a model: equal ledgers give equal narratives.
 ///
 /// Contributing factors are the origins of the frontier that explain an alert, and nothing else: an
 /// inconclusive investigation has none. What changed is the earliest change that the origin cites
@@ -68,7 +68,7 @@ pub fn factors(entities: &[NarratedEntity]) -> BTreeSet<EntityId> {
     factors.map(|entity| entity.name.clone()).collect()
 }
 
-/// An entity as the ledger tells it.
+/// An entity as the ledger describes it.
 pub fn entity(diagnosis: &Diagnosis, name: &EntityId) -> NarratedEntity {
     let belief = diagnosis.beliefs.get(name);
     let findings = belief.map(|belief| diagnosis.cited(belief)).unwrap_or_default();
@@ -95,13 +95,13 @@ pub fn citation(finding: &Finding) -> Citation {
     }
 }
 
-/// The finding that says what changed at an entity.
+/// The finding that states what changed at an entity.
 fn decisive<'m>(diagnosis: &'m Diagnosis, name: &EntityId) -> Option<&'m Finding> {
     let cited = diagnosis.lookup(&diagnosis.beliefs.get(name)?.cited());
     cited.into_iter().find(|finding| is_happening(finding.kind) && diagnosis.is_own(name, finding))
 }
 
-/// Whether findings of a kind say that something happened; alerts and notes speak of others.
+/// Whether findings of a kind state that something happened; alerts and notes describe others.
 pub fn is_happening(kind: EvidenceKind) -> bool {
     !matches!(kind, EvidenceKind::Alert | EvidenceKind::Note)
 }
@@ -128,9 +128,9 @@ fn how_it_explains(diagnosis: &Diagnosis, name: &EntityId) -> String {
     let reached: Vec<String> =
         covers.into_iter().flatten().map(|&position| alert(diagnosis, position)).collect();
     let mut parts = steps;
-    let told = parts.len().min(MAX_TOLD);
-    let more = parts.len() - told;
-    parts.truncate(told);
+    let shown = parts.len().min(MAX_SHOWN);
+    let more = parts.len() - shown;
+    parts.truncate(shown);
     if more > 0 {
         parts.push(format!("it affects {}", words::count(more, "more entity", "more entities")));
     }
@@ -146,11 +146,11 @@ fn alert(diagnosis: &Diagnosis, position: usize) -> String {
 
 /// The first few of a list, and how many there are more.
 fn some(list: &[String], one: &str, many: &str) -> String {
-    let told = list[..list.len().min(MAX_TOLD)].join(", ");
-    match list.len() - list.len().min(MAX_TOLD) {
-        0 => told,
-        1 => format!("{told} and 1 more {one}"),
-        more => format!("{told} and {more} more {many}"),
+    let shown = list[..list.len().min(MAX_SHOWN)].join(", ");
+    match list.len() - list.len().min(MAX_SHOWN) {
+        0 => shown,
+        1 => format!("{shown} and 1 more {one}"),
+        more => format!("{shown} and {more} more {many}"),
     }
 }
 
@@ -216,10 +216,10 @@ fn deviations(diagnosis: &Diagnosis, entities: &[NarratedEntity]) -> Vec<Deviati
     demoted.collect()
 }
 
-/// What the investigation itself had no room for.
+/// What exceeded the limits of the investigation.
 pub fn waiting(diagnosis: &Diagnosis) -> Vec<String> {
     let waiting = words::count(diagnosis.waiting, "entity", "entities");
-    let told = (diagnosis.waiting > 0)
+    let line = (diagnosis.waiting > 0)
         .then(|| format!("{waiting} still waiting to be evaluated when the investigation ended"));
-    told.into_iter().collect()
+    line.into_iter().collect()
 }

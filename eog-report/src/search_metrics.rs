@@ -1,4 +1,4 @@
-//! How a tree search went, as metrics of OpenTelemetry.
+//! Metrics of a tree search for OpenTelemetry.
 
 use eog_core::{Machine as _, Timestamp};
 use eog_search::{SearchController, SearchProgress};

@@ -15,7 +15,7 @@ use crate::page::{BOLD, PLAIN, Page};
 use crate::words;
 
 /// The tree of a search, one node a line, children below their parents; then why the search ended, and
-/// what the result is.
+/// the result.
 pub fn search_tree(search: &SearchController, width: Option<usize>) -> String {
     let mut page = Page::new(width);
     let nodes: BTreeMap<NodeId, NodeView<'_>> =

@@ -1,5 +1,5 @@
-//! The entries of a ledger one by one, for a replay: who was judged, what was seen and answered, who
-//! was told, what changed.
+//! The entries of a ledger one by one, for a replay: which entity was judged, what was seen and
+//! answered, who was notified, what changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use eog_core::ledger::{Look, Observation, RecordedAnswer};
 use eog_core::{EntityId, Entry, EvidenceId, Label, Ledger, LocalContext};
 
 use crate::clean::clean_up_to;
-use crate::entries::{Told, one};
+use crate::entries::{Described, one};
 use crate::page::plain;
 
 /// Characters kept of one text of a step.
@@ -23,7 +23,7 @@ pub struct Step {
     pub seq: u64,
     /// What it records.
     pub kind: StepKind,
-    /// The entity that was looked at.
+    /// The evaluated entity.
     pub entity: Option<EntityId>,
     /// The entry in one line.
     pub words: String,
@@ -31,16 +31,16 @@ pub struct Step {
     pub trail: Trail,
     /// The evidence that was shown, in its order.
     pub saw: Vec<EvidenceId>,
-    /// What the context left out, in its own words.
+    /// What the context left out, in its words.
     pub omitted: Vec<String>,
     /// What came back.
     pub answer: Answer,
-    /// What is believed of the entity from then on, if it was looked at.
+    /// What is believed of the entity from then on, if it was evaluated.
     pub belief: Option<Believed>,
     /// What was believed of it before.
     pub before: Option<Label>,
-    /// Who was told of the belief.
-    pub told: Vec<EntityId>,
+    /// The entities notified of the belief.
+    pub notified: Vec<EntityId>,
 }
 
 /// What an entry records.
@@ -48,25 +48,25 @@ pub struct Step {
 pub enum StepKind {
     /// The whole input.
     Opened,
-    /// An entity was looked at.
+    /// An entity was evaluated.
     Looked,
-    /// News from outside.
+    /// An observation.
     Observed,
-    /// From here on it takes another course.
+    /// A fork.
     Forked,
-    /// What a controller records beside that.
+    /// Other entries of a controller.
     Other,
 }
 
 /// How a step came about. What a machine does not record stays empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trail {
-    /// Why the entity was looked at.
+    /// Why the entity was evaluated.
     pub why: String,
     /// The entry that this one grew from: in a search over a tree its parent, in Explanations over
     /// Graphs the one that made the entity active.
     pub grew_from: Option<u64>,
-    /// Who is to be looked at because of it.
+    /// The entities to be evaluated because of it.
     pub queued: Vec<EntityId>,
     /// What the answer changed, in words.
     pub changed: String,
@@ -83,12 +83,12 @@ pub struct Grown {
     pub below: Option<String>,
     /// The score that it got from 0 to 1000, if it got one.
     pub score: Option<u16>,
-    /// What became of it in a word, such as `pruned`, if something did.
+    /// Its new state in a word, such as `pruned`, if it changed.
     pub fate: Option<&'static str>,
 }
 
 impl Grown {
-    /// A node, of which nothing is said.
+    /// A node without any changes.
     pub fn at(node: &impl ToString) -> Self {
         Self { node: node.to_string(), below: None, score: None, fate: None }
     }
@@ -136,7 +136,7 @@ pub struct Believed {
 /// assert_eq!(steps[0].kind, eog_report::StepKind::Opened);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn steps<B: Told>(ledger: &Ledger<B>) -> Vec<Step> {
+pub fn steps<B: Described>(ledger: &Ledger<B>) -> Vec<Step> {
     let forks = ForkTaken::all(ledger);
     let mut forks = forks.iter();
     let mut labels: BTreeMap<EntityId, Label> = BTreeMap::new();
@@ -161,7 +161,7 @@ pub fn steps<B: Told>(ledger: &Ledger<B>) -> Vec<Step> {
 
 /// An entry alone as a step, to watch a ledger grow: what was believed before is left out,
 /// and what was shown where an earlier entry holds it.
-pub fn step<B: Told>(entry: &Entry<B>) -> Step {
+pub fn step<B: Described>(entry: &Entry<B>) -> Step {
     let words = clean_up_to(&plain(&one(entry, &mut std::iter::empty())), MAX_TEXT);
     let mut step = bare(entry, words);
     if let Some(look) = entry.body.look() {
@@ -170,7 +170,7 @@ pub fn step<B: Told>(entry: &Entry<B>) -> Step {
     step
 }
 
-fn bare<B: Told>(entry: &Entry<B>, words: String) -> Step {
+fn bare<B: Described>(entry: &Entry<B>, words: String) -> Step {
     let body = &entry.body;
     let (kind, entity) = if let Some(look) = body.look() {
         (StepKind::Looked, Some(look.entity.clone()))
@@ -194,7 +194,7 @@ fn bare<B: Told>(entry: &Entry<B>, words: String) -> Step {
         answer: Answer::None,
         belief: None,
         before: None,
-        told: Vec::new(),
+        notified: Vec::new(),
     }
 }
 
@@ -228,5 +228,5 @@ fn fill(step: &mut Step, context: Option<&LocalContext>, look: &Look<'_>) {
         cited: belief.cited().into_iter().collect(),
         claims: claims.into_iter().collect(),
     });
-    step.told = look.told.to_vec();
+    step.notified = look.notified.to_vec();
 }

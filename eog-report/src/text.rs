@@ -18,7 +18,7 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
     render(report, Form::Full, width)
 }
 
-/// Renders what is read in half a minute, in the same way.
+/// Renders a summary that is read in half a minute, in the same way.
 ///
 /// The verdict with its evidence, how it spread without those that only pass an effect on, and what speaks
 /// against it. [`text`] has everything else: queries, other entities, notes.
@@ -91,7 +91,7 @@ fn style(tone: Tone) -> anstyle::Style {
     }
 }
 
-/// Cleaned, and cut where there is no room for all of it.
+/// Cleaned, and cut to the limit.
 fn cut(text: &str, form: Form, brief: usize) -> String {
     if form == Form::Brief { clean_to(text, brief) } else { clean(text).into_owned() }
 }

@@ -18,7 +18,7 @@ pub struct Branch<'d> {
     pub alerts: Vec<&'d str>,
     /// Those of them that no cause explains, such as because they began before it.
     pub open: Vec<&'d str>,
-    /// Whether the entity stands further up already, with what follows from it.
+    /// Whether the entity is in the tree further up already, with its effects.
     pub repeated: bool,
 }
 

@@ -96,7 +96,7 @@ pub fn time(time: &EvidenceTime) -> String {
     }
 }
 
-/// A finding in one line: for a change from what to what, else its excerpt.
+/// A finding in one line: for a change the values before and after, else its excerpt.
 pub fn finding(finding: &Finding) -> String {
     match &finding.change {
         Some(change) if finding.kind == EvidenceKind::Change => {
@@ -126,7 +126,7 @@ pub fn log_odds(thousandths: i32) -> String {
     format!("{:+.1}", f64::from(thousandths) / 1e3)
 }
 
-/// How strongly evidence speaks for a suspect, as it is shown beside others.
+/// How strongly evidence speaks for a suspect, for a list of several.
 pub fn score(ranked: &Ranked) -> String {
     match (ranked.probability, ranked.score.log_odds) {
         (Some(probability), Some(log_odds)) => {
@@ -142,7 +142,7 @@ pub fn percent(thousandths: u16) -> String {
     format!("{} %", (u32::from(thousandths) + 5) / 10)
 }
 
-/// How sure a group of origins is: `highly likely, 93 %`. What is confirmed rests on more than a probability.
+/// How sure a group of origins is: `highly likely, 93 %`. The probability of a confirmed group is left out.
 pub fn confidence(group: &OriginGroup) -> String {
     let open = if group.open_changes.is_empty() { "" } else { "; which of its changes is open" };
     match group.probability.filter(|_| group.confidence != Confidence::Confirmed) {
@@ -151,7 +151,7 @@ pub fn confidence(group: &OriginGroup) -> String {
     }
 }
 
-/// That no origin was found, and whether anything is wrong at all.
+/// States that no origin was found, and whether anything is wrong at all.
 pub fn inconclusive(diagnosis: &Diagnosis) -> &'static str {
     match diagnosis.is_quiet() {
         true => {
@@ -161,7 +161,7 @@ pub fn inconclusive(diagnosis: &Diagnosis) -> &'static str {
     }
 }
 
-/// What a label says of its entity: `is a symptom`.
+/// The meaning of a label for its entity: `is a symptom`.
 pub fn said_of(label: Label) -> &'static str {
     match label {
         Label::Healthy => "is healthy",
@@ -171,7 +171,8 @@ pub fn said_of(label: Label) -> &'static str {
     }
 }
 
-/// That there are no candidates although no origin was found: every evaluated entity is healthy.
+/// States that there are no candidates although no origin was found: every evaluated entity is
+/// healthy.
 pub fn no_candidates(diagnosis: &Diagnosis) -> String {
     match diagnosis.conclusion.ranking.len() {
         0 => "There are no candidates.".to_owned(),
@@ -188,12 +189,12 @@ pub fn no_candidates(diagnosis: &Diagnosis) -> String {
 pub fn next_suspects(diagnosis: &Diagnosis) -> Vec<String> {
     let is_open = diagnosis.conclusion.confidence != Confidence::Confirmed;
     let next = diagnosis.next_suspects().filter(|_| is_open).take(MAX_NEXT);
-    let told = next.filter_map(|ranked| {
+    let suspects = next.filter_map(|ranked| {
         let belief = diagnosis.belief(&ranked.entity)?;
         let score = score(ranked);
         Some(clean_to(&format!("{} ({score}): {}", ranked.entity, belief.summary), MAX_SUSPECT))
     });
-    told.collect()
+    suspects.collect()
 }
 
 /// The heading of a group of the frontier: groups outside the smallest cover are not
@@ -236,7 +237,7 @@ pub fn ruled_out(reason: &RuledOut) -> String {
     }
 }
 
-/// Another explanation that a policy left open for an entity, without what causes it there.
+/// Another explanation that a policy left open for an entity, without its cause there.
 pub fn alternative(entity: &EntityId, other: &Alternative) -> String {
     let Alternative { summary, lost, .. } = other;
     let summary = summary.trim_end_matches('.');
@@ -259,8 +260,8 @@ pub fn unnamed(unnamed: &Unnamed) -> String {
     words
 }
 
-/// A refusal that the author of a policy should know of. Proposals of entities that were visited
-/// or wait already are everyday.
+/// A refusal that the author of a policy should see. Proposals of entities that were visited or
+/// wait already are common.
 pub fn refusal(refusal: &Refusal) -> Option<String> {
     let edge = |edge: &ClaimEdge| format!("{} explains {}", edge.cause, edge.effect);
     Some(match refusal {
@@ -306,12 +307,12 @@ pub fn change(change: Option<ChangeCause>) -> &'static str {
     }
 }
 
-/// What a budget is called.
+/// The name of a budget.
 pub fn budget(which: BudgetKind) -> String {
     format!("{which} budget")
 }
 
-/// What an investigation took.
+/// The cost of an investigation.
 pub fn spent(spent: &Spent) -> String {
     let mut parts = vec![
         count(spent.evaluations, "evaluation", "evaluations"),
@@ -367,7 +368,7 @@ mod tests {
 
     #[test]
     fn the_rule_that_judged_is_named_once() {
-        let told = |rule: Option<&str>, summary: &str| {
+        let line = |rule: Option<&str>, summary: &str| {
             unnamed(&Unnamed {
                 entity: EntityId::new("db").unwrap(),
                 label: Label::Symptom,
@@ -383,7 +384,7 @@ mod tests {
             (None, "own failure: it stopped", "own failure: it stopped"),
         ] {
             let by = if rule.is_some() { " " } else { ": " };
-            assert_eq!(told(rule, summary), format!("db: judged symptom{by}{words}"));
+            assert_eq!(line(rule, summary), format!("db: judged symptom{by}{words}"));
         }
     }
 

@@ -19,7 +19,7 @@ use eog_search::{
 /// Children of a node and length of a path: 6⁸ are 1.7 million leaves.
 const CHILDREN: u32 = 6;
 const DEPTH: u32 = 8;
-/// Entities that nodes look at.
+/// Entities that nodes evaluate.
 const ENTITIES: usize = 64;
 
 struct Generator {

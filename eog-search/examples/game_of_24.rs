@@ -1,7 +1,7 @@
 //! The Game of 24 by the search core with an exact reward: reach 24 from four numbers by +, -, × and ÷.
 //!
 //! A second domain in a hundred lines: a state is an entity, what is left to do is its context, and the reward is 1000
-//! at 24 and 0 elsewhere. Nobody guides the search, no state is valued before it is reached, and 100 solvable puzzles
+//! at 24 and 0 elsewhere. Nothing guides the search, no state is valued before it is reached, and 100 solvable puzzles
 //! are drawn evenly from all of them. `cargo run --release -p eog-search --example game_of_24`.
 
 use std::collections::BTreeSet;

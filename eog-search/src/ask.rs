@@ -24,17 +24,17 @@ use crate::tree::Phase;
 /// A question of a tree search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ask {
-    /// Where in the tree it arises.
+    /// The place in the tree that it is about.
     pub(crate) key: EntityId,
-    /// How many entries the ledger had then.
+    /// The length of the ledger then.
     pub(crate) after: u64,
-    /// The how-manieth question of its task, where a task asks several of the same role; else 0.
+    /// The number of the question in its task, where a task asks several of the same role; else 0.
     pub(crate) step: u32,
-    /// What is asked.
+    /// The question.
     pub role: Role,
 }
 
-/// Who is asked for what.
+/// Which role answers what.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Role {
@@ -66,7 +66,7 @@ pub enum Role {
     Steer(Arc<SteerAsk>),
     /// For the next step of a path.
     Step(Arc<StepAsk>),
-    /// For what came of a round.
+    /// For the outcome of a round.
     Progress(Arc<ProgressAsk>),
     /// The agent of a chain for its next action.
     React(Arc<ReactAsk>),
@@ -94,13 +94,13 @@ pub enum Answer {
     Reflection(String),
     /// What a specialist does next.
     Lane(LaneAction),
-    /// What a tool answers, or why the call was not made.
+    /// The answer of a tool, or why the call was not made.
     Tool(Result<ToolAnswer, String>),
     /// Goals.
     Goals(Vec<Goal>),
     /// Moves on goals.
     Steering(Steering),
-    /// What came of a round.
+    /// The outcome of a round.
     Progress(Progress),
     /// What the agent of a chain does next.
     Chain(ChainAction),
@@ -129,7 +129,7 @@ impl Answer {
     }
 }
 
-/// What every question is about: the case, as far as it decides where to look.
+/// What every question is about: the case, as far as it decides what to evaluate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scene {
     /// The declared dependency graph.
@@ -142,14 +142,15 @@ pub struct Scene {
     pub seeds: Vec<Seed>,
     /// What stands out as a whole, if packets show it.
     pub case_file: Option<Arc<CaseFile>>,
-    /// What whoever plans is asked beside the case, in the words of whoever began the search.
+    /// The prompt for planning roles beside the case, in the words of the caller that began the
+    /// search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_prompt: Option<Arc<str>>,
 }
 
 impl Scene {
-    /// What would be concluded from some looks alone, by the rules of every result; a later look at an entity takes
-    /// the place of the one before.
+    /// What would be concluded from some evaluations alone, by the rules of every result; a later evaluation of an
+    /// entity replaces the one before.
     pub fn conclusion(&self, looks: &[Seen]) -> Conclusion {
         let (topology, anomalies) = (self.topology.clone(), self.anomalies.clone());
         let case = Case {
@@ -170,8 +171,8 @@ impl Scene {
         judged.conclusion()
     }
 
-    /// Whether an entity on a path is worth another look: since the last of at most one look at it, an origin or a
-    /// symptom was found that neighbours it or claims to explain it, and of which it says nothing.
+    /// Whether an entity on a path is worth another evaluation: since the last of at most one evaluation of it, an
+    /// origin or a symptom was found that neighbours it or claims to explain it, and of which it says nothing.
     pub fn is_concerned(&self, path: &[Seen], entity: &EntityId) -> bool {
         let is_look = |seen: &Seen| seen.action.is_done() && seen.action.entity() == entity;
         let mut looks = (0..path.len()).filter(|at| is_look(&path[*at]));
@@ -203,7 +204,7 @@ pub(crate) fn explained(conclusion: &Conclusion) -> BTreeMap<&EntityId, BTreeSet
     explained
 }
 
-/// One step on the way from the root: what was done, and what came of it.
+/// One step on the way from the root: the action and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// What was done.
@@ -217,12 +218,12 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The look, if it was made.
+    /// The evaluation, if it was made.
     pub fn look(&self) -> Option<&Looked> {
         looked(self.entry.as_ref()?)
     }
 
-    /// What came of it, if it was a call of a tool.
+    /// Its outcome, if it was a call of a tool.
     pub fn came(&self) -> Option<&Came> {
         match &self.entry.as_ref()?.body {
             SearchBody::Used(used) => Some(&used.came),
@@ -230,7 +231,7 @@ impl Seen {
         }
     }
 
-    /// What is believed of the entity from this look, unless it failed.
+    /// What is believed of the entity from this evaluation, unless it failed.
     pub fn belief(&self) -> Option<&Belief> {
         let look = self.look()?;
         (!matches!(look.answer, RecordedAnswer::Failed(_))).then_some(&look.belief)
@@ -245,7 +246,7 @@ impl Seen {
         self.entry.as_ref().and_then(of).or_else(|| self.decided.as_ref().and_then(of))
     }
 
-    /// The local context of the entity, if it could be had.
+    /// The local context of the entity, if it is available.
     pub fn context(&self) -> Option<&LocalContext> {
         looked(self.context.as_ref()?)?.context.as_ref()?.body.as_ref()
     }
@@ -256,7 +257,7 @@ impl Seen {
     }
 }
 
-/// What decides an answer: what was done, seen and judged, wherever in a ledger that stands.
+/// What decides an answer: what was done, seen and judged, at any place of a ledger.
 impl Serialize for Seen {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let came = self.came();
@@ -347,7 +348,7 @@ pub struct PlanAsk {
 pub struct PlannedNode {
     /// Its name.
     pub id: NodeId,
-    /// How far it is.
+    /// Its state.
     pub phase: Phase,
     /// Its score, if it has one.
     pub score: Option<u16>,
@@ -382,7 +383,7 @@ impl PlanAsk {
 /// A hypothesis that was investigated, and what was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tested {
-    /// The hypothesis, and what was decided on the entity that it blames.
+    /// The hypothesis, and what was decided on the entity that it suspects.
     pub seen: Seen,
     /// The last score that it was given, with reasoning and gaps.
     pub verdict: Option<Verdict>,
@@ -391,7 +392,7 @@ pub struct Tested {
 /// A finding that was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Known {
-    /// Who recorded it.
+    /// The specialist that recorded it.
     pub agent: Specialist,
     /// The finding.
     pub finding: Finding,
@@ -419,7 +420,7 @@ pub struct HypothesizeAsk {
 pub struct LaneAsk {
     /// The case.
     pub scene: Arc<Scene>,
-    /// Who is asked.
+    /// The role that is asked.
     pub agent: Specialist,
     /// The hypothesis.
     pub hypothesis: Arc<Action>,
@@ -427,7 +428,7 @@ pub struct LaneAsk {
     pub path: Vec<Tested>,
     /// What every specialist had recorded when the lane began, oldest first.
     pub known: Arc<Vec<Known>>,
-    /// What this specialist did, and what came of it.
+    /// What this specialist did, with the outcomes.
     pub turns: Vec<Turn>,
     /// How many calls are left, with this one.
     pub left: u32,
@@ -438,7 +439,7 @@ pub struct LaneAsk {
 pub struct CallAsk {
     /// The case.
     pub scene: Arc<Scene>,
-    /// Who calls.
+    /// The specialist that calls.
     pub agent: Specialist,
     /// The call.
     pub call: ToolCall,
@@ -472,7 +473,7 @@ pub struct DecomposeAsk {
     pub refused: Option<String>,
 }
 
-/// How far a goal or a path is.
+/// The state of a goal or a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -486,7 +487,7 @@ pub enum Status {
     Closed,
 }
 
-/// A goal with its paths, as whoever is asked sees it.
+/// A goal with its paths, as roles see it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GoalView {
     /// Its number, from 1.
@@ -497,17 +498,17 @@ pub struct GoalView {
     pub question: String,
     /// The goals that it needs, by number.
     pub needs: Vec<u32>,
-    /// How far it is.
+    /// Its state.
     pub status: Status,
     /// The highest ratio that was given, from 0 to 1000.
     pub ratio: u16,
-    /// What was said of it last.
+    /// The last summary of it.
     pub summary: String,
     /// Its paths, with those that are closed.
     pub paths: Vec<PathView>,
 }
 
-/// A path, as whoever is asked sees it.
+/// A path, as roles see it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathView {
     /// Its name.
@@ -516,11 +517,11 @@ pub struct PathView {
     pub approach: Approach,
     /// Open or closed.
     pub status: Status,
-    /// Whether another took its place.
+    /// Whether it was replaced.
     pub rewritten: bool,
     /// How often it was selected since it made progress.
     pub selected: u32,
-    /// What was said of it last.
+    /// The last summary of it.
     pub summary: String,
     /// What is kept at the nodes of the branch, from the path down, each with what is kept.
     pub memory: Vec<(NodeId, TreeMem)>,
@@ -543,9 +544,9 @@ pub struct SteerAsk {
     pub may_return: Vec<NodeId>,
     /// The facts that stand.
     pub facts: Vec<Fact>,
-    /// What may be the answer.
+    /// A candidate answer.
     pub candidates: Vec<Candidate>,
-    /// The last look at each entity, by name.
+    /// The last evaluation of each entity, by name.
     pub seen: Vec<Seen>,
     /// Why the answer before was refused.
     pub refused: Option<String>,
@@ -560,17 +561,17 @@ pub struct StepAsk {
     pub goal: GoalView,
     /// The path, among those of the goal.
     pub path: PathView,
-    /// Every entity that the branch looked at.
+    /// Every entity that the branch evaluated.
     pub been: Vec<EntityId>,
-    /// Entities that branches of this path looked at and that were given up, or could not be looked at.
+    /// Entities that branches of this path evaluated and that were given up, or could not be evaluated.
     pub given_up: Vec<EntityId>,
-    /// Entities that other paths of the goal looked at.
+    /// Entities that other paths of the goal evaluated.
     pub elsewhere: Vec<EntityId>,
     /// The facts that stand.
     pub facts: Vec<Fact>,
 }
 
-/// A question for what came of a round.
+/// A question on the outcome of a round.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProgressAsk {
     /// The case.
@@ -583,9 +584,9 @@ pub struct ProgressAsk {
     pub paths: u32,
     /// The facts that stand.
     pub facts: Vec<Fact>,
-    /// What may be the answer, so far.
+    /// The candidate answers so far.
     pub candidates: Vec<Candidate>,
-    /// The last look at each entity, by name.
+    /// The last evaluation of each entity, by name.
     pub seen: Vec<Seen>,
     /// The ratio from which a goal is complete.
     pub accept: u16,
@@ -651,7 +652,7 @@ impl Question for Ask {
 }
 
 impl Role {
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Context(_) => "context",

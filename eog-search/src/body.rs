@@ -18,7 +18,7 @@ use crate::id::{NodeId, Place};
 use crate::lane::{Came, LaneEnd, Specialist, ToolCall, Turn};
 use crate::seek::{Approach, Goal, Progress, RefusedPart, Steering, Taken, Try};
 
-/// What an entry of a tree search records: each question with what came back, and nothing that follows
+/// What an entry of a tree search records: each question with its answer, and nothing that follows
 /// from it by rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -30,7 +30,7 @@ pub enum SearchBody {
     Proposed(Box<Proposed>),
     /// The next action of a simulation was chosen.
     Acted(Box<Acted>),
-    /// An entity was looked at.
+    /// An entity was evaluated.
     Looked(Box<Looked>),
     /// A node or a trajectory was given a score.
     Scored(Box<Scored>),
@@ -48,7 +48,7 @@ pub enum SearchBody {
     Steered(Box<Steered>),
     /// The next step of a path was chosen.
     Stepped(Box<Acted>),
-    /// A round was gone over.
+    /// A round was assessed.
     Progressed(Box<Progressed>),
     /// The agent of a chain acted.
     Reacted(Box<Reacted>),
@@ -77,7 +77,7 @@ pub struct Action {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Call {
-    /// A look at an entity: its local context, and a decision on what that means.
+    /// An evaluation of an entity: its local context, and a decision on what that means.
     Look(EntityId),
     /// An investigation of a hypothesis by specialists, and a decision on what they found.
     Test(Hypothesis),
@@ -85,9 +85,9 @@ pub enum Call {
     Goal(Goal),
     /// A way to reach a goal, whose steps stand below it. Nothing is done at the node itself.
     Path(Approach),
-    /// A call of a tool. Nobody decides on what it answers.
+    /// A call of a tool. No policy decides on its answer.
     Use {
-        /// The entity that the call names, else the one that was looked at last, else the first seed.
+        /// The entity that the call names, else the one that was evaluated last, else the first seed.
         about: EntityId,
         /// The call.
         call: ToolCall,
@@ -105,7 +105,7 @@ pub struct Hypothesis {
     /// What kind of cause is suspected, if that is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<CauseKind>,
-    /// Which specialists investigate it, and what each is to find out; all of them by the focus if nobody is named.
+    /// Which specialists investigate it, and what each is to find out; all of them by the focus if none is named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub specialists: Vec<Assignment>,
 }
@@ -128,22 +128,22 @@ pub enum CauseKind {
     Change,
     /// A resource ran out: memory, a pool, a disk, a quota.
     Exhaustion,
-    /// There was more to do than usual.
+    /// Load was higher than usual.
     Load,
-    /// Something that it relies on failed.
+    /// A dependency failed.
     Dependency,
-    /// What lies between two entities failed.
+    /// The connection between two entities failed.
     Network,
-    /// What it was given or holds is wrong.
+    /// Its input or its data is wrong.
     Data,
     /// A machine or a part of one failed.
     Hardware,
-    /// None of these.
+    /// Another kind.
     Other,
 }
 
 impl CauseKind {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Change => "change",
@@ -191,7 +191,7 @@ impl Hypothesis {
 }
 
 impl Action {
-    /// A look at an entity.
+    /// An evaluation of an entity.
     pub fn look(entity: EntityId, thought: impl Into<String>) -> Self {
         Self { thought: thought.into(), call: Call::Look(entity) }
     }
@@ -226,7 +226,7 @@ impl Action {
         self
     }
 
-    /// The entity that it looks at, or in which the cause is suspected.
+    /// The entity that it evaluates, or in which the cause is suspected.
     pub fn entity(&self) -> &EntityId {
         match &self.call {
             Call::Look(entity)
@@ -318,9 +318,9 @@ pub struct Proposed {
     pub node: NodeId,
     /// Which round, counted from 1; 0 for the first hypotheses.
     pub round: u32,
-    /// What came back, unless nothing could be had.
+    /// The answer, unless the call failed.
     pub actions: Option<Vec<Arc<Action>>>,
-    /// Why nothing could be had.
+    /// Why the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// Where candidates were drawn apart: what each draw gave, in order.
@@ -350,7 +350,7 @@ pub enum RefusedAction {
     EqualSibling,
     /// It was done on the way there.
     EqualAncestor,
-    /// Nobody named the entity.
+    /// The entity is unknown.
     UnknownEntity,
     /// There are enough.
     TooMany,
@@ -358,7 +358,7 @@ pub enum RefusedAction {
     NoHypothesis,
     /// It names a specialist twice, or one who investigates no hypotheses.
     Misassigned,
-    /// It is neither a look nor a call.
+    /// It is neither an evaluation nor a call.
     NoLook,
 }
 
@@ -369,11 +369,11 @@ impl fmt::Display for RefusedAction {
             Self::EqualAncestor => {
                 "it was done on the way there, and nothing found since is a reason to do it again"
             }
-            Self::UnknownEntity => "nobody named the entity",
+            Self::UnknownEntity => "the entity is unknown",
             Self::TooMany => "there are enough",
             Self::NoHypothesis => "it is no hypothesis",
             Self::Misassigned => "it names a specialist twice, or one who investigates nothing",
-            Self::NoLook => "it is neither a look nor a call",
+            Self::NoLook => "it is neither an evaluation nor a call",
         })
     }
 }
@@ -384,9 +384,9 @@ impl fmt::Display for RefusedAction {
 pub struct Acted {
     /// The step.
     pub at: Place,
-    /// What came back; nothing where the trajectory answers.
+    /// The answer; `None` where the trajectory answers.
     pub action: Option<Arc<Action>>,
-    /// Why nothing could be had.
+    /// Why the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// Why the action is not taken; the trajectory ends then.
@@ -402,11 +402,11 @@ pub struct Used {
     pub at: Place,
     /// The call.
     pub call: ToolCall,
-    /// What came of it.
+    /// Its outcome.
     pub came: Came,
 }
 
-/// A look at an entity.
+/// An evaluation of an entity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Looked {
@@ -414,17 +414,17 @@ pub struct Looked {
     pub at: Place,
     /// The entity.
     pub entity: EntityId,
-    /// The local context, unless it could not be had.
+    /// The local context, unless it is not available.
     pub context: Option<ContextRecord>,
     /// The digest of the packet, unless there was none.
     pub packet: Option<Digest>,
-    /// What came back.
+    /// The answer.
     pub answer: RecordedAnswer,
     /// What was taken out of the decision, and why.
     pub refusals: Vec<Refusal>,
     /// What was accepted with a doubt.
     pub warnings: Vec<Warning>,
-    /// What is believed of the entity from this look.
+    /// What is believed of the entity from this evaluation.
     pub belief: Belief,
 }
 
@@ -434,11 +434,11 @@ pub struct Looked {
 pub struct Investigated {
     /// The hypothesis.
     pub node: NodeId,
-    /// Which round, counted from 1.
+    /// The number of the round, from 1.
     pub round: u32,
     /// The specialist.
     pub agent: Specialist,
-    /// What it did, and what came of it, oldest first.
+    /// What it did, with the outcomes, oldest first.
     pub turns: Vec<Turn>,
     /// How it ended.
     pub end: LaneEnd,
@@ -455,10 +455,10 @@ pub struct Scored {
     /// In which round, counted from 1, where there are rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
-    /// What came back and could not be used, oldest first.
+    /// The answers that could not be used, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// The score, unless none could be had.
+    /// The score, unless the call failed.
     pub verdict: Option<Verdict>,
 }
 
@@ -478,7 +478,7 @@ pub enum Purpose {
     Again,
 }
 
-/// What an evaluator says.
+/// The answer of an evaluator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
@@ -495,7 +495,7 @@ pub struct Verdict {
     /// What is missing for a higher score of a hypothesis. Untrusted text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
-    /// What else whoever plans may want to know, such as how strong the evidence is. Untrusted.
+    /// What else a planning role may use, such as how strong the evidence is. Untrusted.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
 }
@@ -574,16 +574,16 @@ impl Verdict {
     }
 }
 
-/// What a planner did.
+/// The result of asking a planner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Planned {
-    /// Which plan, counted from 1.
+    /// The number of the plan, from 1.
     pub iteration: u32,
     /// Which nodes the beam cut before, by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<NodeId>,
-    /// What came back, oldest first. The last is applied if it was not refused.
+    /// The answers, oldest first. The last is applied if it was not refused.
     pub tries: Vec<PlanTry>,
 }
 
@@ -595,12 +595,12 @@ pub enum PlanTry {
     Applied(Vec<PlanAction>),
     /// None of it was applied.
     Refused {
-        /// What came back.
+        /// The answer.
         actions: Vec<PlanAction>,
         /// Why.
         reason: String,
     },
-    /// Nothing could be had.
+    /// The call failed.
     Failed(Failure),
 }
 
@@ -635,7 +635,7 @@ pub enum PlanAction {
     },
     /// The result.
     Converge {
-        /// Which node.
+        /// The node.
         node: NodeId,
     },
 }
@@ -646,9 +646,9 @@ pub enum PlanAction {
 pub struct Reflected {
     /// The end of the trajectory.
     pub at: Place,
-    /// What came back. Untrusted text.
+    /// The answer. Untrusted text.
     pub text: Option<String>,
-    /// Why nothing could be had.
+    /// Why the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
@@ -657,7 +657,7 @@ pub struct Reflected {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decomposed {
-    /// What came back, oldest first. The last is applied if it was not refused.
+    /// The answers, oldest first. The last is applied if it was not refused.
     pub tries: Vec<Try<Vec<Goal>>>,
 }
 
@@ -665,9 +665,9 @@ pub struct Decomposed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steered {
-    /// Which round, counted from 1.
+    /// The number of the round, from 1.
     pub round: u32,
-    /// What came back, oldest first; nothing where moves are drawn by lot.
+    /// The answers, oldest first; empty where moves are drawn at random.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tries: Vec<Try<Steering>>,
     /// Whether the search is finished.
@@ -677,16 +677,16 @@ pub struct Steered {
     pub taken: Vec<Taken>,
 }
 
-/// What came of a round.
+/// The outcome of a round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progressed {
-    /// Which round, counted from 1.
+    /// The number of the round, from 1.
     pub round: u32,
-    /// What could not be had, oldest first.
+    /// The failures, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// What came back, unless nothing could be had.
+    /// The answer, unless the call failed.
     pub progress: Option<Progress>,
     /// Which parts of it do not count, by name and position, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -722,7 +722,7 @@ pub enum End {
     Settled,
     /// No answer of the planner could be applied.
     PlannerFailed,
-    /// The candidate answers are answer enough.
+    /// The candidate answers suffice.
     Finished,
     /// All goals are complete.
     Completed,
@@ -763,7 +763,7 @@ impl Body for SearchBody {
         let Self::Looked(looked) = self else { return None };
         let Looked { at, entity, context, packet, answer, refusals, belief, .. } = looked.as_ref();
         let (key, context, packet) = (at.key(), context.as_ref(), *packet);
-        Some(Look { key, entity, context, packet, answer, refusals, belief, told: &[] })
+        Some(Look { key, entity, context, packet, answer, refusals, belief, notified: &[] })
     }
 
     fn forked(&self) -> Option<&Forked<SearchConfig>> {

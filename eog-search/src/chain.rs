@@ -18,15 +18,15 @@ pub const MAX_PLAN: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainPhase {
-    /// What there is, and how it hangs together.
+    /// The parts of the system, and how they are connected.
     Context,
-    /// What the alerts say, when, for how long.
+    /// The alerts, with times and durations.
     Symptoms,
     /// What may be the cause, and how to find out.
     Hypotheses,
     /// Evidence for and against.
     Evidence,
-    /// How one thing led to the next.
+    /// How one event led to the next.
     CausalChain,
     /// The answer.
     Conclusion,
@@ -67,7 +67,7 @@ pub struct ChainAction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deed {
-    /// Looks at an entity: its local context, and a decision of the policy on what that means.
+    /// Evaluates an entity: its local context, and a decision of the policy on what that means.
     Look(EntityId),
     /// Calls a tool.
     Call(ToolCall),
@@ -99,11 +99,11 @@ pub struct PlanStep {
     pub number: u32,
     /// What is to be done. Untrusted text.
     pub text: String,
-    /// How far it is.
+    /// Its state.
     pub status: PlanStatus,
 }
 
-/// How far a step of a plan is.
+/// The state of a step of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
@@ -126,9 +126,9 @@ pub enum RefusedDeed {
     SettledStep,
     /// The plan is full.
     TooMany,
-    /// Nobody looked at the entity.
+    /// The entity was not evaluated.
     NotLookedAt,
-    /// The last look at the entity found no origin.
+    /// The last evaluation of the entity found no origin.
     NoOrigin,
 }
 
@@ -138,8 +138,8 @@ impl fmt::Display for RefusedDeed {
             Self::UnknownStep => "the plan has no such step",
             Self::SettledStep => "the step is done or withdrawn",
             Self::TooMany => "the plan is full",
-            Self::NotLookedAt => "nobody looked at the entity",
-            Self::NoOrigin => "the last look at the entity found no origin",
+            Self::NotLookedAt => "the entity was not evaluated",
+            Self::NoOrigin => "the last evaluation of the entity found no origin",
         })
     }
 }
@@ -153,15 +153,15 @@ pub struct ChainStep {
     pub action: Arc<ChainAction>,
     /// Parts of it that did not count.
     pub refused: Vec<(String, RefusedDeed)>,
-    /// What came of it.
+    /// Its outcome.
     pub came: ChainCame,
 }
 
-/// What came of a step of a chain.
+/// The outcome of a step of a chain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainCame {
-    /// A look.
+    /// An evaluation.
     Looked(Seen),
     /// What a tool answered.
     Called(Came),
@@ -175,10 +175,10 @@ pub enum ChainCame {
 pub struct Reacted {
     /// Which step, counted from 1; one more than there may be where the agent has to conclude.
     pub step: u32,
-    /// What could not be had, oldest first.
+    /// The failures, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// What came back, unless nothing could be had.
+    /// The answer, unless the call failed.
     pub action: Option<Arc<ChainAction>>,
     /// Which parts of it do not count, by name and position, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -192,11 +192,11 @@ pub struct Reacted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Called {
-    /// Which step of the chain, counted from 1.
+    /// The number of the step of the chain, from 1.
     pub step: u32,
     /// The call.
     pub call: ToolCall,
-    /// What came of it.
+    /// Its outcome.
     pub came: Came,
 }
 
@@ -206,9 +206,9 @@ pub struct Called {
 pub struct Compacted {
     /// Every step up to this one.
     pub through: u32,
-    /// What could not be had, oldest first.
+    /// The failures, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// What came back, unless nothing could be had. Untrusted text; the agent sees as much of it as may be.
+    /// The answer, unless the call failed. Untrusted text; the agent sees as much of it as allowed.
     pub text: Option<String>,
 }

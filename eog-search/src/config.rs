@@ -45,22 +45,22 @@ pub struct SearchConfig {
     width: NonZeroU32,
     checks: Checks,
     budget: Budget,
-    /// Whether packets show which anomalies effects of the entity can reach. Ledgers from before there was this do
-    /// without.
+    /// Whether packets show which anomalies effects of the entity can reach. Off in older
+    /// ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     reach: bool,
-    /// What whoever plans is asked beside the case.
+    /// The prompt for planning roles beside the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     initial_prompt: Option<String>,
 }
 
 impl SearchConfig {
     /// Whether packets show which anomalies effects of the entity can reach.
-    pub(crate) fn tells_reach(&self) -> bool {
+    pub(crate) fn shows_reach(&self) -> bool {
         self.reach
     }
 
-    /// What whoever plans is asked beside the case, if anything.
+    /// The prompt for planning roles beside the case, if any.
     pub fn initial_prompt(&self) -> Option<&str> {
         self.initial_prompt.as_deref()
     }
@@ -75,7 +75,7 @@ impl SearchConfig {
         self.expansion
     }
 
-    /// Who says how good a node is.
+    /// What scores a node.
     pub fn evaluation(&self) -> Evaluation {
         self.evaluation
     }
@@ -95,7 +95,7 @@ impl SearchConfig {
         self.stop
     }
 
-    /// How many questions or looks are under way at a time.
+    /// How many questions or evaluations are under way at a time.
     pub fn width(&self) -> NonZeroU32 {
         self.width
     }
@@ -110,7 +110,7 @@ impl SearchConfig {
         self.budget
     }
 
-    /// Whether hypotheses get another score when findings came in; nothing where there are no hypotheses.
+    /// Whether hypotheses get another score when findings came in; `None` where there are no hypotheses.
     pub fn rescores(&self) -> Option<bool> {
         match self.evaluation {
             Evaluation::Evidence { rescore, .. } => Some(rescore),
@@ -118,7 +118,7 @@ impl SearchConfig {
         }
     }
 
-    /// Whether moves are drawn by lot; nothing where there are no moves.
+    /// Whether moves are drawn at random; `None` where there are no moves.
     pub fn is_random(&self) -> Option<bool> {
         match self.selection {
             Selection::Textual { random, .. } => Some(random.is_some()),
@@ -126,7 +126,7 @@ impl SearchConfig {
         }
     }
 
-    /// Whether those who propose hypotheses see what stands beside; nothing where there are no hypotheses.
+    /// Whether roles that propose hypotheses see sibling hypotheses; `None` where there are no hypotheses.
     pub fn shows_siblings(&self) -> Option<bool> {
         match self.expansion {
             Expansion::Hypotheses { siblings, .. } => Some(siblings),
@@ -134,7 +134,7 @@ impl SearchConfig {
         }
     }
 
-    /// How many bytes of what a chain saw are shown to its agent; nothing where there is no chain.
+    /// How many bytes of the contexts of a chain are shown to its agent; `None` where there is no chain.
     pub fn shown(&self) -> Option<u32> {
         match self.expansion {
             Expansion::Chain { shown, .. } => Some(shown.get()),

@@ -35,13 +35,13 @@ use crate::roles::SearchResponder;
 use crate::tree::{Ix, Tree};
 use slot::{Slot, Task};
 
-/// A tree search: grows a tree of looks by the strategies of its [`SearchConfig`], and concludes from the
+/// A tree search: grows a tree of evaluations by the strategies of its [`SearchConfig`], and concludes from the
 /// best way through it, by the same checks and with the same conclusion as every controller.
 ///
-/// - **Tasks.** Each step is a task with one entry: a look, a proposal, a score, a plan. At most
+/// - **Tasks.** Each step is a task with one entry: an evaluation, a proposal, a score, a plan. At most
 ///   [`SearchConfig::width`] tasks are under way; they are committed in the order in which they were
 ///   dispatched. So the ledger depends on configuration and answers, never on which answer came first.
-/// - **Rounds** (LATS): select a leaf by upper confidence bounds, expand it, look, evaluate, simulate from
+/// - **Rounds** (LATS): select a leaf by upper confidence bounds, expand it, evaluate, score, simulate from
 ///   the best child, back the reward up, reflect. A round that is under way counts as visits without
 ///   reward (virtual loss).
 /// - **Levels** (breadth-first, beam): once all is settled a planner sees the tree; its actions are applied
@@ -51,10 +51,10 @@ use slot::{Slot, Task};
 ///   hypotheses again if there are new findings; what is promising is expanded. A lane of a specialist is
 ///   one task with one entry.
 /// - **Goals** (TreeSeeker): goals with alternative paths; each round every active goal exploits a path,
-///   explores several or goes back, each chosen path makes a step, and somebody goes over what came of it.
-/// - **Chain** (ReAct): one agent looks, calls tools and concludes, a step at a time; where it saw too much the
+///   explores several or goes back, each chosen path makes a step, and the progress is assessed.
+/// - **Chain** (ReAct): one agent evaluates, calls tools and concludes, a step at a time; where it saw too much the
 ///   oldest steps become a summary.
-/// - **Result:** the looks on the best way, then those on the way to other nodes with a score that is
+/// - **Result:** the evaluations on the best way, then those on the way to other nodes with a score that is
 ///   accepted, as long as they explain alerts that nothing explained before.
 ///
 /// Drive it as any [`Machine`]. No entry says that it was stopped: stopped and resumed, its ledger is that of
@@ -65,7 +65,7 @@ pub struct SearchController {
     scene: Arc<Scene>,
     /// The case before anything is known, to judge results with.
     blank: Judgements,
-    /// What is known by all looks.
+    /// What is known by all evaluations.
     known: Judgements,
     tree: Tree,
     ledger: Ledger<SearchBody>,
@@ -92,15 +92,15 @@ pub struct SearchController {
     decided: BTreeMap<Digest, u64>,
     /// Why the search ends.
     end: Option<End>,
-    /// The ledger says so.
+    /// The ledger records it.
     end_is_recorded: bool,
     next_ticket: u64,
     emission: Emission,
-    /// Why nothing more is begun, if somebody said so.
+    /// Why nothing more is begun, if the caller said so.
     halted: Option<StopReason>,
 }
 
-/// How a search went.
+/// Figures of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SearchProgress {
     /// The best score, from 0 to 1000, if there is one.
@@ -276,7 +276,7 @@ impl SearchController {
         Some((ticket, question))
     }
 
-    /// Takes what came back for a question, and commits whatever is complete then.
+    /// Takes the answer to a question, and commits all that is complete then.
     fn take(
         &mut self,
         ticket: Ticket,

@@ -105,7 +105,7 @@ impl Serialize for NodeId {
     }
 }
 
-/// A place in the tree where something is looked at or asked: a node, or a step of the simulation that
+/// A place in the tree where something is evaluated or asked: a node, or a step of the simulation that
 /// begins at it, such as `3.1+2`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]

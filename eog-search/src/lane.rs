@@ -15,7 +15,7 @@ pub const RECORD_FINDING: &str = "record_finding";
 /// The tool by which a specialist ends its lane.
 pub const FINISH: &str = "finish";
 
-/// What a specialist is told, as by a user, when it has made many calls.
+/// The message to a specialist, as by a user, when it has made many calls.
 pub const WRAP_UP: &str =
     "You have explored enough. Record the findings that are missing, then finish.";
 
@@ -23,8 +23,8 @@ pub const WRAP_UP: &str =
 pub const CUT_SHORT: &str =
     "This investigation was cut short: no more calls may be made. What was recorded stays.";
 
-/// Who investigates a hypothesis, each of whom sees evidence of its own kinds alone; or the one agent of a
-/// chain, who sees all.
+/// The agent of a lane: a specialist that investigates a hypothesis and sees evidence of its own kinds
+/// alone; or the one agent of a chain, which sees all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Specialist {
@@ -32,7 +32,7 @@ pub enum Specialist {
     Metrics,
     /// What was written down: log lines, events, changes.
     Logs,
-    /// Traced requests, and what the source knows of the ways between entities.
+    /// Traced requests, and the paths between entities that the source has.
     Traces,
     /// Everything: the agent of a chain.
     Generalist,
@@ -42,7 +42,7 @@ impl Specialist {
     /// Those who investigate hypotheses, in the order in which they begin.
     pub const ALL: [Self; 3] = [Self::Metrics, Self::Logs, Self::Traces];
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Metrics => "metrics",
@@ -70,7 +70,7 @@ impl Specialist {
         }
     }
 
-    /// Of a context what it sees: findings of its kinds, and the routes that these tell.
+    /// Of a context what it sees: findings of its kinds, and the routes that these state.
     #[must_use]
     pub fn sees(self, context: LocalContext) -> LocalContext {
         kept(context, |finding| self.kinds().contains(&finding.kind))
@@ -83,12 +83,12 @@ impl fmt::Display for Specialist {
     }
 }
 
-/// A context with some of its findings, and the routes that these tell.
+/// A context with some of its findings, and the routes that these state.
 pub(crate) fn kept(mut context: LocalContext, keep: impl Fn(&Finding) -> bool) -> LocalContext {
     context.findings.retain(keep);
     let findings = &context.findings;
-    let told = |id: &EvidenceId| findings.iter().any(|finding| finding.id() == id);
-    context.routes.retain(|route| told(&route.finding));
+    let is_shown = |id: &EvidenceId| findings.iter().any(|finding| finding.id() == id);
+    context.routes.retain(|route| is_shown(&route.finding));
     context
 }
 
@@ -173,11 +173,12 @@ pub struct Evidence {
 pub enum Turn {
     /// The specialist acted.
     Acted(Acts),
-    /// The specialist could not be had.
+    /// The call of the specialist failed.
     Failed(Failure),
-    /// The specialist was told this, as by a user.
-    Told(String),
-    /// The lane was ended from outside, with these words.
+    /// A message to the specialist, as by a user.
+    #[serde(rename = "told")]
+    Message(String),
+    /// The lane was ended from outside, with this message.
     Closed(String),
 }
 
@@ -188,17 +189,17 @@ impl Turn {
     }
 }
 
-/// An action of a specialist, and what came of it.
+/// An action of a specialist, and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acts {
     /// What it did.
     pub action: LaneAction,
-    /// What came of it.
+    /// Its outcome.
     pub came: Came,
 }
 
-/// What came of an action.
+/// The outcome of an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Came {
@@ -248,7 +249,7 @@ pub enum LaneEnd {
     Finished,
     /// After as many calls as it may make.
     CutShort,
-    /// The specialist could not be had, several times in a row.
+    /// The calls of the specialist failed several times in a row.
     Failed,
 }
 
@@ -267,7 +268,7 @@ impl fmt::Display for LaneEnd {
 pub struct StoredFinding {
     /// The finding, with its source and the exact query that gives it again.
     pub finding: Finding,
-    /// Who recorded it.
+    /// The specialist that recorded it.
     pub agent: Specialist,
     /// For which hypothesis.
     pub node: NodeId,

@@ -1,7 +1,7 @@
 //! Tree search for root causes: a second family of controllers on the seam that
 //! [`Controller`](eog_core::Controller) stands on, with the same evidence, ledger, budgets and reports.
 //!
-//! [`SearchController`] grows a tree whose nodes each look at one entity. How it grows is the business of
+//! [`SearchController`] grows a tree whose nodes each evaluate one entity. How it grows is the business of
 //! named strategies in one [`SearchConfig`]; six profiles combine them:
 //!
 //! - [`SearchConfig::lats`]: language agent tree search (Zhou et al. 2023), rounds of selection by upper
@@ -12,9 +12,9 @@
 //!   weighed, and what is promising is expanded.
 //! - [`SearchConfig::treeseeker`]: goals with alternative paths; from value, uncertainty and risk in words,
 //!   each round exploits, explores or goes back, and what was learnt stays with its branch.
-//! - [`SearchConfig::react`]: one chain of looks and calls of tools by a single agent, a baseline.
+//! - [`SearchConfig::react`]: one chain of evaluations and calls of tools by a single agent, a baseline.
 //!
-//! The core performs no I/O. What it wants to know are [`Ask`]s; whoever answers them plays [`Roles`]:
+//! The core performs no I/O. Its questions are [`Ask`]s; [`Roles`] answer them:
 //! [`PolicyRoles`] plays every role by rules over what an [`AbductivePolicy`](eog_core::AbductivePolicy)
 //! decides.
 //!
@@ -29,7 +29,7 @@
 //! let roles = SearchResponder::new(InMemoryContext::default(), policy);
 //! let mut search = SearchController::open(SearchConfig::lats(), case);
 //! drive(&mut search, &roles)?;
-//! assert_eq!(search.tree().len(), 2, "the root, and one look at cart");
+//! assert_eq!(search.tree().len(), 2, "the root, and one evaluation of cart");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

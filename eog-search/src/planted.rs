@@ -1,5 +1,5 @@
-//! Defects on purpose, to prove that the properties find them. Compiled in by the feature
-//! `planted-faults` alone, and asleep even then until a test plants one on its own thread.
+//! Planted defects, to prove that the properties find them. Compiled in by the feature
+//! `planted-faults` alone, and inactive even then until a test plants one on its own thread.
 
 use std::cell::Cell;
 
@@ -34,7 +34,7 @@ pub enum PlantedFault {
     ExploresTwice,
     /// What a node expected of its task counts before the node ran.
     PriorCounts,
-    /// Selection among hypotheses goes by scores alone.
+    /// Selection among hypotheses uses scores alone.
     NeverExplores,
     /// Selection among hypotheses sees no score but that of the parent.
     IgnoresBelow,
@@ -64,9 +64,9 @@ pub enum PlantedFault {
     RemembersElsewhere,
     /// A step of a chain's plan may be settled again.
     SettlesTwice,
-    /// A chain may name causes that nobody looked at.
+    /// A chain may name causes that were not evaluated.
     NamesUnseen,
-    /// A chain goes on after it was told to conclude.
+    /// A chain goes on after it was asked to conclude.
     GoesOn,
     /// A chain sums up its newest step, too.
     ForgetsNewest,
@@ -76,7 +76,7 @@ pub enum PlantedFault {
     KeepsLongSummaries,
 }
 
-/// Everything on this thread has the defect until this is dropped.
+/// The thread has the defect until this is dropped.
 #[derive(Debug)]
 #[must_use = "the defect is gone when this is dropped"]
 pub struct Planted(());

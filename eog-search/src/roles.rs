@@ -1,4 +1,4 @@
-//! Who answers the questions of a tree search.
+//! Roles answer the questions of a tree search.
 
 mod chain;
 mod policy;
@@ -25,10 +25,10 @@ use crate::tools::ToolSpec;
 pub use policy::{PolicyRoles, PolicyScores};
 pub use responder::SearchResponder;
 
-/// What an answer is on its way as.
+/// The future of an answer.
 pub type Reply<'a, T> = BoxFuture<'a, Result<Response<T>, Failure>>;
 
-/// The trait of the roles, each played by rules unless it is implemented, and whoever stands behind a pointer.
+/// The trait of the roles, each played by rules unless it is implemented, and its implementation for pointers.
 macro_rules! roles {
     ($(#[$about:meta])* trait $trait:ident {
         $($(#[$doc:meta])* $role:ident($ask:ty $(, $tools:ident: [$tool:ty])?) -> $answer:ty;)+
@@ -40,7 +40,7 @@ macro_rules! roles {
                 Box::pin(async { PolicyRoles::default().$role(ask $(, $tools)?).await })
             })+
 
-            /// How long an answer may take; the default of whoever drives the search unless implemented.
+            /// How long an answer may take; the default of the engine unless implemented.
             fn timeout(&self) -> Option<Duration> {
                 None
             }
@@ -59,7 +59,7 @@ macro_rules! roles {
 }
 
 roles! {
-    /// The roles of a tree search beside those that look at entities: each is stateless, and equal questions
+    /// The roles of a tree search beside those that evaluate entities: each is stateless, and equal questions
     /// should get equal answers. Rules play each role that is not implemented ([`PolicyRoles`]): who changes one
     /// names one.
     ///
@@ -74,8 +74,8 @@ roles! {
     /// }
     /// ```
     trait Roles {
-        /// Distinct actions at the end of a path, best first; none where there is nothing left to do. An action looks
-        /// at an entity or calls one of the tools that are offered.
+        /// Distinct actions at the end of a path, best first; none where there is nothing left to do. An action
+        /// evaluates an entity or calls one of the tools that are offered.
         ///
         /// # Errors
         /// A [`Failure`] is recorded, and the leaf is given up.
@@ -137,7 +137,8 @@ roles! {
         /// A [`Failure`] is recorded; it is asked once more, then the least selected paths go on.
         steer(SteerAsk) -> Steering;
 
-        /// The next look of a path, or a call of one of the tools that are offered; nothing where there is nothing left to do, which closes it.
+        /// The next evaluation of a path, or a call of one of the tools that are offered; nothing where there is nothing left to
+        /// do, which closes it.
         ///
         /// # Errors
         /// A [`Failure`] is recorded, and the path makes no step in this round.
@@ -151,7 +152,7 @@ roles! {
         /// learnt from the round.
         progress(ProgressAsk) -> Progress;
 
-        /// What the agent of a chain does next: it looks, calls one of the tools that it is offered, or concludes.
+        /// What the agent of a chain does next: it evaluates, calls one of the tools that it is offered, or concludes.
         ///
         /// # Errors
         /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then the chain ends.

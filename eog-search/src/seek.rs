@@ -1,4 +1,5 @@
-//! What a search by goals says: goals with alternative paths, moves on them, and what came of a round.
+//! What a search by goals says: goals with alternative paths, moves on them, and the outcome of a
+//! round.
 
 use std::fmt;
 
@@ -48,7 +49,7 @@ pub enum MoveKind {
 }
 
 impl MoveKind {
-    /// All that there are.
+    /// All of them.
     pub const ALL: [Self; 3] = [Self::Exploit, Self::Explore, Self::Backtrack];
 }
 
@@ -62,21 +63,21 @@ impl fmt::Display for MoveKind {
     }
 }
 
-/// What speaks for and against a path, in words. Untrusted text.
+/// Arguments for and against a path. Untrusted text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signal {
     /// The path.
     pub path: NodeId,
-    /// What it is worth so far.
+    /// Its value so far.
     pub value: String,
-    /// What is not known of it.
+    /// Its uncertainty.
     pub uncertainty: String,
-    /// What may be wasted on it.
+    /// Its risk.
     pub risk: String,
 }
 
-/// What is to be done with a goal.
+/// The move on a goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Move {
@@ -90,18 +91,18 @@ pub struct Move {
     pub signals: Vec<Signal>,
 }
 
-/// What is to be done in a round.
+/// The moves of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steering {
-    /// Whether the candidate answers are answer enough, over all goals; moves count for nothing then.
+    /// Whether the candidate answers suffice, over all goals; moves are ignored then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub finished: bool,
     /// One move for each active goal.
     pub moves: Vec<Move>,
 }
 
-/// What was done with a goal in a round.
+/// The move that was made on a goal in a round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Taken {
@@ -111,21 +112,21 @@ pub struct Taken {
     pub kind: MoveKind,
     /// With which paths.
     pub paths: Vec<NodeId>,
-    /// Who said so.
+    /// The author.
     pub by: By,
 }
 
-/// Who chose a move.
+/// The author of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
-    /// Whoever was asked.
+    /// The role that was asked.
     Role,
     /// The controller, since no admissible move came: the least selected open path goes on.
     Default,
     /// The controller, since the paths went on for too long without progress.
     Forced,
-    /// Drawn by lot.
+    /// Drawn at random.
     Random,
 }
 
@@ -148,29 +149,29 @@ pub enum Try<T> {
     Applied(T),
     /// It is not, or not all of it.
     Refused {
-        /// What came back.
+        /// The answer.
         answer: T,
         /// Why.
         reason: String,
     },
-    /// Nothing could be had.
+    /// The call failed.
     Failed(Failure),
 }
 
-/// What came of a round.
+/// The outcome of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
     /// New and revised facts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<FactChange>,
-    /// What may be the answer, best first: all that counts now.
+    /// All current candidate answers, best first.
     pub candidates: Vec<Candidate>,
     /// How far goals are.
     pub goals: Vec<GoalProgress>,
-    /// What the paths that made a step have to tell.
+    /// What the paths that made a step report.
     pub paths: Vec<PathReport>,
-    /// Other paths in place of blocked ones, and further ones.
+    /// Replacements of blocked paths, and further paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<PlanChange>,
 }
@@ -179,7 +180,7 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactChange {
-    /// The fact that it takes the place of, by number from 1.
+    /// The fact that it replaces, by number from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revises: Option<u32>,
     /// In words. Untrusted text.
@@ -201,15 +202,15 @@ pub struct Fact {
     pub finding: EvidenceId,
     /// Exact values, each as it stands in the finding.
     pub values: Vec<String>,
-    /// The fact that took its place.
+    /// The fact that replaced it.
     pub revised_by: Option<u32>,
 }
 
-/// What may be the answer.
+/// A candidate answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
-    /// An entity that was looked at.
+    /// An evaluated entity.
     pub entity: EntityId,
     /// Why. Untrusted text.
     pub because: String,
@@ -227,13 +228,13 @@ pub struct GoalProgress {
     pub summary: String,
 }
 
-/// What a path has to tell after a step.
+/// What a path reports after a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathReport {
     /// The path.
     pub path: NodeId,
-    /// What it came to so far. Untrusted text.
+    /// Its result so far. Untrusted text.
     pub summary: String,
     /// What is kept at the node that it reached.
     pub memory: TreeMem,
@@ -246,16 +247,16 @@ pub struct TreeMem {
     /// Findings that matter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceId>,
-    /// What is not known.
+    /// Open questions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uncertainty: String,
-    /// What contradicts itself.
+    /// Contradictions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
     /// How far the path is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub progress: String,
-    /// Signs that it leads nowhere.
+    /// Signs of a blocked path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
 }
@@ -280,20 +281,20 @@ pub enum PlanChange {
     },
 }
 
-/// Why a part of what came of a round does not count.
+/// Why a part of the outcome of a round does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RefusedPart {
-    /// No look showed the finding.
+    /// No evaluation showed the finding.
     UnknownFinding,
     /// A value does not stand in the finding.
     ValueNotInFinding,
-    /// There is no such fact, or another took its place.
+    /// There is no such fact, or it was replaced.
     UnknownFact,
     /// There are enough.
     TooMany,
-    /// Nobody looked at the entity, or knows it.
+    /// The entity was not evaluated, or is unknown.
     UnknownEntity,
     /// There is no such goal, or it is complete.
     UnknownGoal,
@@ -301,7 +302,7 @@ pub enum RefusedPart {
     Ratio,
     /// There is no such path, or it made no step.
     UnknownPath,
-    /// Another path took its place already.
+    /// It was replaced by another path already.
     Rewritten,
     /// The goal has as many open paths as it may have.
     Full,
@@ -310,11 +311,11 @@ pub enum RefusedPart {
 impl fmt::Display for RefusedPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::UnknownFinding => "no look showed the finding",
+            Self::UnknownFinding => "no evaluation showed the finding",
             Self::ValueNotInFinding => "a value does not stand in the finding",
             Self::UnknownFact => "there is no such fact",
             Self::TooMany => "there are enough",
-            Self::UnknownEntity => "nobody looked at the entity",
+            Self::UnknownEntity => "the entity was not evaluated",
             Self::UnknownGoal => "no such goal is left",
             Self::Ratio => "ratios go from 0 to 1000",
             Self::UnknownPath => "no such path made a step",

@@ -1,4 +1,4 @@
-//! Tools: what specialists may call, and who answers.
+//! Tools that specialists may call, and their answers.
 
 mod answer;
 mod contract;
@@ -18,7 +18,7 @@ pub use spec::{Arguments, Given, Parameter, ParameterKind, SchemaCheck, ToolSpec
 
 /// Tools that specialists may call. They only read: after a crash, calls are repeated.
 pub trait Toolset: Send + Sync {
-    /// Those that a specialist is offered. It cannot call others.
+    /// The tools that a specialist is offered. It cannot call others.
     fn tools(&self, agent: Specialist) -> Vec<ToolSpec>;
 
     /// Answers a call of one of them.

@@ -18,7 +18,7 @@ use crate::planted::{PlantedFault, is_planted};
 
 pub use view::NodeView;
 
-/// Where a node stands in the arena; the root is 0.
+/// The index of a node in the arena; the root is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Ix(u32);
 
@@ -28,7 +28,7 @@ impl Ix {
     const NONE: u32 = u32::MAX;
 }
 
-/// How far a node is.
+/// The state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -41,7 +41,7 @@ pub enum Phase {
     Scored,
     /// Its action failed.
     Failed,
-    /// It ran, and no score could be had.
+    /// It ran, and its score failed.
     EvalFailed,
     /// It is not followed any further.
     Pruned,
@@ -49,7 +49,7 @@ pub enum Phase {
     Solution,
 }
 
-/// Who pruned a node.
+/// The role that pruned a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -66,7 +66,7 @@ pub enum PrunedBy {
     Backtracked,
     /// Nothing was left to do on the path.
     Blocked,
-    /// Another path took its place.
+    /// It was replaced by another path.
     Rewritten,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Node {
     children: u32,
     open_children: u32,
     selectable_children: u32,
-    /// The entry that records its look.
+    /// The entry that records its evaluation.
     entry: u32,
     score: u16,
     depth: u16,
@@ -98,10 +98,10 @@ pub(crate) struct Node {
     flags: Flags,
 }
 
-/// What is true of a node.
+/// Flags of a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flags {
-    /// Nothing can come of it any more.
+    /// It is closed.
     closed: bool,
     /// A round that began here is not over.
     busy: bool,
@@ -404,7 +404,7 @@ impl Node {
         (self.score, self.flags.has_score) = (score, true);
     }
 
-    /// The entry that records its look, if it was made.
+    /// The entry that records its evaluation, if it was made.
     pub(crate) fn entry(&self) -> Option<u64> {
         (self.entry != Ix::NONE).then_some(u64::from(self.entry))
     }

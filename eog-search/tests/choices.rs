@@ -1,4 +1,4 @@
-//! What whoever plans may choose: specialists and kinds of causes, what is said beside a score, candidates drawn apart,
+//! What planning roles may choose: specialists and kinds of causes, what is said beside a score, candidates drawn apart,
 //! calls of tools as actions, answers from all paths.
 
 use crate::common;
@@ -96,7 +96,7 @@ impl Roles for &Lead {
 
     fn investigate<'a>(&'a self, ask: &'a LaneAsk, _: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
         let focus = ask.hypothesis.focus_of(ask.agent).expect("a hypothesis").to_owned();
-        self.asked.lock().expect("nobody panicked").push((ask.agent, focus));
+        self.asked.lock().expect("no holder panicked").push((ask.agent, focus));
         ready(LaneAction::finish("done"))
     }
 
@@ -112,7 +112,7 @@ fn only_the_specialists_that_the_lead_names_investigate_each_with_its_own_questi
         .asking(Specialist::Logs, "was the pool changed?");
     let lead = Lead::with(vec![all, one]);
     let search = run(SearchConfig::hypotheses().with_width(wide(1)), &lead);
-    let asked = lead.asked.lock().expect("nobody panicked").clone();
+    let asked = lead.asked.lock().expect("no holder panicked").clone();
     let own = |agent| (agent, "what it shows".to_owned());
     let mut expected: Vec<_> = Specialist::ALL.into_iter().map(own).collect();
     expected.push((Specialist::Logs, "was the pool changed?".to_owned()));
@@ -124,18 +124,17 @@ fn only_the_specialists_that_the_lead_names_investigate_each_with_its_own_questi
 #[test]
 fn a_hypothesis_is_an_entity_and_a_kind_of_cause() {
     let suspect = |kind| Action::test(entity("db"), "what it shows", "why not").of_kind(kind);
-    let told_otherwise =
-        Action { thought: "another reason".to_owned(), ..suspect(CauseKind::Load) };
+    let reworded = Action { thought: "another reason".to_owned(), ..suspect(CauseKind::Load) };
     let twice = suspect(CauseKind::Data)
         .asking(Specialist::Logs, "first")
         .asking(Specialist::Logs, "second");
-    let nobody = suspect(CauseKind::Network).asking(Specialist::Generalist, "all of it");
+    let generalist = suspect(CauseKind::Network).asking(Specialist::Generalist, "all of it");
     let lead = Lead::with(vec![
         suspect(CauseKind::Load),
         suspect(CauseKind::Change),
-        told_otherwise,
+        reworded,
         twice,
-        nobody,
+        generalist,
     ]);
     let search = run(SearchConfig::hypotheses(), &lead);
     let kinds: Vec<_> = search
@@ -164,7 +163,7 @@ fn what_a_ledger_has_no_kind_and_no_specialists_for_is_written_as_before() {
         json!({ "cause": "db", "focus": "why" })
     );
     let other = Hypothesis { focus: "how".to_owned(), ..plain.clone() };
-    assert!(!plain.is_same(&other), "without kinds the question tells them apart");
+    assert!(!plain.is_same(&other), "without kinds the question distinguishes them");
 }
 
 /// Says something beside each score.
@@ -180,7 +179,7 @@ impl Roles for &Remarks {
 
     fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
         let seen = ask.nodes.iter().map(|node| node.metadata.clone());
-        self.1.lock().expect("nobody panicked").extend(seen);
+        self.1.lock().expect("no holder panicked").extend(seen);
         Box::pin(async { PolicyRoles::default().plan(ask).await })
     }
 }
@@ -199,7 +198,7 @@ fn what_an_evaluator_says_beside_a_score_is_kept_and_shown_to_the_planner() {
     );
     let roles = Remarks(said.clone(), Mutex::default());
     let search = run(SearchConfig::beam(), &roles);
-    let planned = roles.1.lock().expect("nobody panicked").clone();
+    let planned = roles.1.lock().expect("no holder panicked").clone();
     assert!(!planned.is_empty() && planned.iter().all(|seen| *seen == said), "{planned:?}");
     let nodes: Vec<_> = search.tree().nodes().filter(|node| node.score.is_some()).collect();
     assert!(!nodes.is_empty() && nodes.iter().all(|node| node.metadata == Some(&said)));
@@ -221,19 +220,19 @@ fn metadata_without_bounds_is_refused_as_no_score() {
 }
 
 #[test]
-fn an_initial_prompt_is_recorded_and_shown_to_whoever_plans() {
+fn an_initial_prompt_is_recorded_and_shown_to_planners() {
     struct Reader(Mutex<Vec<Option<String>>>);
     impl Roles for &Reader {
         fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
             let prompt = ask.scene.initial_prompt.as_deref().map(str::to_owned);
-            self.0.lock().expect("nobody panicked").push(prompt);
+            self.0.lock().expect("no holder panicked").push(prompt);
             Box::pin(async { PolicyRoles::default().plan(ask).await })
         }
     }
     let reader = Reader(Mutex::default());
     let config = SearchConfig::bfs().with_initial_prompt("What broke checkout?").expect("short");
     let search = run(config, &reader);
-    let read = reader.0.lock().expect("nobody panicked").clone();
+    let read = reader.0.lock().expect("no holder panicked").clone();
     assert!(
         !read.is_empty() && read.iter().all(|it| it.as_deref() == Some("What broke checkout?"))
     );
@@ -252,7 +251,7 @@ struct Drawing(Mutex<Vec<(u32, u32, u32)>>);
 impl Roles for &Drawing {
     fn propose<'a>(&'a self, ask: &'a ProposeAsk, _: &'a [ToolSpec]) -> Reply<'a, Vec<Action>> {
         let sample = ask.sample.expect("drawn apart");
-        self.0.lock().expect("nobody panicked").push((sample.index, sample.of, ask.at_most));
+        self.0.lock().expect("no holder panicked").push((sample.index, sample.of, ask.at_most));
         let look = |name| vec![Action::look(entity(name), "drawn")];
         match (ask.path.is_empty(), sample.index) {
             (true, 1 | 3) => ready(look("api")),
@@ -268,7 +267,7 @@ fn candidates_drawn_apart_are_a_question_each_and_equal_ones_are_refused() {
     let drawing = Drawing::default();
     let config = SearchConfig::lats().with_rounds(1).with_sampling_apart(true).expect("lats");
     let search = run(config.clone(), &drawing);
-    let asked = drawing.0.lock().expect("nobody panicked").clone();
+    let asked = drawing.0.lock().expect("no holder panicked").clone();
     assert_eq!(asked, (1..=5).map(|index| (index, 5, 1)).collect::<Vec<_>>());
     let proposed = proposed(&search)[0];
     let gave: Vec<u32> = proposed.drawn.iter().map(|draw| draw.actions).collect();
@@ -290,7 +289,7 @@ fn by_rules_candidates_drawn_apart_are_those_drawn_together() {
     assert_eq!(shape(apart), shape(SearchConfig::lats()));
 }
 
-/// Calls a tool before the looks that the rules would make, on each path once.
+/// Calls a tool before the evaluations that the rules would make, on each path once.
 struct Calling;
 
 fn call(about: &str) -> Action {
@@ -368,9 +367,9 @@ impl Roles for Forgetful {
         let first = known && ask.candidates.is_empty() && ask.facts.is_empty();
         let candidate = |entity: EntityId| Candidate { entity, because: "it changed".to_owned() };
         Box::pin(async move {
-            let told = PolicyRoles::default().progress(ask).await?.answer;
+            let progress = PolicyRoles::default().progress(ask).await?.answer;
             let candidates = if first { vec![candidate(entity("web"))] } else { Vec::new() };
-            Ok(Progress { candidates, goals: Vec::new(), ..told }.into())
+            Ok(Progress { candidates, goals: Vec::new(), ..progress }.into())
         })
     }
 }

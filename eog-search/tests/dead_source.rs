@@ -1,4 +1,4 @@
-//! A source that is dead is told as such by every profile: in the stop reason and in the conclusion.
+//! A dead source is reported as such by every profile: in the stop reason and in the conclusion.
 
 use eog_core::contract::Failure;
 use eog_core::ledger::restore;
@@ -30,8 +30,8 @@ fn every_profile_tells_a_source_that_gives_nothing() {
             let world = SearchResponder::new(contract, policy_fn(healthy));
             let stop = drive(&mut search, &world).expect("it is ready");
             let conclusion = search.diagnosis().conclusion;
-            let told = matches!(stop, StopReason::SourceUnreachable { .. });
-            assert_eq!(told, is_dead, "{profile}: {stop:?}");
+            let reported = matches!(stop, StopReason::SourceUnreachable { .. });
+            assert_eq!(reported, is_dead, "{profile}: {stop:?}");
             assert_eq!(conclusion.unreachable.is_some(), is_dead, "{profile}: {conclusion}");
             assert_eq!(
                 conclusion.to_string().contains("out of reach"),

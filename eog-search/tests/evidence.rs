@@ -1,5 +1,5 @@
-//! All controllers have the same evidence: whatever one of them asks of an entity, in one look or in
-//! several, it is given the same findings.
+//! All controllers have the same evidence: whatever one of them asks of an entity, in one
+//! evaluation or in several, it is given the same findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -30,7 +30,7 @@ impl ContextContract for Noting {
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
         let context = self.bundle.local_context(request);
         let ids = context.findings.iter().map(|finding| finding.id().clone());
-        let mut given = self.given.lock().expect("nobody panics here");
+        let mut given = self.given.lock().expect("no holder panicked");
         given.entry(request.entity.clone()).or_default().extend(ids);
         Box::pin(async { Ok(context) })
     }
@@ -42,10 +42,10 @@ fn given<M: Machine>(settings: M::Settings, case: &Case, bundle: &BundleContext)
     let mut machine = M::open(settings, case.clone());
     let world = M::by_policy(contract.clone(), EvidencePolicy::default());
     drive(&mut machine, &world).expect("a bundle answers at once");
-    contract.given.lock().expect("nobody panics here").clone()
+    contract.given.lock().expect("no holder panicked").clone()
 }
 
-/// A search that ends before it has a score has looked all the same: its best guess is one of those.
+/// A search that ends before it has a score has evaluated all the same: its best guess is one of those.
 #[test]
 fn what_was_evaluated_is_ranked_although_no_way_was_chosen() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");

@@ -121,7 +121,7 @@ impl Shape {
     /// The tree that the world gives, and the end; nothing where two bounds are too close to call.
     fn model(self, world: &World) -> Option<(Vec<Row>, End)> {
         let mut root = Naive::new(Vec::new());
-        // What was recorded: who, of whom.
+        // What was recorded: agent and entity.
         let mut known: Vec<(Specialist, EntityId)> = Vec::new();
         let mut end = End::PlannerFailed;
         if expand(world, &mut root, 3).is_some() {
@@ -173,7 +173,7 @@ impl Shape {
         for agent in Specialist::ALL {
             let there = (agent, entity.clone());
             let way = world.way(agent, &entity, known.len());
-            // Whoever asks learns that the source is out of reach.
+            // The role that asks learns that the source is out of reach.
             unseen |= ![6, 8].contains(&way) && world.look(&entity).is_none();
             let records = match way {
                 6 | 8 => false,
@@ -207,7 +207,7 @@ impl Shape {
     }
 }
 
-/// Children as proposed, or nothing if nobody proposes.
+/// Children as proposed, or nothing if nothing is proposed.
 fn expand(world: &World, node: &mut Naive, most: usize) -> Option<()> {
     let mut taken: Vec<EntityId> = Vec::new();
     for entity in world.propose(&node.path, most as u64)? {
@@ -406,8 +406,8 @@ fn exploration_chooses_otherwise_in_a_fifth_of_the_trees() {
     ));
 }
 
-/// Whoever proposes sees what stands beside only where it is shown; what it proposes is the same tree in a
-/// world that does not look at it.
+/// Proposing roles see sibling hypotheses only where these are shown; what they propose is the same tree
+/// in a world that does not read them.
 #[test]
 fn siblings_are_shown_unless_they_are_not() {
     let (mut with, mut without) = (0, 0);

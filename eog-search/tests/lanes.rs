@@ -50,7 +50,7 @@ impl Scripted {
     }
 
     fn answer<'a, T: Send + 'a>(&'a self, answer: Result<T, Failure>) -> Reply<'a, T> {
-        *self.calls.lock().expect("nobody panicked") += 1;
+        *self.calls.lock().expect("no holder panicked") += 1;
         Box::pin(async { answer.map(Into::into) })
     }
 }
@@ -58,16 +58,16 @@ impl Scripted {
 impl Roles for &Scripted {
     fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
         let tested = ask.path.iter().chain(&ask.others);
-        let blamed: Vec<&EntityId> = tested.map(|it| it.seen.action.entity()).collect();
+        let suspected: Vec<&EntityId> = tested.map(|it| it.seen.action.entity()).collect();
         let names =
             NAMES.map(entity).into_iter().chain((0..20).map(|at| entity(&format!("n{at}"))));
-        let new = names.filter(|name| !blamed.contains(&name));
+        let new = names.filter(|name| !suspected.contains(&name));
         let all = new.take(ask.at_most as usize);
         self.answer(Ok(all.map(|name| Action::test(name, "what it shows", "why not")).collect()))
     }
 
     fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
-        self.asked.lock().expect("nobody panicked").push(ask.clone());
+        self.asked.lock().expect("no holder panicked").push(ask.clone());
         self.answer((self.specialists)(ask, tools))
     }
 
@@ -100,7 +100,7 @@ fn incident() -> Case {
 }
 
 fn defer(_: &eog_core::ContextPacket) -> Decision {
-    Decision::new(Label::Defer, "nobody knows")
+    Decision::new(Label::Defer, "unknown")
 }
 
 fn run(config: SearchConfig, roles: &Scripted) -> SearchController {
@@ -152,23 +152,24 @@ fn keeping_scores() -> SearchConfig {
 /// Whether the message came after ten calls and no sooner, and nothing after fifteen.
 fn keeps_the_limits(asked: &[LaneAsk], lanes: &[&Investigated]) -> bool {
     let calls = |ask: &LaneAsk| ask.turns.iter().filter(|turn| turn.is_call()).count();
-    let told = |ask: &LaneAsk| ask.turns.contains(&Turn::Told(WRAP_UP.to_owned()));
+    let asked_to_wrap_up = |ask: &LaneAsk| ask.turns.contains(&Turn::Message(WRAP_UP.to_owned()));
     let ends = |lane: &&Investigated| {
         let calls = lane.turns.iter().filter(|turn| turn.is_call()).count();
         let closed = lane.turns.last() == Some(&Turn::Closed(CUT_SHORT.to_owned()));
         calls == 15 && closed && lane.end == LaneEnd::CutShort
     };
-    asked.iter().all(|ask| told(ask) == (calls(ask) >= 10) && ask.left as usize == 15 - calls(ask))
-        && asked.iter().all(|ask| calls(ask) < 15)
+    asked.iter().all(|ask| {
+        asked_to_wrap_up(ask) == (calls(ask) >= 10) && ask.left as usize == 15 - calls(ask)
+    }) && asked.iter().all(|ask| calls(ask) < 15)
         && lanes.iter().all(ends)
 }
 
 #[test]
-fn a_specialist_is_told_to_wrap_up_after_ten_calls_and_ends_after_fifteen() {
+fn a_specialist_is_asked_to_wrap_up_after_ten_calls_and_ends_after_fifteen() {
     let check = || {
         let roles = Scripted::new(|ask, _| Ok(fetch(ask)), scores(200));
         let search = run(one_round(), &roles);
-        let asked = roles.asked.lock().expect("nobody panicked");
+        let asked = roles.asked.lock().expect("no holder panicked");
         (asked.len(), keeps_the_limits(&asked, &lanes(&search)))
     };
     assert_eq!(check(), (45, true));
@@ -176,18 +177,18 @@ fn a_specialist_is_told_to_wrap_up_after_ten_calls_and_ends_after_fifteen() {
     assert_eq!(check(), (48, false), "the fault is seen");
 }
 
-/// A message comes once, as by a user, and one who heeds it finishes by itself.
+/// A message comes once, as by a user, and a specialist that follows it finishes by itself.
 #[test]
-fn who_wraps_up_finishes_with_the_eleventh_call() {
-    let heeds = |ask: &LaneAsk, _: &[ToolSpec]| {
-        let told = ask.turns.iter().any(|turn| matches!(turn, Turn::Told(_)));
-        Ok(if told { LaneAction::finish("as told") } else { fetch(ask) })
+fn wrapping_up_finishes_with_the_eleventh_call() {
+    let follows = |ask: &LaneAsk, _: &[ToolSpec]| {
+        let is_asked = ask.turns.iter().any(|turn| matches!(turn, Turn::Message(_)));
+        Ok(if is_asked { LaneAction::finish("as asked") } else { fetch(ask) })
     };
-    let roles = Scripted::new(heeds, scores(200));
+    let roles = Scripted::new(follows, scores(200));
     for lane in lanes(&run(one_round(), &roles)) {
         assert_eq!((lane.end, lane.turns.len()), (LaneEnd::Finished, 12));
-        let told = lane.turns.iter().filter(|turn| matches!(turn, Turn::Told(_)));
-        assert_eq!(told.count(), 1);
+        let messages = lane.turns.iter().filter(|turn| matches!(turn, Turn::Message(_)));
+        assert_eq!(messages.count(), 1);
     }
 }
 
@@ -200,7 +201,7 @@ fn a_search_that_does_all_it_may_makes_297_calls_of_models() {
     };
     let roles = Scripted::new(stubborn, scores(840));
     let search = run(SearchConfig::hypotheses().with_width(common::wide(1)), &roles);
-    assert_eq!(*roles.calls.lock().expect("nobody panicked"), 18 * 15 + 21 + 6);
+    assert_eq!(*roles.calls.lock().expect("no holder panicked"), 18 * 15 + 21 + 6);
     // The last hypothesis is not expanded.
     assert_eq!((search.tree().len(), search.end()), (19, Some(End::Rounds)));
 }
@@ -259,7 +260,7 @@ fn without_a_score_nothing_is_expanded_and_an_old_score_is_stale() {
         match (suspect, others) {
             ("a", false) => Ok(Verdict::new(500, "drawn")),
             ("a", true) => Err(Failure::policy("overloaded")),
-            // Evidence that nobody recorded, and a score that is none.
+            // Evidence that was not recorded, and a score that is none.
             ("b", _) => Ok(Verdict {
                 key_evidence: vec![evidence(&entity("f")).findings[0].id().clone()],
                 ..Verdict::new(900, "made up")
@@ -354,7 +355,7 @@ fn a_specialist_sees_what_was_committed_at_dispatch_and_its_own() {
     let known = |width: u32| {
         let roles = Scripted::new(diligent, scores(200));
         run(one_round().with_width(common::wide(width)), &roles);
-        let asked = roles.asked.into_inner().expect("nobody panicked");
+        let asked = roles.asked.into_inner().expect("no holder panicked");
         let of = |agent: Specialist| {
             let mut counts =
                 asked.iter().filter(|ask| ask.agent == agent).map(|ask| ask.known.len());
@@ -375,7 +376,7 @@ fn no_specialist_sees_evidence_of_another() {
     let kinds: Vec<EvidenceKind> =
         Specialist::ALL.iter().flat_map(|it| it.kinds()).copied().collect();
     assert_eq!(kinds.len(), 7, "each kind belongs to one specialist");
-    for ask in roles.asked.into_inner().expect("nobody panicked") {
+    for ask in roles.asked.into_inner().expect("no holder panicked") {
         for turn in &ask.turns {
             if let Turn::Acted(Acts { came: Came::Answered(answer), .. }) = turn {
                 let findings = &answer.evidence.as_ref().expect("a context").context.findings;
@@ -394,12 +395,12 @@ struct Broken(Mutex<u32>);
 impl Toolset for Broken {
     fn tools(&self, agent: Specialist) -> Vec<ToolSpec> {
         let logs = (agent == Specialist::Logs).then(|| ToolSpec::new("grep_logs", "Lines."));
-        // Nobody takes the place of what the controller does itself.
+        // No role takes the place of what the controller does itself.
         logs.into_iter().chain([ToolSpec::new(RECORD_FINDING, "Evil.")]).collect()
     }
 
     fn call<'a>(&'a self, _: &'a CallAsk) -> BoxFuture<'a, Result<ToolAnswer, ToolFailure>> {
-        *self.0.lock().expect("nobody panicked") += 1;
+        *self.0.lock().expect("no holder panicked") += 1;
         Box::pin(async { Err(Failure::context("the disk is gone").into()) })
     }
 }
@@ -421,7 +422,7 @@ fn a_tool_that_fails_is_tried_twice_more_and_one_of_another_is_refused() {
         .with_tools(Arc::<Broken>::clone(&tools));
     let mut search = SearchController::open(one_round(), incident());
     drive(&mut search, &responder).expect("it follows");
-    assert_eq!(*tools.0.lock().expect("nobody panicked"), 3);
+    assert_eq!(*tools.0.lock().expect("no holder panicked"), 3);
     for lane in lanes(&search) {
         let Turn::Acted(Acts { came, .. }) = &lane.turns[0] else { panic!("{lane:?}") };
         match (lane.agent, came) {

@@ -257,7 +257,7 @@ fn agrees_by(seed: u64, rounds: u32, backup: Backup) -> Result<(), String> {
     let mut model = Model { world, count, depth, accept, root, best: None, backup };
     for (round, hint) in leaves(&search).into_iter().enumerate() {
         let went = model.round(2_f64.sqrt(), &hint);
-        // A proposal that failed ends its round without a reward, so the ledger tells it all the same.
+        // A proposal that failed ends its round without a reward, but is in the ledger all the same.
         if went.as_ref() != Some(&hint) {
             return Err(format!("seed {seed}, round {round}: {hint:?}, the model {went:?}"));
         }
@@ -383,7 +383,7 @@ fn what_is_under_way_counts_as_visits_without_reward() {
     assert!(!(0..20).all(same), "it makes no difference");
 }
 
-/// The configuration bounds what is asked (docs of the profile): R(k+L+2) questions beside looks, 1+Rk
+/// The configuration bounds what is asked (docs of the profile): R(k+L+2) questions beside evaluations, 1+Rk
 /// nodes.
 #[test]
 fn bounds_hold_as_numbers() {

@@ -226,7 +226,7 @@ fn planned(
                     Role::Evaluate(ask) => {
                         let path: Vec<EntityId> =
                             ask.path.iter().map(|seen| seen.action.entity().clone()).collect();
-                        Answer::Verdict(eog_search::Verdict::new(scores(&path), "as told"))
+                        Answer::Verdict(eog_search::Verdict::new(scores(&path), "as scripted"))
                     }
                     _ => world.answer(&question).expect("nothing fails"),
                 };
@@ -240,7 +240,7 @@ fn planned(
 }
 
 fn expand(parent: &str, entity: u64, score: Option<u16>) -> PlanAction {
-    let action = Arc::new(Action::look(World::name(entity), "as told"));
+    let action = Arc::new(Action::look(World::name(entity), "as scripted"));
     PlanAction::Expand { parent: parent.parse().expect("a node"), action, score }
 }
 
@@ -261,7 +261,7 @@ fn last_tries(search: &SearchController) -> Vec<PlanTry> {
 fn one_bad_action_leaves_the_tree_as_it_was() {
     let prune = |node: &str| PlanAction::Prune {
         node: node.parse().expect("a node"),
-        reason: "as told".to_owned(),
+        reason: "as scripted".to_owned(),
     };
     let bad: Vec<(PlanAction, &str)> = vec![
         (expand("2", 5, None), "there is no node 2"),
@@ -341,7 +341,7 @@ fn what_a_planner_expects_counts_once_the_node_has_run() {
         assert_eq!(search.end(), Some(End::Accepted));
         common::count(&search, |body| matches!(body, SearchBody::Looked(_)))
     };
-    assert_eq!(looks_before_the_end(), 1, "it is looked at before it counts");
+    assert_eq!(looks_before_the_end(), 1, "it is evaluated before it counts");
     {
         let _planted = plant(PlantedFault::PriorCounts);
         assert_eq!(looks_before_the_end(), 0, "the fault is seen");
@@ -357,7 +357,7 @@ fn a_beam_without_an_evaluator_is_refused() {
     assert_eq!(refused, Err(eog_search::Incoherent::BeamWithoutEvaluator));
 }
 
-/// 20 plans with two retries each, 49 looks and scores.
+/// 20 plans with two retries each, 49 evaluations and scores.
 #[test]
 fn bounds_hold_as_numbers() {
     for seed in 0..seeds(60) {

@@ -16,9 +16,9 @@ use eog_search::{
 };
 use eog_testkit::{alert, case, entity, healthy, origin, symptom_of, topology};
 
-/// What a chain did, told by the model and by the ledger.
+/// What a chain did, according to the model and to the ledger.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct Done {
     steps: Vec<String>,
     /// The plan in the end, and what was refused on the way, by step.
     plan: Vec<PlanStatus>,
@@ -27,7 +27,7 @@ struct Told {
     end: Option<End>,
 }
 
-impl Told {
+impl Done {
     /// A step of the plan that is named, or why it cannot be.
     fn open(&self, number: u32) -> Result<usize, RefusedDeed> {
         let at = (number as usize).checked_sub(1).filter(|at| *at < self.plan.len());
@@ -42,7 +42,7 @@ impl Told {
     fn edit(&mut self, step: u32, (edits, number): (Vec<PlanEdit>, u32)) {
         let mut refused = Vec::new();
         for (at, edit) in (1..).zip(edits) {
-            let settled = |told: &Self, number, status| told.open(number).map(|at| (at, status));
+            let settled = |done: &Self, number, status| done.open(number).map(|at| (at, status));
             let done = match edit {
                 PlanEdit::Add(_) if self.plan.len() == MAX_PLAN => Err(RefusedDeed::TooMany),
                 PlanEdit::Add(_) => {
@@ -63,17 +63,17 @@ impl Told {
 }
 
 /// The chain of a world, with all of its steps shown.
-fn model(world: &World, rounds: u32) -> Told {
-    let mut told = Told::default();
+fn model(world: &World, rounds: u32) -> Done {
+    let mut done = Done::default();
     let mut about: Vec<EntityId> = Vec::new();
     let mut found: BTreeMap<EntityId, Option<bool>> = BTreeMap::new();
     let mut origins: Vec<EntityId> = Vec::new();
     for step in 1..=rounds + 1 {
         let Some(deed) = world.next_deed(&about, &origins) else {
-            told.end = Some(End::Unanswered);
-            return told;
+            done.end = Some(End::Unanswered);
+            return done;
         };
-        told.edit(step, world.plan_edits(&about));
+        done.edit(step, world.plan_edits(&about));
         match &deed {
             Deed::Conclude { causes, .. } => {
                 for (at, cause) in (1..).zip(causes) {
@@ -82,16 +82,16 @@ fn model(world: &World, rounds: u32) -> Told {
                         Some(_) => RefusedDeed::NoOrigin,
                         None => RefusedDeed::NotLookedAt,
                     };
-                    told.refused.push((step, format!("cause {at}"), why));
+                    done.refused.push((step, format!("cause {at}"), why));
                 }
                 let holds = |cause: &&EntityId| found.get(*cause) == Some(&Some(true));
-                told.causes = Some(causes.iter().filter(holds).cloned().collect());
-                told.end = Some(End::Concluded);
-                return told;
+                done.causes = Some(causes.iter().filter(holds).cloned().collect());
+                done.end = Some(End::Concluded);
+                return done;
             }
             _ if step > rounds => break,
             Deed::Look(entity) if *entity == World::name(common::ENTITIES) => {
-                told.steps.push(format!("{entity} is unknown"));
+                done.steps.push(format!("{entity} is unknown"));
             }
             Deed::Look(entity) => {
                 let came = world.look(entity);
@@ -99,7 +99,7 @@ fn model(world: &World, rounds: u32) -> Told {
                     origins.push(entity.clone());
                 }
                 found.insert(entity.clone(), came);
-                told.steps.push(format!("look {entity} {came:?}"));
+                done.steps.push(format!("look {entity} {came:?}"));
             }
             Deed::Call(call) => {
                 let entity = deed_about(&deed);
@@ -108,34 +108,34 @@ fn model(world: &World, rounds: u32) -> Told {
                     ("get_context", None) => "failed",
                     _ => "refused",
                 };
-                told.steps.push(format!("call {entity} {came}"));
+                done.steps.push(format!("call {entity} {came}"));
             }
         }
         about.push(deed_about(&deed));
     }
-    told.end = Some(End::Rounds);
-    told
+    done.end = Some(End::Rounds);
+    done
 }
 
-fn told(search: &SearchController) -> Told {
+fn done_by(search: &SearchController) -> Done {
     let plan = search.plan_of_chain().iter().map(|step| step.status).collect();
-    let mut told = Told { causes: search.concluded().cloned(), plan, ..Told::default() };
+    let mut done = Done { causes: search.concluded().cloned(), plan, ..Done::default() };
     for entry in search.ledger().entries() {
         if let SearchBody::Reacted(reacted) = &entry.body {
             let refused = reacted.refused.iter().cloned();
-            told.refused.extend(refused.map(|(what, why)| (reacted.step, what, why)));
+            done.refused.extend(refused.map(|(what, why)| (reacted.step, what, why)));
         }
         match &entry.body {
             SearchBody::Reacted(reacted) if reacted.not_done.is_some() => {
                 let action = reacted.action.as_ref().expect("it was refused");
                 if reacted.step <= search.settings().stop().rounds.get() {
-                    told.steps.push(format!("{} is unknown", deed_about(&action.deed)));
+                    done.steps.push(format!("{} is unknown", deed_about(&action.deed)));
                 }
             }
             SearchBody::Looked(looked) => {
                 let failed = matches!(looked.answer, eog_core::ledger::RecordedAnswer::Failed(_));
                 let came = (!failed).then_some(looked.belief.label == Label::Origin);
-                told.steps.push(format!("look {} {came:?}", looked.entity));
+                done.steps.push(format!("look {} {came:?}", looked.entity));
             }
             SearchBody::Called(called) => {
                 let came = match &called.came {
@@ -144,13 +144,13 @@ fn told(search: &SearchController) -> Told {
                     _ => "refused",
                 };
                 let deed = Deed::Call(called.call.clone());
-                told.steps.push(format!("call {} {came}", deed_about(&deed)));
+                done.steps.push(format!("call {} {came}", deed_about(&deed)));
             }
-            SearchBody::Ended(ended) => told.end = Some(ended.reason),
+            SearchBody::Ended(ended) => done.end = Some(ended.reason),
             _ => {}
         }
     }
-    told
+    done
 }
 
 /// The chain of a seed, with all of its steps shown.
@@ -162,7 +162,7 @@ fn whole(seed: u64) -> (World, u32, SearchConfig) {
 
 fn equals_the_model(seed: u64) -> bool {
     let (world, rounds, config) = whole(seed);
-    told(&world.run(config, seed)) == model(&world, rounds)
+    done_by(&world.run(config, seed)) == model(&world, rounds)
 }
 
 #[test]
@@ -171,9 +171,9 @@ fn a_chain_equals_the_model() {
     for seed in 0..seeds(300) {
         let (world, rounds, config) = whole(seed);
         let search = world.run(config.clone(), seed);
-        let told = told(&search);
-        assert_eq!(told, model(&world, rounds), "seed {seed}");
-        *ends.entry(format!("{:?}", told.end)).or_default() += 1;
+        let done = done_by(&search);
+        assert_eq!(done, model(&world, rounds), "seed {seed}");
+        *ends.entry(format!("{:?}", done.end)).or_default() += 1;
         // One thing after the other: width has no effect but on the opening.
         let wider = world.run(config.with_width(wide(8)), seed + 1);
         assert_eq!(wider.ledger().next_seq(), search.ledger().next_seq(), "seed {seed}");
@@ -287,7 +287,7 @@ fn a_plan_is_numbered_and_steps_are_settled_once() {
     assert_eq!(refused, all.iter().map(|why| format!("{why:?}")).collect());
 }
 
-/// `web` calls `app`, which calls `db`; both `app` and `db` are called origins by whoever judges.
+/// `web` calls `app`, which calls `db`; both `app` and `db` are called origins by the policy.
 fn incident() -> eog_core::Case {
     case(
         topology("web calls app; app calls db; mail calls db"),
@@ -318,7 +318,7 @@ fn by_rules_it_ends_with_the_first_origin_and_leaves_the_rest_of_its_plan() {
 }
 
 #[test]
-fn without_an_origin_it_goes_through_its_plan_and_names_nobody() {
+fn without_an_origin_it_goes_through_its_plan_and_names_no_cause() {
     let policy = policy_fn(healthy);
     let mut search = SearchController::open(SearchConfig::react(), incident());
     drive(&mut search, &SearchResponder::new(InMemoryContext::default(), policy)).expect("it runs");

@@ -60,7 +60,7 @@ fn a_search_that_was_cancelled_or_out_of_time_goes_on_to_the_same_end() {
                         }
                     }
                     search.handle(stop.clone()).expect("it always fits");
-                    // A deadline waits for what is under way, and here nobody answers that.
+                    // A deadline waits for what is under way, and here that is never answered.
                     search.handle(Input::Cancel).expect("it always fits");
                     search.handle(Input::Resume).expect("it always fits");
                     world.drive(&mut search, seed + 1);

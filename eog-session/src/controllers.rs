@@ -16,7 +16,7 @@ use eog::{
     EntityId, Entry, Finished, Journal, Ledger, Linear, LinearConfig, Machine, SpeculationFigures,
     Spent, StopReason,
 };
-use eog_report::{Step, Told};
+use eog_report::{Described, Step};
 use eog_search::{
     PolicyRoles, Profile, Roles, SearchConfig, SearchController, SearchResponder, Toolset,
 };
@@ -32,7 +32,9 @@ pub struct Helpers {
 }
 
 /// A machine that investigates incidents.
-pub trait Investigator: Machine<Body: Told + Body<Settings = <Self as Machine>::Settings>> {
+pub trait Investigator:
+    Machine<Body: Described + Body<Settings = <Self as Machine>::Settings>>
+{
     /// What users call a machine with these settings.
     fn name(settings: &Self::Settings) -> ControllerName;
 

@@ -172,7 +172,7 @@ impl Tally {
 }
 
 /// The origins of the frontier that reach an alert, and how many do not: the paper's broadcasts
-/// reach everybody, so it also meets origins that no alert is about.
+/// reach all, so it also meets origins that no alert is about.
 fn frontier(ended: &Finished) -> (BTreeSet<EntityId>, usize) {
     let (linked, unlinked): (Vec<_>, Vec<_>) =
         ended.conclusion().frontier.into_iter().partition(|group| !group.covers.is_empty());

@@ -24,7 +24,7 @@ struct Options {
     /// The first seed
     #[arg(long, default_value_t = 0, value_name = "SEED")]
     from: u64,
-    /// Simulate this seed alone, and tell its settings and what happens
+    /// Simulate this seed alone, and print its settings and what happens
     #[arg(long, value_name = "SEED", conflicts_with_all = ["seeds", "from"])]
     reproduce: Option<u64>,
     /// Go on after a violation

@@ -11,7 +11,7 @@ use crate::assert::{Asserted, assert_that};
 
 /// Longest text of a decision that a belief holds, in characters, with the sign that it was cut.
 const MAX_TEXT_CHARS: u64 = 2_001;
-/// How often an entity is looked at as a dead end, at most, in each epoch.
+/// How often an entity is evaluated as a dead end, at most, in each epoch.
 const MAX_DEAD_ENDS: u64 = 2;
 /// How often an entity is asked for a second opinion, at most, in each epoch.
 const MAX_SECOND_OPINIONS: u64 = 3;
@@ -50,7 +50,7 @@ pub enum Bound {
     /// At most `1 + (flip_threshold + 1) + |its evidence|` broadcasts of an entity, of which evidence counts
     /// up to `max_evidence`.
     Broadcasts,
-    /// At most two looks at an entity as a dead end in each epoch.
+    /// At most two evaluations of an entity as a dead end in each epoch.
     DeadEnds,
     /// At most three second opinions of an entity in each epoch.
     SecondOpinions,
@@ -150,16 +150,17 @@ pub fn check_bounds(ledger: &Ledger) -> Result<(), BrokenBound> {
     if rules.is_bounded {
         let messages: u64 =
             counts.of.values().map(|one| one.broadcasts * one.joined.len() as u64).sum();
-        // A second look that turns a page goes on as another evaluation, so both are taken off.
+        // A repeated evaluation that turns a page goes on as another evaluation, so both are taken
+        // off.
         let others = counts.of.values().map(|one| one.dead_ends + one.opinions + one.pages);
-        let looks = counts.evaluations.saturating_sub(others.sum());
+        let firsts = counts.evaluations.saturating_sub(others.sum());
         let allowed = admitted + counts.reactivations + messages;
         let why = || {
             let again = counts.reactivations;
             format!("{admitted} entities, {messages} messages, {again} re-activations")
         };
-        let what = "first looks and wakes";
-        broken.extend(at_most(Bound::Evaluations, None, what, looks, allowed, why));
+        let what = "first evaluations and wakes";
+        broken.extend(at_most(Bound::Evaluations, None, what, firsts, allowed, why));
     }
     broken.into_iter().min_by_key(|broken| broken.bound).map_or(Ok(()), Err)
 }
@@ -188,7 +189,13 @@ fn counts_of(entity: &EntityId, counts: &OfEntity, rules: &Rules) -> Vec<BrokenB
         check(Bound::Broadcasts, "broadcasts", counts.broadcasts, allowed, why);
     }
     let (dead_ends, opinions) = (MAX_DEAD_ENDS * epochs, MAX_SECOND_OPINIONS * epochs);
-    check(Bound::DeadEnds, "looks at the dead end", counts.dead_ends, dead_ends, in_epochs("2"));
+    check(
+        Bound::DeadEnds,
+        "evaluations of the dead end",
+        counts.dead_ends,
+        dead_ends,
+        in_epochs("2"),
+    );
     let why = in_epochs("3");
     check(Bound::SecondOpinions, "second opinions", counts.opinions, opinions, why);
     let why = in_epochs(&format!("briefing.pages {}", rules.pages));
@@ -281,7 +288,7 @@ struct Counts {
     evaluations: u64,
     hops: u64,
     reactivations: u64,
-    /// What can be told only while the ledger is gone through.
+    /// What can be counted only while the ledger is gone through.
     broken_on_the_way: Vec<BrokenBound>,
 }
 
@@ -294,7 +301,7 @@ struct OfEntity {
     opinions: u64,
     pages: u64,
     evidence: BTreeSet<EvidenceId>,
-    /// Who was ever joined with it, by a declared edge or a claim.
+    /// The entities ever joined with it, by a declared edge or a claim.
     joined: BTreeSet<EntityId>,
     damped: bool,
 }

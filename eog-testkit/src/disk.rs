@@ -1,4 +1,4 @@
-//! A disk in memory that fails and crashes as it is told.
+//! A disk in memory that fails and crashes on demand.
 
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use eog::journal::Medium;
 /// How much of a write reaches the disk at once.
 pub(crate) const SECTOR: u64 = 512;
 
-/// A disk in memory for [`eog::Journal::on`] and [`eog::side::SideFile::on`], which tells what was merely
-/// written from what outlives the machine.
+/// A disk in memory for [`eog::Journal::on`] and [`eog::side::SideFile::on`], which distinguishes what
+/// was merely written from what outlives the machine.
 ///
 /// A clone is another handle on the same disk: give one away and keep one. Reading and writing see
 /// all that was written, as programs do. [`SimDisk::crash`] then loses what was not synced, or a
@@ -84,7 +84,7 @@ impl SimDisk {
         Self { name: PathBuf::from("simulated.disk"), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The machine crashes and starts again, with all faults mended but [`SimDisk::full_at`].
+    /// The machine crashes and starts again, with all faults off but [`SimDisk::full_at`].
     ///
     /// What was synced stays. Of what was not, the first writes stay, and one of them only up to
     /// some byte.
@@ -126,14 +126,14 @@ impl SimDisk {
         self.lock().operations_left = Some(operations);
     }
 
-    /// Somebody removes the file: from now on it is not there any more under its name.
+    /// The file is removed: from now on it is not there any more under its name.
     pub fn vanish(&self) {
         self.lock().gone = true;
     }
 
     /// Takes all faults back.
-    pub fn mend(&self) {
-        self.lock().mend();
+    pub fn repair(&self) {
+        self.lock().repair();
         self.lock().capacity = None;
     }
 
@@ -170,10 +170,10 @@ impl State {
             change.apply(&mut self.platter);
         }
         self.seen = self.platter.clone();
-        self.mend();
+        self.repair();
     }
 
-    fn mend(&mut self) {
+    fn repair(&mut self) {
         self.sync_fails = false;
         self.operations_left = None;
         self.gone = false;

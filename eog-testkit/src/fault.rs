@@ -28,7 +28,7 @@ impl Fault {
     }
 }
 
-/// Sleeps; outside a runtime nobody could wake the sleeper, so the call just never answers.
+/// Sleeps; outside a runtime nothing could wake the sleeper, so the call just never answers.
 async fn delay(by: Duration) {
     if tokio::runtime::Handle::try_current().is_ok() {
         tokio::time::sleep(by).await;

@@ -6,8 +6,7 @@ use eog::{EvidenceKind, Finding};
 
 use crate::names::{at, entity, hour, window};
 
-/// Begins a finding on this entity: an event of signal `Other`, steady, at 10:00, until told
-/// otherwise.
+/// Begins a finding on this entity: an event of signal `Other`, steady, at 10:00 by default.
 ///
 /// ```
 /// use eog::EvidenceKind;
@@ -46,7 +45,7 @@ impl FindingBuilder {
         self
     }
 
-    /// What it speaks of.
+    /// Its subject.
     pub fn signal(mut self, signal: Signal) -> Self {
         self.0.signal = signal;
         self
@@ -72,7 +71,7 @@ impl FindingBuilder {
         self
     }
 
-    /// What it tells began between these times.
+    /// What it states began between these times.
     #[track_caller]
     pub fn began(mut self, earliest: &str, latest: &str) -> Self {
         self.0.onset = Some(Onset::between(at(earliest), at(latest)));

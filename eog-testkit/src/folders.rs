@@ -1,4 +1,4 @@
-//! A disk of files and folders that fails and crashes as it is told.
+//! A disk of files and folders that fails and crashes on demand.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -6,7 +6,7 @@
 //!   with [`MemoryContext`]; disturb either with [`Faulty`]; watch either with [`Recorder`].
 //! - **Run** without a runtime: [`ask`] for one policy call, [`run`] for an investigation,
 //!   [`drive`] to go on with one. Where waiting matters, use [`eog::Engine`].
-//! - **Store** on a disk that fails and crashes as it is told: [`SimDisk`], [`SimFolders`].
+//! - **Store** on a disk that fails and crashes on demand: [`SimDisk`], [`SimFolders`].
 //! - **Generate** incidents whose origins are known: [`truth`]. Judge and disturb them from one seed: [`sim`].
 //!   Run the whole fault simulator: [`sim::simulate`].
 //! - **Draw** topologies, cases, evidence and policies that do their worst, in property tests: `prop`.
@@ -36,7 +36,7 @@
 //!
 //! let run = run(Config::default(), case, &contract, &policy);
 //! assert_that(&run)
-//!     // Before the end, what web has not heard yet is read, and the cause is asked again.
+//!     // Before the end, what web has not read yet is read, and the cause is asked again.
 //!     .evaluated(["web", "db", "web", "db"])
 //!     .ends_with_label("web", Label::Symptom)
 //!     .claims("db", "web")

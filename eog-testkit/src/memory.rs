@@ -80,7 +80,7 @@ impl MemoryContext {
         self.add(Shown::OnPage(page), finding.into())
     }
 
-    /// Adds a finding that tells the way on which effects travel, hop by hop.
+    /// Adds a finding that states the way on which effects travel, hop by hop.
     ///
     /// # Panics
     /// When a name is not valid.
@@ -244,7 +244,7 @@ mod tests {
             assert_eq!(context.mentions, [entity("z")]);
             assert_eq!(context.omitted, ["2 more"]);
         }
-        let empty = contract.answer(&request("unheard-of", 1, &[]));
+        let empty = contract.answer(&request("unknown", 1, &[]));
         assert_eq!(empty, Ok(LocalContext::default()));
     }
 

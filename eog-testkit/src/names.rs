@@ -54,7 +54,7 @@ pub fn window(start: &str, end: &str) -> Window {
 }
 
 /// The window that [`case`](crate::case), [`seeded`](crate::seeded) and
-/// [`packet`](crate::packet) use unless told otherwise: 10:00 to 11:00.
+/// [`packet`](crate::packet) use by default: 10:00 to 11:00.
 pub fn hour() -> Window {
     window("10:00", "11:00")
 }

@@ -148,7 +148,7 @@ impl PacketBuilder {
         self
     }
 
-    /// Says how many anomalies and changes are known of a neighbour before anybody looks there.
+    /// Sets how many anomalies and changes are known of a neighbour before it is evaluated.
     #[track_caller]
     pub fn hint(mut self, name: &str, anomalies: u32, changes: u32) -> Self {
         let entity = entity(name);
@@ -156,7 +156,7 @@ impl PacketBuilder {
         self
     }
 
-    /// Adds a finding of somebody else that a message rests on.
+    /// Adds a finding of another entity that a message rests on.
     pub fn quoting(mut self, finding: impl Into<Finding>) -> Self {
         self.quoted.push(finding.into());
         self
@@ -170,13 +170,13 @@ impl PacketBuilder {
 
     /// Says what was believed of the entity before, and whose messages are new since then.
     #[track_caller]
-    pub fn formerly(mut self, belief: Belief, heard: &[&str]) -> Self {
-        let heard = heard.iter().map(|name| entity(name)).collect();
-        self.former = Some(FormerBelief { belief, heard });
+    pub fn formerly(mut self, belief: Belief, new_from: &[&str]) -> Self {
+        let new_from = new_from.iter().map(|name| entity(name)).collect();
+        self.former = Some(FormerBelief { belief, new_from });
         self
     }
 
-    /// Adds local evidence that tells the way on which effects travel, hop by hop.
+    /// Adds local evidence that states the way on which effects travel, hop by hop.
     #[track_caller]
     pub fn route(mut self, finding: impl Into<Finding>, hops: &[&str]) -> Self {
         let finding = finding.into();

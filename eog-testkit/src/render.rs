@@ -20,7 +20,7 @@ const MAX_TEXT: usize = 80;
 /// assert_eq!(
 ///     render(run.ledger()),
 ///     "#0 opened: 2 entities, 1 edges, 0 alerts, starts at S1\n\
-///      #1 S1 visit 1 (Seed #0): healthy \"S1 operates normally\" | changed: first | told S2 | \
+///      #1 S1 visit 1 (Seed #0): healthy \"S1 operates normally\" | changed: first | notified S2 | \
 ///      warned Uncited\n"
 /// );
 /// ```
@@ -109,7 +109,7 @@ fn outcome(outcome: &Outcome) -> Vec<String> {
         parts.push("stale".to_owned());
     }
     if !outcome.broadcast_to.is_empty() {
-        parts.push(format!("told {}", names(&outcome.broadcast_to)));
+        parts.push(format!("notified {}", names(&outcome.broadcast_to)));
     }
     parts
 }

@@ -93,7 +93,7 @@ pub fn try_run(
 /// let news = Observation::Anomaly(alert("S2", "HttpErrors", "10:05"));
 /// run.machine.handle(Input::Observe(news))?;
 /// run.stop = drive(&mut run.machine, &contract, &policy)?;
-/// // Nothing explains the alert, so S2 is looked at again, twice.
+/// // Nothing explains the alert, so S2 is evaluated again, twice.
 /// assert_that(&run).evaluated(["S1", "S2", "S2", "S2"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

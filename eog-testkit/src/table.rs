@@ -21,7 +21,7 @@ use crate::names::entity;
 /// use eog::evidence::Signal;
 /// use eog_testkit::{TablePolicy, ask, finding, on, on_any, origin, packet, symptom_of};
 /// let policy = TablePolicy::new([
-///     on("db").hears("web", Label::Symptom).answers(|packet| symptom_of(packet, "web")),
+///     on("db").receives("web", Label::Symptom).answers(|packet| symptom_of(packet, "web")),
 ///     on("db").signal(Signal::Exhaustion).answers(origin),
 ///     on_any().fails("not in this test"),
 /// ]);
@@ -112,7 +112,7 @@ impl Rule {
     /// When the name is not valid.
     #[must_use]
     #[track_caller]
-    pub fn hears(self, sender: &str, label: Label) -> Self {
+    pub fn receives(self, sender: &str, label: Label) -> Self {
         let sender = entity(sender);
         self.when(format!("{sender} says {label}"), move |packet| {
             packet.message_from(&sender).is_some_and(|belief| belief.label == label)
@@ -210,7 +210,7 @@ mod tests {
             on("a").kind(EvidenceKind::Change).signal(Signal::Demand).says(named("both")),
             on("a").kind(EvidenceKind::Change).says(named("changed")),
             on("a").trend(Signal::Traffic, Trend::Rising).says(named("more traffic")),
-            on("a").hears("b", Label::Origin).says(named("b says origin")),
+            on("a").receives("b", Label::Origin).says(named("b says origin")),
             on("a").hears_claim("c", "b").says(named("c explains b")),
             on("a").when("omissions", |p| !p.context.omitted.is_empty()).fails("incomplete"),
             on_any().signal(Signal::Errors).answers(|p| named(p.entity.as_str())),
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn rules_describe_themselves() {
-        let rule = on("a").signal(Signal::Errors).hears("b", Label::Origin);
+        let rule = on("a").signal(Signal::Errors).receives("b", Label::Origin);
         assert_eq!(
             format!("{rule:?}"),
             "Rule { entity: Some(\"a\"), when: [\"signal Errors\", \"b says origin\"] }"

@@ -56,10 +56,10 @@ fn the_flash_sale_is_traced_to_the_sale() {
 }
 
 #[test]
-fn without_messages_the_database_is_blamed() {
+fn without_messages_the_database_is_named() {
     let config = Config { broadcast: false, late_messages: false, ..Config::default() };
-    let blamed = run(config, common::flash_sale(), &common::evidence(), &common::policy());
-    assert_that(&blamed).evaluated(["S2", "S3", "S4", "S4"]).frontier(["S4"]);
+    let run_alone = run(config, common::flash_sale(), &common::evidence(), &common::policy());
+    assert_that(&run_alone).evaluated(["S2", "S3", "S4", "S4"]).frontier(["S4"]);
 }
 
 #[test]
@@ -106,7 +106,7 @@ const FAILING: &[Failing] = &[
         &["S1 → S2 should not be live", "#9 S1", "#8 S2"], &[ALL_OF_S4]),
     ("discovered what is declared", |run| _ = assert_that(run).discovered("S3", "S4"),
         &["S3 and S4 should be discovered as joined, but a declared edge joins them already"], &[]),
-    ("discovered what nobody claims", |run| _ = assert_that(run).discovered("S1", "S4"),
+    ("discovered what no entity claims", |run| _ = assert_that(run).discovered("S1", "S4"),
         &["but no claim joins them"], &[]),
     ("refused", |run| _ = assert_that(run).refused("S4", &Refusal::OriginWithoutLocalEvidence),
         &["on S4, OriginWithoutLocalEvidence should be refused, but are []", ALL_OF_S4], &[]),
@@ -139,7 +139,7 @@ fn assertions_fail_with_the_lines_they_are_about() {
 }
 
 #[test]
-fn a_run_that_did_not_converge_and_a_wrong_failure_are_told() {
+fn a_run_that_did_not_converge_and_a_wrong_failure_are_reported() {
     let run = troubled();
     let message = failure_of(|| _ = assert_that(&run).converged()).expect("it ran out of hops");
     assert!(message.contains("the run should converge, but ended with BudgetExhausted"));

@@ -38,7 +38,7 @@ fn faults_count_calls_over_all_and_per_entity() {
 }
 
 #[test]
-fn a_failed_context_defers_its_entity_and_wakes_nobody() {
+fn a_failed_context_defers_its_entity_and_wakes_no_entity() {
     let contract =
         Recorder::new(Faulty::new(common::evidence()).fail(Call::nth_of("S4", 1), down()));
     let config = Config { widening: None, ..Config::default() };
@@ -54,7 +54,7 @@ fn a_failed_context_defers_its_entity_and_wakes_nobody() {
         .filter(|request| request.entity == entity("S4"))
         .map(|request| request.visit)
         .collect();
-    assert_eq!(visits, [1], "nobody wakes S4, since S3 hears nothing from it");
+    assert_eq!(visits, [1], "nothing wakes S4, since S3 receives nothing from it");
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn asking_a_policy_that_waits_panics() {
 }
 
 #[test]
-#[should_panic(expected = "as told")]
+#[should_panic(expected = "as planned")]
 fn panics_reach_the_test() {
-    let policy = Faulty::new(policy_fn(healthy)).panic(Call::any(), "as told");
+    let policy = Faulty::new(policy_fn(healthy)).panic(Call::any(), "as planned");
     let case = seeded(topology("a"), ["a"]);
     run(Config::default(), case, &MemoryContext::default(), &policy);
 }
@@ -98,7 +98,7 @@ async fn the_engine_bears_late_hanging_and_panicking_calls() {
     let policy = Faulty::new(policy_fn(healthy))
         .delay(Call::of("late"), Duration::from_secs(9))
         .hang(Call::of("hanging"))
-        .panic(Call::of("panicking"), "as told");
+        .panic(Call::of("panicking"), "as planned");
     let names = ["late", "hanging", "panicking"];
     let limits = Limits { policy_timeout: Some(Duration::from_secs(10)), ..Limits::default() };
     let ended = Engine::new(MemoryContext::default(), policy)

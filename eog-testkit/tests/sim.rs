@@ -1,4 +1,4 @@
-//! Policies and worlds go wrong as often as told, by the question alone, and heal.
+//! Policies and worlds fail as often as set, by the question alone, and heal.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -209,7 +209,7 @@ fn linked_frontier(controller: &eog::Controller) -> Vec<EntityId> {
     origins
 }
 
-fn look_again(run: &mut Finished, truth: &TruthGraph) {
+fn evaluate_again(run: &mut Finished, truth: &TruthGraph) {
     for (name, _) in truth.entities() {
         let news = Observation::NewEvidence(name.clone());
         run.machine.handle(Input::Observe(news)).expect("observations are welcome");
@@ -231,10 +231,10 @@ fn with_faults_off_an_investigation_heals() {
         wrong += usize::from(linked_frontier(&run.machine) != expected);
         faults.turn_off();
         world.recover();
-        look_again(&mut run, &truth);
+        evaluate_again(&mut run, &truth);
         run.stop = drive(&mut run.machine, &world, &policy).expect("nothing waits");
         assert_that(&run).converged().is_intact();
-        // Nobody is asked again for an origin that no alert needs, so one of several may be missed;
+        // No entity is evaluated again for an origin that no alert needs, so one of several may be missed;
         // nothing else is named, and no alert is left.
         let found = linked_frontier(&run.machine);
         assert!(found.iter().all(|origin| expected.contains(origin)), "seed {seed}: {found:?}");
@@ -245,8 +245,8 @@ fn with_faults_off_an_investigation_heals() {
     assert!(missed <= 2, "hardly anything is missed: {missed} of 200");
 }
 
-/// On the engine everything may go wrong, and still the same seed writes the same ledger, whoever
-/// answers first.
+/// On the engine everything may go wrong, and still the same seed writes the same ledger, in
+/// whatever order answers come.
 #[tokio::test(start_paused = true)]
 async fn the_engine_bears_every_fault_and_repeats_itself() {
     let mut kinds = std::collections::BTreeSet::new();
@@ -304,7 +304,7 @@ async fn delays_shuffle_the_order_of_completion() {
 }
 
 #[test]
-fn without_a_runtime_a_delay_is_told() {
+fn without_a_runtime_a_delay_is_reported() {
     let late = Delayed::new(policy_fn(healthy), Duration::from_secs(1), 1);
     let (case, contract) = (
         || eog_testkit::seeded(eog_testkit::topology("a"), ["a"]),

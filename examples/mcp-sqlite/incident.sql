@@ -1,6 +1,5 @@
--- One hour of a small shop. At 10:20 somebody lets the payment service retry far more often; its
--- queue fills, it slows down, and orders begin to fail. A change of the mailer has nothing to do
--- with it.
+-- One hour of a small shop. At 10:20 a change makes the payment service retry far more often; its
+-- queue fills, it slows down, and orders begin to fail. A change of the mailer is unrelated.
 
 CREATE TABLE services (name TEXT PRIMARY KEY);
 INSERT INTO services VALUES ('store'), ('orders'), ('payment'), ('stock'), ('mailer');

@@ -1,4 +1,4 @@
-//! One call of whoever answers: its turn, its time-out, its attempts.
+//! One call of a responder: its turn, its time-out, its attempts.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -52,7 +52,7 @@ pub(crate) struct Caller<R> {
     retries: AtomicU64,
 }
 
-/// What traces show of a question and its attempts.
+/// The fields of traces of a question and its attempts.
 fn span_of(kind: QuestionKind, about: &EntityId) -> Span {
     let name = match kind {
         QuestionKind::Context => "get_context",
@@ -85,7 +85,7 @@ impl<R> Caller<R> {
         self.retries.load(Ordering::Relaxed)
     }
 
-    /// How long the run has taken so far.
+    /// The run time so far.
     pub(super) fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
@@ -158,7 +158,7 @@ impl<R> Caller<R> {
     }
 }
 
-/// What a call's own failures are, and how long an attempt may take.
+/// The kinds of a call's own failures, and how long an attempt may take.
 #[derive(Clone, Copy)]
 struct Kinds {
     failed: FailureKind,
@@ -207,7 +207,7 @@ async fn guarded<T, F: Future<Output = Result<T, Failure>>>(
     }
 }
 
-/// What a panic said, as far as it said it in words; the first 200 characters.
+/// The message of a panic, if it has one; the first 200 characters.
 fn describe_panic(panic: &(dyn std::any::Any + Send)) -> String {
     let words = panic.downcast_ref::<&str>().copied();
     match words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {

@@ -26,14 +26,14 @@ pub(super) struct EntryFigures {
     pub(super) remembered: bool,
 }
 
-/// What was not used.
+/// The waste.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waste {
     pub(super) calls: u64,
     pub(super) usage: Usage,
 }
 
-/// What comes back for a question.
+/// The answer to a question.
 type Answered<Q> = Called<Response<<Q as Question>::Answer>>;
 
 pub(super) struct Desk<'e, R, Q: Question> {
@@ -41,9 +41,9 @@ pub(super) struct Desk<'e, R, Q: Question> {
     ahead: Option<Speculation>,
     running: FuturesUnordered<BoxFuture<'e, Option<Ended<Q>>>>,
     open: Questions<Q>,
-    /// Gives each call a name of its own.
+    /// Gives each call its own name.
     calls: u64,
-    /// Of what is not committed yet, by the key of the questions.
+    /// The figures of what is not committed yet, by the key of the questions.
     figures: BTreeMap<EntityId, EntryFigures>,
     speculation: SpeculationFigures,
     waste: Waste,
@@ -103,7 +103,7 @@ impl<'e, R: Responder<Q>, Q: Question> Desk<'e, R, Q> {
         for upcoming in machine.upcoming(room) {
             let mut next = Some(upcoming);
             while let Some(question) = next.take() {
-                // Every early call that was not used yet may turn out to be waste.
+                // Every early call that was not used yet may become waste.
                 let unused = self.speculation.early_calls - self.speculation.used_calls;
                 if unused >= ahead.max_wasted_calls {
                     return;
@@ -125,7 +125,7 @@ impl<'e, R: Responder<Q>, Q: Question> Desk<'e, R, Q> {
         }
     }
 
-    /// The next call that ends; nothing while none is under way.
+    /// The next call that ends; `None` while none is under way.
     pub(super) async fn next(&mut self) -> Option<Ended<Q>> {
         loop {
             // An aborted call ends with nothing.
@@ -135,7 +135,7 @@ impl<'e, R: Responder<Q>, Q: Question> Desk<'e, R, Q> {
         }
     }
 
-    /// What the machine is to be told of a call that ended, if somebody waits for it.
+    /// The input for the machine from a call that ended, if the machine waits for it.
     pub(super) fn finish(&mut self, ended: Ended<Q>) -> Option<Input<Q::Answer>> {
         let Ended { key, kind, call, called } = ended;
         match self.open.finish(&key, kind, call, *called)? {
@@ -153,7 +153,8 @@ impl<'e, R: Responder<Q>, Q: Question> Desk<'e, R, Q> {
         }
     }
 
-    /// Drops every answer that nobody waits for: the world went on, or it is over.
+    /// Drops every answer that the machine does not wait for: the investigation went on, or it is
+    /// over.
     pub(super) fn forget_early(&mut self) {
         for outdated in self.open.take_early() {
             self.count_outdated(Some(outdated));

@@ -1,4 +1,4 @@
-//! What calls took and cost, on its way into the side file.
+//! Time and cost of calls, on the way into the side file.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Figures {
         self.append(Durability::Lazy, |now| SideRecord::Run { at: now(), what, entries });
     }
 
-    /// What the calls for an entry took and cost, by the key of their questions.
+    /// Time and cost of the calls for an entry, by the key of their questions.
     pub(super) fn entry(&mut self, entry: u64, key: EntityId, figures: EntryFigures) {
         let EntryFigures { context, policy, usage, model, remembered } = figures;
         self.append(Durability::Lazy, |_| SideRecord::Evaluation {

@@ -1,16 +1,16 @@
-//! How much an engine may do at once, how long things may take, and how often they are tried.
+//! How much an engine may do at once, how long calls may take, and how often they are retried.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
-/// How long one attempt at a policy call may take if neither the user nor the policy says.
+/// The time-out of one attempt at a policy call if neither the user nor the policy sets one.
 pub(super) const POLICY_TIMEOUT: Duration = Duration::from_secs(120);
 /// The longest wait between two attempts that a failure may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
-/// How long things may take, and how many may be under way.
+/// How long calls may take, and how many may be under way.
 ///
 /// None of this decides a result: a ledger that ends by [`Converged`](crate::StopReason::Converged)
 /// or by hops is the same under any limits, if equal questions get equal answers.
@@ -36,7 +36,7 @@ pub struct Limits {
     pub context_calls: Option<NonZeroU32>,
     /// At most this many calls of the policy at once, if limited.
     pub policy_calls: Option<NonZeroU32>,
-    /// What is done about failures that asking again may mend.
+    /// How transient failures are retried.
     pub retry: Retry,
 }
 
@@ -53,8 +53,8 @@ impl Default for Limits {
     }
 }
 
-/// How often a call is tried that fails in a way that asking again may mend
-/// ([`Failure::transient`](crate::Failure::transient)). Time-outs are not tried again.
+/// How often a call is retried after a transient failure
+/// ([`Failure::transient`](crate::Failure::transient)). Time-outs are not retried.
 ///
 /// The wait doubles with each attempt; a part of it is drawn by the name of the entity, so that
 /// calls which fail together do not come back together.
@@ -124,7 +124,7 @@ impl Speculation {
     }
 }
 
-/// What asking ahead came to.
+/// The result of asking ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpeculationFigures {
     /// Policy calls that were made ahead of their turn.

@@ -1,4 +1,4 @@
-//! One run: stores entries, makes calls, and tells the controller, until it is done.
+//! One run: stores entries, makes calls, and drives the controller, until it is done.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::handle::Controls;
 use crate::journal::{Journal, JournalError};
 use crate::side::{CallRecorder, RunStart};
 
-/// What a run is given.
+/// The input of a run.
 pub(super) struct Run<R, B> {
     pub(super) caller: Caller<R>,
     pub(super) limits: Limits,
@@ -68,11 +68,11 @@ impl<R, B: Body> Run<R, B> {
                 }
                 Output::Ask { ticket, question } => {
                     let (about, kind) = (question.about().clone(), question.kind());
-                    records.tell(Event::Asking { about, kind });
+                    records.send(Event::Asking { about, kind });
                     let Some(input) = desk.ask(ticket, question) else { continue };
                     input
                 }
-                // Whoever stopped it wants no more of it.
+                // The caller that stopped it wants no more of it.
                 Output::Done(stop @ (StopReason::Cancelled | StopReason::Deadline)) => break stop,
                 // Observations that come without end do not keep it from ending.
                 Output::Done(stop)
@@ -112,12 +112,12 @@ impl<R, B: Body> Run<R, B> {
                 Input::Cancel => desk.clear(),
                 // What else is under way was discarded with the question that may not be asked.
                 Input::Failed(_, failure) if failure.exhausted.is_some() => desk.clear(),
-                // What was asked ahead was asked of the world as it was.
+                // What was asked ahead was about the world before.
                 Input::Observe(_) => desk.forget_early(),
                 _ => {}
             }
             if let Err(error) = machine.handle(input) {
-                records.tell(Event::Refused(error.to_string()));
+                records.send(Event::Refused(error.to_string()));
                 let is_of_observations = matches!(
                     error,
                     InputError::NoSuchEdge(_) | InputError::TakesNoObservations { .. }
@@ -132,11 +132,11 @@ impl<R, B: Body> Run<R, B> {
             let taken = machine.handle(Input::Spent(usage));
             debug_assert!(taken.is_ok(), "what was spent always fits");
         }
-        records.tell_spent(machine.spent());
+        records.send_spent(machine.spent());
         let stored = records.journal.as_ref().map(Journal::entries);
         let entries = stored.unwrap_or_else(|| machine.ledger().next_seq());
         records.figures.end(entries, stop, caller.elapsed(), machine.spent());
-        records.tell(Event::Stopped(stop));
+        records.send(Event::Stopped(stop));
         Finished {
             stop,
             machine,
@@ -155,20 +155,20 @@ enum Happened<Q: Question> {
     Ended(Ended<Q>),
 }
 
-/// Where a run leaves its traces.
+/// The traces of a run.
 pub(super) struct Records<B> {
     journal: Option<Journal>,
     journal_error: Option<JournalError>,
     figures: Figures,
     events: Option<EventSender<B>>,
-    /// What listeners know to be spent.
+    /// The costs that listeners know.
     spent: Spent,
-    /// What the planted fault has not stored yet.
+    /// The entries that the planted fault has not stored yet.
     #[cfg(feature = "planted-faults")]
     late: Vec<Arc<Entry<B>>>,
 }
 
-/// The journal takes no more.
+/// The journal takes no more entries.
 struct NotStored;
 
 impl<B: Body> Records<B> {
@@ -188,7 +188,7 @@ impl<B: Body> Records<B> {
         }
     }
 
-    /// Stores entries, and tells the machine and whoever listens.
+    /// Stores entries, and notifies the machine and the listeners.
     fn store<M, R>(
         &mut self,
         batch: &[Arc<Entry<B>>],
@@ -210,9 +210,9 @@ impl<B: Body> Records<B> {
                 let figures = desk.take_figures(look.key);
                 self.figures.entry(entry.seq, look.key.clone(), figures);
             }
-            self.tell(Event::Appended(Arc::clone(entry)));
+            self.send(Event::Appended(Arc::clone(entry)));
         }
-        self.tell_spent(machine.spent());
+        self.send_spent(machine.spent());
         if let Some(journal) = &mut self.journal {
             journal.keep_up(machine);
         }
@@ -239,13 +239,13 @@ impl<B: Body> Records<B> {
         (usage != Usage::default()).then_some(usage)
     }
 
-    fn tell_spent(&mut self, spent: Spent) {
+    fn send_spent(&mut self, spent: Spent) {
         if std::mem::replace(&mut self.spent, spent) != spent {
-            self.tell(Event::Spent(spent));
+            self.send(Event::Spent(spent));
         }
     }
 
-    fn tell(&self, event: Event<B>) {
+    fn send(&self, event: Event<B>) {
         if let Some(events) = &self.events {
             events.send(event);
         }
@@ -262,14 +262,14 @@ fn more_entries<M: Machine>(
         match machine.poll() {
             Output::Append(entry) => batch.push(entry),
             question @ Output::Ask { .. } => return Some(question),
-            // For now: what is stored next may change that.
+            // For now: the next entries may change that.
             Output::Idle | Output::Done(_) => return None,
         }
     }
 }
 
-/// The next answer or observation. Who is looked at first takes turns, so that a flood of one does
-/// not keep the other waiting.
+/// The next answer or observation. They are polled first in turns, so that a flood of one does not
+/// keep the other waiting.
 async fn next<R: Responder<Q>, Q: Question>(
     desk: &mut Desk<'_, R, Q>,
     controls: &mut Option<Controls>,

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use super::{Checkpoints, with_ending};
 use crate::durable::{RealDisk, replace};
 
-/// How the name of a checkpoint goes on after that of its journal.
+/// The ending that a checkpoint adds to the name of its journal.
 pub(super) const ENDING: &str = ".checkpoint";
-/// How it goes on while it is written.
+/// Its ending while it is written.
 pub(super) const TEMPORARY: &str = ".tmp";
 
 /// The largest payload of a checkpoint, in bytes: 1 GiB.

@@ -1,4 +1,4 @@
-//! What can go wrong with a journal.
+//! Errors of a journal.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use super::frame::VERSION;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// A journal is to be created where something is already.
+    /// A new journal was to replace something.
     #[error("{} exists already; resume what it holds, or choose another path", path.display())]
     Exists {
         /// The path.
@@ -39,14 +39,14 @@ pub enum JournalError {
     Unusable {
         /// The journal.
         path: PathBuf,
-        /// What was tried: `create`, `open`, `lock`, `read`, `repair`.
+        /// The operation: `create`, `open`, `lock`, `read`, `repair`.
         operation: &'static str,
         /// Why it failed.
         source: io::Error,
     },
     /// Another writer has the journal open.
     #[error(
-        "the journal {} is being written by somebody else; wait until they are done, or stop them",
+        "the journal {} is being written by another process; wait until it is done, or stop it",
         path.display()
     )]
     Locked {
@@ -95,7 +95,7 @@ pub enum JournalError {
         path: PathBuf,
         /// The first damaged entry, counted from 0.
         entry: u64,
-        /// Where its frame begins, in bytes from the start of the file.
+        /// The offset of its frame, in bytes from the start of the file.
         offset: u64,
         /// What is wrong with it.
         reason: String,
@@ -124,7 +124,7 @@ pub enum JournalError {
     },
     /// Entries could not be stored. Those acknowledged before are safe.
     #[error(
-        "cannot write to the journal {}: {source}; its first {entries} entries are safe: mend the \
+        "cannot write to the journal {}: {source}; its first {entries} entries are safe: fix the \
          cause and resume from it",
         path.display()
     )]
@@ -149,7 +149,7 @@ pub enum JournalError {
     /// An earlier write failed, and the journal takes no more.
     #[error(
         "the journal {} takes nothing more after a failed write; its first {entries} entries were \
-         acknowledged: mend the cause and resume from it",
+         acknowledged: fix the cause and resume from it",
         path.display()
     )]
     Poisoned {

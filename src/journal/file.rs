@@ -14,22 +14,22 @@ pub(crate) struct DiskFile {
     file: File,
 }
 
-/// A file that cannot be had.
+/// A file that cannot be opened.
 #[derive(Debug)]
 pub(crate) struct FileError {
-    /// Its absolute path, where there is such a thing.
+    /// Its absolute path, if it has one.
     pub(crate) path: PathBuf,
     pub(crate) why: Refusal,
 }
 
-/// Why a file cannot be had.
+/// Why a file cannot be opened.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// There is something already.
+    /// Something exists already.
     Exists,
-    /// The path names a folder, a device or the like.
+    /// The path is a folder, a device or the like.
     NotAFile,
-    /// Another writer has it.
+    /// Another writer has locked it.
     Locked,
     /// The system refused.
     System { operation: &'static str, source: io::Error },
@@ -54,7 +54,7 @@ impl DiskFile {
         Self::open_as(path, true)?.locked()
     }
 
-    /// Opens a file for reading, whoever writes.
+    /// Opens a file for reading, even while another process writes.
     pub(crate) fn read(path: &Path) -> Result<Self, FileError> {
         Self::open_as(path, false)
     }
@@ -146,7 +146,7 @@ impl Medium for DiskFile {
     }
 }
 
-/// The path, whatever the working directory becomes later.
+/// The path, independent of later changes of the working directory.
 fn absolute(path: &Path) -> Result<PathBuf, FileError> {
     std::path::absolute(path).map_err(|source| FileError::system(path, "open", source))
 }

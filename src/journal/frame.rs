@@ -8,7 +8,7 @@ pub(super) const VERSION: u32 = 1;
 /// The length of the header.
 pub(super) const HEADER_BYTES: u64 = 12;
 
-/// What stands before each payload: its length and the checksum.
+/// What precedes each payload: its length and the checksum.
 pub(super) const FRAME_BYTES: u64 = LENGTH_BYTES as u64 + CHECKSUM_BYTES as u64;
 
 /// The largest entry that a journal takes, in bytes of JSON: 64 MiB.
@@ -67,7 +67,7 @@ pub(super) fn encode(payload: &[u8], length: u32, frames: &mut Vec<u8>) {
     frames.extend_from_slice(payload);
 }
 
-/// What stands at one place of a journal.
+/// The content at one place of a journal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// Nothing: the file ends here.

@@ -8,7 +8,7 @@ use super::CheckpointError;
 
 /// What a [`Journal`](crate::Journal) or a [`SideFile`](crate::side::SideFile) is written on: bytes that
 /// are read from their start and written at a place. A file, a stream that machines share, or in tests a
-/// disk that fails when it is told to.
+/// disk that fails on demand.
 ///
 /// Journals and side files write only at the end: [`Medium::write_at`] is given the size, and what is to go
 /// is cut off by [`Medium::set_len`] before.
@@ -46,7 +46,7 @@ pub trait Medium: fmt::Debug + Send + Sync {
     /// Makes what was written outlive the machine.
     ///
     /// # Errors
-    /// Those of the system. Nobody knows then what would outlive it.
+    /// Those of the system. It is then unknown what would outlive it.
     fn sync_data(&mut self) -> io::Result<()>;
 
     /// As [`Medium::sync_data`], and makes sure that it is found again under its name.
@@ -62,7 +62,7 @@ pub trait Medium: fmt::Debug + Send + Sync {
 
 /// Where the checkpoint of one journal is kept: beside its file, or wherever its medium has a place for it.
 ///
-/// Only who writes the journal writes its checkpoint. A checkpoint is an acceleration only, so whoever
+/// Only who writes the journal writes its checkpoint. A checkpoint is an acceleration only, so a process that
 /// reads one checks that it fits the journal.
 pub trait Checkpoints: fmt::Debug + Send + Sync {
     /// Stores a payload in place of the one before.

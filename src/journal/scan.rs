@@ -81,7 +81,7 @@ pub(super) fn opening(medium: &dyn Medium) -> Result<Option<String>, JournalErro
     }
     let left = length.saturating_sub(frame::HEADER_BYTES);
     match frame::read_frame(&mut reader, left).map_err(failed)? {
-        // Whatever is wrong with it is said by whoever reads the journal.
+        // The reader of the journal reports what is wrong with it.
         Frame::Whole(payload) => Ok(eog_core::ledger::opening_tag(&payload)),
         Frame::End | Frame::Torn | Frame::Damaged(_) => Ok(None),
     }

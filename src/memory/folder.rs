@@ -102,8 +102,8 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A new file that nobody else writes. Another machine may have a process of the same number, and a
-/// killed one may have left a file behind.
+/// A new file that no other process writes. Another machine may have a process of the same number,
+/// and a killed one may have left a file behind.
 fn temporary_in(folder: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_process_left_behind_is_in_nobodys_way() {
+    fn what_a_killed_process_left_behind_is_in_no_way() {
         let folder = tempfile::tempdir().expect("there is a place for temporary files");
         let next = TEMPORARY.load(Ordering::Relaxed);
         for number in next..next + 50 {

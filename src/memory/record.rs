@@ -49,7 +49,7 @@ pub(super) struct Record<A> {
     decision: A,
     usage: Usage,
     model: Option<String>,
-    /// Of everything above: a decision that was changed afterwards is nobody's decision.
+    /// Of everything above: a decision that was changed afterwards is invalid.
     check: Digest,
 }
 

@@ -7,7 +7,7 @@ use eog_core::Digest;
 
 use super::MemoryError;
 
-/// Where the decisions of a memory are kept: a folder, unless told otherwise. Any number of processes may
+/// Where the decisions of a memory are kept: a folder, by default. Any number of processes may
 /// use it at once.
 ///
 /// It keeps bytes and returns them. Whether they are a decision is checked by the memory.

@@ -35,8 +35,8 @@ pub enum SideError {
     },
     /// Another writer has the side file open.
     #[error(
-        "the side file {} is being written by somebody else; wait until they are done, or stop \
-         them",
+        "the side file {} is being written by another process; wait until it is done, or stop \
+         it",
         path.display()
     )]
     Locked {
@@ -94,7 +94,7 @@ pub enum SideError {
     },
     /// Records could not be stored. Those before are safe as far as they were synced.
     #[error(
-        "cannot write to the side file {}: {source}; mend the cause and resume",
+        "cannot write to the side file {}: {source}; fix the cause and resume",
         path.display()
     )]
     NotWritten {
@@ -115,7 +115,7 @@ pub enum SideError {
     },
     /// An earlier write failed, and the side file takes no more.
     #[error(
-        "the side file {} takes nothing more after a failed write; mend the cause and resume",
+        "the side file {} takes nothing more after a failed write; fix the cause and resume",
         path.display()
     )]
     Poisoned {
@@ -136,7 +136,7 @@ impl From<FileError> for SideError {
             Refusal::NotAFile => Self::NotAFile { path },
             Refusal::Locked => Self::Locked { path },
             Refusal::System { operation, source } => Self::Unusable { path, operation, source },
-            // Who creates a side file opens one that exists already.
+            // Creating a side file opens one that exists already.
             Refusal::Exists => {
                 let source = io::ErrorKind::AlreadyExists.into();
                 Self::Unusable { path, operation: "create", source }

@@ -79,7 +79,7 @@ impl SideRecords {
         covered(spans)
     }
 
-    /// The recorded answer of an outside call, if there is one. Looks through all records.
+    /// The recorded answer of an outside call, if there is one. Searches all records.
     pub fn outside(&self, key: &Digest) -> Option<&serde_json::Value> {
         self.records.iter().find_map(|record| match record {
             SideRecord::Outside { key: recorded, answer, .. } if recorded == key => Some(answer),

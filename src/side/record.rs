@@ -35,7 +35,7 @@ pub enum SideRecord {
     Evaluation {
         /// The number of its entry in the ledger.
         entry: u64,
-        /// Whom it was about.
+        /// The entity it was about.
         entity: EntityId,
         /// The fetch of its local context, if there was one in this run.
         context: Option<CallFigures>,
@@ -54,7 +54,7 @@ pub enum SideRecord {
         key: Digest,
         /// What kind of call it was.
         name: String,
-        /// What came of it.
+        /// Its outcome.
         answer: serde_json::Value,
         /// What it cost.
         usage: Usage,

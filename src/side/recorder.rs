@@ -139,7 +139,7 @@ impl CallRecorder {
     /// Equal calls at the same time ask once; if that one fails, the next asks.
     ///
     /// # Errors
-    /// [`RecordError::Failed`] when `ask` fails; the others say what to mend.
+    /// [`RecordError::Failed`] when `ask` fails; the others say what to fix.
     pub async fn call<T, F>(
         &self,
         name: &str,
@@ -230,7 +230,7 @@ impl CallRecorder {
     fn waste(&self, usage: Usage) {
         if usage != Usage::default() {
             lock(&self.shared.spending).usage += usage;
-            // The failure says more; a side file that takes nothing is told of by the next call.
+            // The failure says more; the next call reports a side file that takes nothing.
             let _ = self.append(&[SideRecord::Wasted { calls: 1, usage }], Durability::Lazy);
         }
     }

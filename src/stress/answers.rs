@@ -15,7 +15,7 @@ use super::report::{Asked, Questions};
 use crate::engine::Limits;
 use crate::engine::call::Caller;
 
-/// Whoever answers, with everything that was ever answered: failures, time-outs and panics, too.
+/// A responder with every answer it ever gave: failures, time-outs and panics, too.
 pub(super) struct Answers<R, Q: Question> {
     caller: Caller<R>,
     contexts: Kept<Response<Q::Answer>>,
@@ -42,7 +42,7 @@ impl<R: Responder<Q>, Q: Question> Answers<R, Q> {
     }
 }
 
-/// Answers by question. Whoever asks while the answer is on its way waits for it.
+/// Answers by question. Callers that ask while the answer is on its way wait for it.
 struct Kept<T> {
     cells: Mutex<BTreeMap<Digest, Cell<T>>>,
     times: AtomicU64,

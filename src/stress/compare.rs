@@ -167,7 +167,7 @@ fn step<B: Body>(entry: &Entry<B>) -> Option<PartingStep> {
         entity: look.entity.clone(),
         label: look.belief.label,
         summary: look.belief.summary.clone(),
-        told: look.told.len(),
+        notified: look.notified.len(),
     })
 }
 
@@ -223,7 +223,7 @@ impl<'r, M: Machine> Ends<'r, M> {
             label: self.labels.get(entity).copied(),
             entry: visits.last().copied(),
             visits: visits.len() as u64,
-            heard: read.map(|(message, _)| (message.sender, message.belief.label)).collect(),
+            received: read.map(|(message, _)| (message.sender, message.belief.label)).collect(),
             unread: self.conclusion.unread.contains(entity),
             damped: self.conclusion.damped.contains(entity),
         }

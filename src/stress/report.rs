@@ -1,4 +1,4 @@
-//! What a stress test found.
+//! The result of a stress test.
 
 use eog_core::controller::EntryBody;
 use eog_core::{EntityId, Label, Ledger, StopReason};
@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::setting::{Factor, Setting};
 
-/// How far the result hangs on the order. Depends on input, answers and [`Stress`](super::Stress)
+/// How far the result depends on the order. Depends on input, answers and [`Stress`](super::Stress)
 /// alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(bound = "")]
 pub struct StressReport<B = EntryBody> {
-    /// What everything was derived from.
+    /// The seed of everything.
     pub seed: u64,
     /// How many runs besides the baseline were wanted.
     pub planned: u32,
@@ -27,15 +27,15 @@ pub struct StressReport<B = EntryBody> {
     pub same_cover: u32,
     /// Every outcome: that of the baseline first, then by number of runs, most first.
     pub frontiers: Vec<FrontierCount>,
-    /// What delays alone do, which must be nothing.
+    /// The effect of delays alone, which must be none.
     pub delays_alone: DelaysAlone,
     /// The run of the input as given.
     pub baseline: Side<B>,
     /// The smallest change of order that was found to change the outcome, if one did.
     pub pair: Option<Pair<B>>,
-    /// What was done to make the pair small.
+    /// How the pair was made small.
     pub shrinking: Shrinking,
-    /// What was asked.
+    /// The questions.
     pub questions: Questions,
 }
 
@@ -113,7 +113,7 @@ pub struct Side<B = EntryBody> {
     pub ledger: Ledger<B>,
 }
 
-/// A run that differs from the baseline in as little as was found, and yet in the outcome.
+/// A run that differs from the baseline in as little as possible, and yet in the outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(bound = "")]
 pub struct Pair<B = EntryBody> {
@@ -143,14 +143,15 @@ pub struct Parting {
 /// An evaluation in a few words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartingStep {
-    /// Who was evaluated.
+    /// The evaluated entity.
     pub entity: EntityId,
-    /// What followed.
+    /// The label that followed.
     pub label: Label,
     /// Why, in the policy's words.
     pub summary: String,
-    /// How many neighbours were told.
-    pub told: usize,
+    /// How many neighbours were notified.
+    #[serde(rename = "told")]
+    pub notified: usize,
 }
 
 /// An entity on which two runs disagree.
@@ -175,11 +176,12 @@ pub struct LastWord {
     pub entry: Option<u64>,
     /// Its evaluations.
     pub visits: u64,
-    /// What it had heard by then: the label of each sender, by name.
-    pub heard: Vec<(EntityId, Label)>,
+    /// The messages it had received by then: the label of each sender, by name.
+    #[serde(rename = "heard")]
+    pub received: Vec<(EntityId, Label)>,
     /// Whether messages came that it was never evaluated with.
     pub unread: bool,
-    /// Whether it changed its mind too often and was not evaluated again.
+    /// Whether its label changed too often and it was not evaluated again.
     pub damped: bool,
 }
 
@@ -194,7 +196,7 @@ pub struct Shrinking {
     pub gave_up: bool,
 }
 
-/// What was asked of the contract and the policy.
+/// The questions to the contract and the policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Questions {
     /// Local contexts.
@@ -208,6 +210,6 @@ pub struct Questions {
 pub struct Asked {
     /// Distinct questions: so often was it asked.
     pub distinct: u64,
-    /// Questions that had been answered before: nobody was asked.
+    /// Questions that had been answered before: no calls were made.
     pub again: u64,
 }

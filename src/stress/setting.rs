@@ -11,7 +11,7 @@ use super::draw::Draw;
 
 /// Settings of a machine that has an order to vary.
 pub trait Reorder: Clone {
-    /// The order of what waits.
+    /// The order of the queue.
     fn order(&self) -> Order;
 
     /// How much may be under way at once.
@@ -45,7 +45,7 @@ pub struct Setting {
     pub order: Order,
     /// How many evaluations may be under way.
     pub concurrency: Concurrency,
-    /// What the injected delays are derived from; nothing when there are none.
+    /// The seed of the injected delays; `None` without delays.
     pub delays: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Factor {
 }
 
 impl Setting {
-    /// In what it differs from another.
+    /// The differences to another setting.
     pub fn factors(&self, baseline: &Self) -> Vec<Factor> {
         let differs = |factor: &Factor| match factor {
             Factor::Seeds => self.seeds != baseline.seeds,
@@ -198,7 +198,7 @@ impl<S: Reorder> Plan<S> {
         plainer
     }
 
-    /// What the engine is given.
+    /// The settings of the engine.
     pub(super) fn input(&self, setting: &Setting) -> (S, Case) {
         let settings = self.settings.reordered(setting.order, setting.concurrency);
         let seeds = setting.seeds.iter().filter_map(|&seed| self.case.seeds.get(seed)).cloned();

@@ -46,7 +46,7 @@ struct Size {
     entries: u64,
 }
 
-/// No more runs are to be made.
+/// No more runs are allowed.
 struct Ended;
 
 impl<M: Machine<Settings: Reorder>> Search<M> {
@@ -64,7 +64,7 @@ impl<M: Machine<Settings: Reorder>> Search<M> {
         }
     }
 
-    /// Takes in what a drawn run led to.
+    /// Records the outcome of a drawn run.
     pub(super) fn found(&mut self, run: u32, setting: Setting, ran: Finished<M>) {
         if self.judge(run, &setting, ran) {
             self.differing.push((run, setting));
@@ -220,7 +220,7 @@ impl<M: Machine<Settings: Reorder>> Search<M> {
             return Err(Ended);
         }
         self.runs += 1;
-        lab.tell(StressProgress::Shrinking { number: self.runs, at_most: self.at_most });
+        lab.report(StressProgress::Shrinking { number: self.runs, at_most: self.at_most });
         let ran = lab.run(setting).await.ok_or(Ended)?;
         Ok(self.judge(run, setting, ran))
     }

@@ -15,7 +15,7 @@ pub struct Difference<B = EntryBody> {
     pub settings: Vec<ChangedSetting>,
     /// Whether the two cases (topology, window, alerts, seeds) differ.
     pub other_case: bool,
-    /// Where the courses part; inputs are told apart above.
+    /// Where the courses part; inputs are compared above.
     pub parting: Parting<B>,
 }
 
@@ -65,7 +65,7 @@ pub fn diff<B: Body>(first: &Ledger<B>, second: &Ledger<B>) -> Difference<B> {
         (Some(a), Some(b)) => (settings(&a, &b), a.case != b.case),
         _ => (Vec::new(), a.is_empty() != b.is_empty()),
     };
-    // Hashes differ from the first difference on; the bodies tell whether the courses do.
+    // Hashes differ from the first difference on; the bodies show whether the courses do.
     let mut courses = a.iter().zip(b).skip(1);
     let parting = match courses.find(|(a, b)| a.body != b.body) {
         Some((a, b)) => Parting::At { first: Arc::clone(a), second: Arc::clone(b) },
@@ -84,12 +84,12 @@ fn settings(a: &Opening<'_>, b: &Opening<'_>) -> Vec<ChangedSetting> {
             Value::Object(fields) => fields.into_iter().collect(),
             _ => BTreeMap::new(),
         };
-        // Who judges is told like any other setting, where a ledger says so.
+        // The name of the policy is compared like any other setting, where a ledger has it.
         fields.extend(opening.policy.map(|policy| ("policy".to_owned(), policy.into())));
         fields
     };
     let (a, b) = (fields(a), fields(b));
-    // A setting may be absent from either, such as who judges.
+    // A setting may be absent from either, such as the policy.
     let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
     let differing = names.filter(|name| a.get(*name) != b.get(*name));
     let value = |value: Option<&Value>| {

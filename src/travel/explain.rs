@@ -1,5 +1,5 @@
-//! Why an entity has its label: its evaluations, what it heard in between, and which single
-//! findings and messages the last decision hangs on.
+//! Why an entity has its label: its evaluations, the messages it received in between, and which
+//! single findings and messages the last decision depends on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use super::unjudged::{Unjudged, why_unjudged};
 use crate::engine::Limits;
 use crate::engine::call::Caller;
 
-/// At most this many claims of a message are told.
+/// At most this many claims of a message are shown.
 const MAX_CLAIMS: usize = 3;
 
-/// So many time-outs in a row, and the policy is asked no more.
+/// After so many time-outs in a row, the policy is not asked again.
 const GIVE_UP_AFTER: u32 = 2;
 
 /// Why an entity has its label.
@@ -30,14 +30,14 @@ const GIVE_UP_AFTER: u32 = 2;
 pub struct Explanation {
     /// The entity.
     pub entity: EntityId,
-    /// What is believed about it at the end; nothing if it was never evaluated.
+    /// The belief about it at the end; `None` if it was never evaluated.
     pub belief: Option<Belief>,
     /// Its evaluations, oldest first.
     pub steps: Vec<Step>,
-    /// What the policy says of its last packet now.
+    /// The decision of the policy on its last packet now.
     pub again: Again,
-    /// What its last decision hangs on. Empty unless `again` is [`Again::Same`], and where no single
-    /// thing decides.
+    /// What its last decision depends on. Empty unless `again` is [`Again::Same`], and where no
+    /// single part decides.
     pub hangs_on: Vec<Dependence>,
     /// Parts that the policy could not be asked about: whether the decision depends on them is not
     /// known.
@@ -49,14 +49,15 @@ pub struct Explanation {
 pub enum Again {
     /// It was not asked: there is no policy, or no packet with a decision.
     NotAsked,
-    /// It was not asked: the ledger does not say who judged, and another policy would explain nothing.
+    /// It was not asked: the ledger does not name the policy, and another policy would explain
+    /// nothing.
     JudgeUnknown,
     /// The recorded label.
     Same,
-    /// Another label than the recorded one. It is not the policy that decided, it wavers, or it was
-    /// changed since; what it says of parts of the packet explains nothing.
+    /// Another label than the recorded one. It is not the policy that decided, its answers vary, or
+    /// it was changed since; its decisions on parts of the packet explain nothing.
     Other(Label),
-    /// Nothing: it failed, for this reason.
+    /// It failed, for this reason.
     Failed(String),
 }
 
@@ -74,23 +75,23 @@ pub struct Step {
     /// Why it counts as changed, if it does.
     pub change: Option<ChangeCause>,
     /// The messages that had come since the evaluation before.
-    pub heard: Vec<Heard>,
+    pub received: Vec<Received>,
 }
 
 /// A message that reached the entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct Received {
     /// The entry that sent it.
     pub entry: u64,
     /// The sender.
     pub sender: EntityId,
     /// The sender's label.
     pub label: Label,
-    /// What this message says explains what, in the sender's order.
+    /// The claims of this message, in the sender's order.
     pub claims: Vec<ClaimEdge>,
 }
 
-impl Heard {
+impl Received {
     fn of(read: ReadMessage) -> Self {
         let ReadMessage { message, entry, .. } = read;
         Self {
@@ -101,8 +102,8 @@ impl Heard {
         }
     }
 
-    /// What was heard, in words: `processor is a symptom: gateway → processor`. At most 3 claims;
-    /// those about the entity first, for it is their loss or gain that can convince it.
+    /// The message in words: `processor is a symptom: gateway → processor`. At most 3 claims; those
+    /// about the entity first, for it is their loss or gain that can convince it.
     pub fn in_words(&self, about: &EntityId) -> String {
         let mut claims: Vec<&ClaimEdge> = self.claims.iter().collect();
         claims.sort_by_key(|claim| claim.cause != *about && claim.effect != *about);
@@ -124,7 +125,7 @@ impl Heard {
     }
 }
 
-/// Something without which the policy decides otherwise.
+/// A part without which the policy decides otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependence {
     /// What is taken away.
@@ -153,7 +154,7 @@ pub enum Part {
     Message(EntityId),
 }
 
-/// A ledger that was gone through once, with an eye on one entity.
+/// A ledger that was gone through once, for one entity.
 ///
 /// ```
 /// # use eog::travel::{Again, History};
@@ -195,11 +196,11 @@ impl<'l> History<'l> {
             if let Some(evaluation) = next.evaluation().filter(|one| one.entity == *entity) {
                 let controller = replay.machine();
                 let read = controller.dispatched_with(entity).unwrap_or_default();
-                let mut heard: Vec<Heard> =
-                    read.into_iter().filter(|read| read.new).map(Heard::of).collect();
+                let mut received: Vec<Received> =
+                    read.into_iter().filter(|read| read.new).map(Received::of).collect();
                 // An inbox is sorted by sender; people read in the order of time.
-                heard.sort_by_key(|heard| heard.entry);
-                steps.push(step(next.seq, evaluation, heard));
+                received.sort_by_key(|message| message.entry);
+                steps.push(step(next.seq, evaluation, received));
                 last_packet = packet_before(controller, ledger, evaluation);
             }
             replay.step()?;
@@ -218,7 +219,7 @@ impl<'l> History<'l> {
         self.controller
     }
 
-    /// Why the entity was never judged. Nothing if it was.
+    /// Why the entity was never judged. `None` if it was.
     pub fn unjudged(&self) -> Option<Unjudged> {
         self.steps.is_empty().then(|| why_unjudged(self.ledger, &self.controller, &self.entity))
     }
@@ -253,7 +254,7 @@ impl<'l> History<'l> {
 /// With a policy, its last packet is judged again: first whole, and if that gives the recorded label
 /// again, without each finding and each message in turn. Those that decide the label are named. The
 /// policy is asked once for each of them, within the limits of any run: time-out, retries, panics. After
-/// two time-outs in a row it is left alone; what could not be asked is said.
+/// two time-outs in a row it is not asked again; parts that were not asked about are listed.
 ///
 /// # Errors
 /// [`RestoreError`] when the ledger does not follow by the rules of this program.
@@ -276,14 +277,14 @@ fn decided(ledger: &Ledger, seq: u64) -> Option<Label> {
     }
 }
 
-fn step(entry: u64, evaluation: &Evaluation, heard: Vec<Heard>) -> Step {
+fn step(entry: u64, evaluation: &Evaluation, received: Vec<Received>) -> Step {
     Step {
         entry,
         reason: evaluation.reason,
         activated_by: evaluation.activated_by,
         belief: evaluation.outcome.belief.clone(),
         change: evaluation.outcome.change,
-        heard,
+        received,
     }
 }
 

@@ -4,7 +4,7 @@ use eog_core::controller::{ActivationRefusal, EntryBody, Reason};
 use eog_core::ledger::{Refusal, RestoreError};
 use eog_core::{Controller, EntityId, Label, Ledger, StopReason};
 
-/// Why an entity has no label, as far as a ledger tells.
+/// Why an entity has no label, as far as a ledger shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unjudged {
@@ -14,7 +14,8 @@ pub enum Unjudged {
     Waiting {
         /// Why it was to be judged.
         reason: Reason,
-        /// Why the investigation ended, if the ledger tells; it was stopped from outside otherwise.
+        /// Why the investigation ended, if the ledger says so; it was stopped from outside
+        /// otherwise.
         stop: Option<StopReason>,
     },
     /// It was to be judged and was refused.
@@ -29,10 +30,9 @@ pub enum Unjudged {
         /// The entry.
         entry: u64,
     },
-    /// Alerts of it were left out when the investigation was begun, each in the words of whoever
-    /// chose.
+    /// Alerts of it were left out when the investigation was begun, each with the reason given.
     LeftOut(Vec<String>),
-    /// Nothing led to it: it is no start, nobody blamed it, and nobody proposed it.
+    /// Nothing led to it: it is no start, no claim names it, and no policy proposed it.
     NeverReached {
         /// Its neighbours that were judged, by name, with their labels at the end.
         judged: Vec<(EntityId, Label)>,
@@ -42,7 +42,7 @@ pub enum Unjudged {
     },
 }
 
-/// Says why an entity was never judged. Nothing if it was.
+/// Says why an entity was never judged. `None` if it was.
 ///
 /// # Errors
 /// [`RestoreError`] when the ledger does not follow by the rules of this program.

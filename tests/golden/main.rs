@@ -119,12 +119,12 @@ fn assert_still_says(expected: &Value, found: &Value, place: &str) {
     }
 }
 
-fn confidence(told: &Value) -> Confidence {
-    serde_json::from_value(told.clone()).expect("it is a confidence")
+fn confidence(value: &Value) -> Confidence {
+    serde_json::from_value(value.clone()).expect("it is a confidence")
 }
 
 fn assert_still_doubts(expected: &Value, found: &Value, place: &str) {
-    let doubts = |told: &Value| told.as_array().expect("it is a list").clone();
+    let doubts = |value: &Value| value.as_array().expect("it is a list").clone();
     let found = doubts(found);
     for doubt in doubts(expected) {
         assert!(found.contains(&doubt), "{place}: {doubt} is not among {found:?}");
@@ -153,7 +153,7 @@ fn the_ledgers_of_format_1_show_all_that_the_format_has() {
         "\"order\":{\"permuted\":{\"seed\":7}}",
         "\"window\":3}",
         "\"hops\":2",
-        // Answers and what came of them.
+        // Answers and their outcomes.
         "\"answer\":{\"decided\":",
         "\"answer\":{\"remembered\":{\"entry\":",
         "\"kind\":\"policy_failed\"",
@@ -206,7 +206,7 @@ fn the_ledgers_of_format_1_show_all_that_the_format_has() {
         "\"symptom_without_cause\"",
         "\"claim_against_time\":",
         "\"origin_after_what_it_explains\"",
-        // Looking again.
+        // Evaluating again.
         "\"wake\":\"at_odds\"",
         "\"widening\":{",
         "\"anomalies_in_packets\":true",
@@ -215,7 +215,7 @@ fn the_ledgers_of_format_1_show_all_that_the_format_has() {
         "\"reason\":\"dead_end\"",
         "\"reason\":\"widen\"",
         "\"reason\":\"second_opinion\"",
-        // What packets tell, pages, and routes.
+        // What packets include, pages, and routes.
         "\"wake\":\"contradicted\"",
         "\"briefing\":{",
         "\"reason\":\"page\"",
@@ -245,7 +245,7 @@ fn an_unknown_format_is_refused_by_its_number() {
     let unknown = known.replacen("\"format\":1,", "\"format\":99,", 1);
     assert_ne!(known, unknown);
     let error = Ledger::<eog::controller::EntryBody>::from_json_lines(&unknown)
-        .expect_err("nobody knows format 99");
+        .expect_err("format 99 is unknown");
     assert_eq!(error, LedgerError::UnknownFormat { format: 99, reads: 1 });
     assert!(error.to_string().contains("format 99"), "{error}");
 
@@ -258,8 +258,8 @@ fn an_unknown_format_is_refused_by_its_number() {
     bytes.extend(frame(opening.expect("it has a first entry").as_bytes()));
     fs::write(&path, &bytes).expect("it is ours");
     for error in [
-        Journal::read(&path).expect_err("nobody knows format 99"),
-        Journal::open(&path).expect_err("nobody knows format 99"),
+        Journal::read(&path).expect_err("format 99 is unknown"),
+        Journal::open(&path).expect_err("format 99 is unknown"),
     ] {
         assert!(matches!(error, JournalError::UnknownFormat { format: 99, .. }), "{error}");
         assert!(error.to_string().contains("format 99"), "{error}");

@@ -43,7 +43,7 @@ pub(crate) const GOLDEN: &[(&str, Make)] = &[
     ("cancelled", cancelled),
     ("out-of-money", out_of_money),
     ("fork", fork),
-    ("looking-again", looking_again),
+    ("looking-again", evaluating_again),
     ("briefed", briefed),
     ("last-word", last_word),
 ];
@@ -63,8 +63,8 @@ pub(crate) fn add_missing(folder: &Path, name: &str, make: Make) {
         }
     };
     add(&lines, finished.ledger().to_json_lines());
-    let told = serde_json::to_string_pretty(&finished.conclusion()).expect("it is JSON");
-    add(&conclusion, told + "\n");
+    let json = serde_json::to_string_pretty(&finished.conclusion()).expect("it is JSON");
+    add(&conclusion, json + "\n");
     if !journal.exists() {
         let mut journal = Journal::create(&journal).expect("the folder can be written to");
         journal.append(finished.ledger().entries()).expect("there is room");
@@ -120,7 +120,7 @@ fn observations() -> Finished {
     ended
 }
 
-/// A context and decisions that could not be had, at a first visit and later.
+/// A context and decisions that fail, at a first visit and later.
 fn failures() -> Finished {
     let contract = MemoryContext::default().with(finding("a")).with(finding("b")).fail_on_visit(
         "b",
@@ -135,7 +135,7 @@ fn failures() -> Finished {
     run(config, seeded(topology("a calls b; b calls c"), ["a", "b", "c"]), &contract, &policy)
 }
 
-/// What packets tell beyond evidence, further pages, and claims along a route.
+/// What packets include beyond evidence, further pages, and claims along a route.
 fn briefed() -> Finished {
     let coverage = Coverage { own: vec![EvidenceKind::Metric], others: vec![EvidenceKind::Log] };
     let contract = MemoryContext::default()
@@ -178,10 +178,10 @@ fn briefed() -> Finished {
 fn oscillation(max_visits: Option<u32>) -> Finished {
     let contract = MemoryContext::default().with(finding("a")).with(finding("b"));
     let policy = TablePolicy::new([
-        on("a").hears("b", Label::Origin).answers(healthy),
+        on("a").receives("b", Label::Origin).answers(healthy),
         on("a").answers(origin),
-        on("b").hears("a", Label::Origin).answers(origin),
-        on("b").hears("a", Label::Defer).answers(|packet| symptom_of(packet, "a")),
+        on("b").receives("a", Label::Origin).answers(origin),
+        on("b").receives("a", Label::Defer).answers(|packet| symptom_of(packet, "a")),
         on("b").answers(healthy),
     ]);
     let case = seeded(topology("a calls b"), ["a", "b"]);
@@ -197,8 +197,8 @@ fn last_word() -> Finished {
             let claims = ["a", "c"].map(|cause| symptom_of(packet, cause).claims).concat();
             Decision { claims, ..symptom_of(packet, "c") }
         }),
-        on("a").hears("b", Label::Origin).answers(healthy),
-        on("b").hears("a", Label::Origin).answers(origin),
+        on("a").receives("b", Label::Origin).answers(healthy),
+        on("b").receives("a", Label::Origin).answers(origin),
         on("b").answers(healthy),
         on_any().answers(origin),
     ]);
@@ -216,7 +216,7 @@ fn last_word() -> Finished {
     run(config, case, &contract, &policy)
 }
 
-/// A claim joins two that did not know of each other, after one has spoken.
+/// A claim joins two entities that were not adjacent, after one has spoken.
 fn late_message() -> Finished {
     let contract = MemoryContext::default().with(finding("a")).with(finding("b"));
     let policy = TablePolicy::new([
@@ -347,8 +347,8 @@ fn fork() -> Finished {
 }
 
 /// Two causes with times, against a record of changes. What explains the one is settled and checked; to
-/// the other only a second look at a dead end and widening lead.
-fn looking_again() -> Finished {
+/// the other only a second evaluation of a dead end and widening lead.
+fn evaluating_again() -> Finished {
     let onset = |from: &str, to: &str| Some(Onset::between(at(from), at(to)));
     let errors = |name: &str| finding(name).kind(EvidenceKind::Span).signal(Signal::Errors);
     let contract = MemoryContext::default()
@@ -409,7 +409,7 @@ fn looking_again() -> Finished {
     let policy = TablePolicy::new([
         on("web").answers(blames_db),
         on("db").answers(guilty),
-        on("mail").hears("broker", Label::Origin).answers(|packet| symptom_of(packet, "broker")),
+        on("mail").receives("broker", Label::Origin).answers(|packet| symptom_of(packet, "broker")),
         on("mail")
             .when("asked again", |packet| {
                 let notice = packet.notice.as_ref();
@@ -447,7 +447,7 @@ fn looking_again() -> Finished {
     run(Config::default(), case, &contract, &policy)
 }
 
-/// A symptom, of nobody knows what.
+/// A symptom of an unknown cause.
 fn unexplained(packet: &ContextPacket) -> Decision {
     Decision::new(Label::Symptom, "of something").citing(&packet.context.findings)
 }

@@ -53,7 +53,7 @@ fn an_interrupted_write_leaves_the_old_one_and_is_replaced() {
     }
 }
 
-/// A disk that lies about what it stored, or somebody who edits.
+/// A disk that lies about what it stored, or an edited file.
 #[test]
 fn anything_wrong_is_none() {
     let folder = folder();
@@ -97,7 +97,7 @@ fn a_place_that_takes_no_file_is_a_harmless_error() {
     assert_eq!(read_checkpoint(&journal).unwrap(), b"old");
 }
 
-/// Also as a user who may write anywhere: the folder is one that takes no files from anybody.
+/// Also as a user who may write anywhere: the folder is not writable.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_read_only_folder_is_a_harmless_error() {

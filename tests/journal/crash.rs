@@ -1,6 +1,6 @@
 //! Real crashes: a child process is killed, or runs out of room, while it writes.
 //!
-//! The child is this test binary, told by a variable to run one test that is otherwise ignored.
+//! The child is this test binary, made by a variable to run one test that is otherwise ignored.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -24,20 +24,20 @@ fn long_story() -> Vec<Arc<Entry>> {
 
 #[test]
 #[ignore = "the child of the tests below"]
-fn child_that_writes_and_tells_what_is_acknowledged() {
+fn child_that_writes_and_reports_what_is_acknowledged() {
     let Some(path) = std::env::var_os(PATH) else { return };
     let entries = long_story();
     let (mut journal, _) = Journal::open(PathBuf::from(path)).unwrap();
-    let mut told = std::io::stdout();
+    let mut out = std::io::stdout();
     let mut done = usize::try_from(journal.entries()).unwrap();
     while done < entries.len() {
         let until = (done + 1 + done % 3).min(entries.len());
         match journal.append(&entries[done..until]) {
-            Ok(()) => writeln!(told, "\nacknowledged {until}").unwrap(),
+            Ok(()) => writeln!(out, "\nacknowledged {until}").unwrap(),
             Err(error) => {
                 let again = journal.append(&entries[done..until]).unwrap_err();
                 assert!(matches!(again, JournalError::Poisoned { .. }), "{again}");
-                writeln!(told, "\nfailed after {done}: {error}").unwrap();
+                writeln!(out, "\nfailed after {done}: {error}").unwrap();
                 return;
             }
         }
@@ -57,12 +57,14 @@ fn whatever_was_acknowledged_survives_kill() {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let wait_for = 1 + round * 7919 % 13;
         let mut acknowledged = stored;
-        for line in lines.by_ref().filter_map(|line| told(&line)).take(wait_for as usize) {
+        for line in lines.by_ref().filter_map(|line| acknowledged_by(&line)).take(wait_for as usize)
+        {
             acknowledged = line;
         }
         child.kill().unwrap();
         // What it said before it died counts, too.
-        acknowledged = lines.filter_map(|line| told(&line)).last().unwrap_or(acknowledged);
+        acknowledged =
+            lines.filter_map(|line| acknowledged_by(&line)).last().unwrap_or(acknowledged);
         child.wait().unwrap();
         assert!(acknowledged > stored, "the child wrote nothing in round {round}");
 
@@ -95,7 +97,7 @@ fn a_write_that_finds_no_room_leaves_what_was_acknowledged() {
         }
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let failed = said.lines().find(|line| line.starts_with("failed after")).expect(&said);
-        let acknowledged = said.lines().filter_map(told).next_back().unwrap();
+        let acknowledged = said.lines().filter_map(acknowledged_by).next_back().unwrap();
         assert!(
             failed.starts_with(&format!("failed after {acknowledged}: cannot write")),
             "{said}"
@@ -168,7 +170,7 @@ fn this_test() -> Command {
 }
 
 fn arguments(command: &mut Command) -> &mut Command {
-    let name = "crash::child_that_writes_and_tells_what_is_acknowledged";
+    let name = "crash::child_that_writes_and_reports_what_is_acknowledged";
     command.args(["--exact", name, "--ignored", "--nocapture"])
 }
 
@@ -178,6 +180,6 @@ fn child(command: &mut Command, path: &Path) -> Child {
 }
 
 /// The number in a line of the child, if it is one.
-fn told(line: &str) -> Option<usize> {
+fn acknowledged_by(line: &str) -> Option<usize> {
     line.strip_prefix("acknowledged ")?.parse().ok()
 }

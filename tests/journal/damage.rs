@@ -110,8 +110,7 @@ fn appended_garbage_is_never_an_entry() {
         assert_eq!(recovered.ledger, ledger_of(&entries));
         assert_eq!(recovered.cut.map(|cut| cut.bytes), Some(garbage.len() as u64));
     }
-    for garbage in ["a whole line that somebody wrote into the file\n", "\u{1}\0\0\0 and so on, on"]
-    {
+    for garbage in ["a whole line that was written into the file\n", "\u{1}\0\0\0 and so on, on"] {
         assert_damaged(&[&bytes, garbage.as_bytes()].concat(), 2, ends[2]);
     }
 }

@@ -87,7 +87,7 @@ fn an_investigation_goes_on_from_its_journal() {
     assert_eq!(restored.ledger(), ledger);
 }
 
-/// Telemetry is written by anybody: no text of it may look like the bytes of a journal.
+/// Telemetry is untrusted: no text of it may look like the bytes of a journal.
 #[test]
 fn texts_that_look_like_entries_are_texts() {
     let mut alert = eog_testkit::alert("db", "Slow", "10:05");

@@ -75,7 +75,7 @@ proptest! {
             }
             match seed {
                 Some(seed) => disk.crash(seed),
-                None => disk.mend(),
+                None => disk.repair(),
             }
         }
         let (mut journal, _) = opened(&disk);
@@ -100,7 +100,7 @@ proptest! {
             }
             match seed {
                 Some(seed) => disk.crash_out_of_order(seed),
-                None => disk.mend(),
+                None => disk.repair(),
             }
             if let Err(error) = Journal::on::<eog::controller::EntryBody>(disk.clone()) {
                 let JournalError::Damaged { entry, offset, .. } = error else {
@@ -152,7 +152,7 @@ fn a_full_disk_keeps_what_was_acknowledged_wherever_it_ends() {
         assert_eq!(disk.bytes(), bytes_of(&entries[..known]), "the part is cut off again");
 
         disk.crash(size);
-        disk.mend();
+        disk.repair();
         let (mut journal, recovered) = opened(&disk);
         assert_eq!((recovered.ledger, recovered.cut), (ledger_of(&entries[..known]), None));
         append_all(&mut journal, &entries, 1);
@@ -180,7 +180,7 @@ fn a_failed_sync_acknowledges_nothing() {
         if seed % 2 == 0 {
             disk.crash(seed);
         }
-        disk.mend();
+        disk.repair();
         assert_eq!(opened(&disk).1.ledger, ledger_of(&entries[..2]));
     }
 }

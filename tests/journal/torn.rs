@@ -61,7 +61,7 @@ fn a_file_without_a_whole_header_begins_anew() {
 }
 
 #[test]
-fn a_cut_is_told_in_one_sentence() {
+fn a_cut_is_reported_in_one_sentence() {
     let entries = arrivals(3);
     let bytes = bytes_of(&entries);
     let (recovered, _) = opened_from(&bytes[..bytes.len() - 1]).unwrap();

@@ -26,7 +26,7 @@ fn what_was_written_is_read() {
     side.append(&[], Durability::Synced).unwrap();
     side.append(&records()[2..], Durability::Synced).unwrap();
     let path = SideFile::path_beside(&journal);
-    // Nobody has closed it: a process that is killed now has lost nothing.
+    // It was never closed: a process that is killed now has lost nothing.
     assert_eq!(SideFile::read(&path).unwrap().records, records());
     drop(side);
 
@@ -86,8 +86,8 @@ fn a_vanished_file_takes_nothing_more() {
 }
 
 #[test]
-fn a_cut_is_told_in_one_sentence() {
-    let told = "the side file ended in an interrupted write, so the 7 bytes of its line 3 were left \
+fn a_cut_is_reported_in_one_sentence() {
+    let expected = "the side file ended in an interrupted write, so the 7 bytes of its line 3 were left \
                 out; the lines before are whole";
-    assert_eq!(SideCut { line: 3, bytes: 7 }.to_string(), told);
+    assert_eq!(SideCut { line: 3, bytes: 7 }.to_string(), expected);
 }

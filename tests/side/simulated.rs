@@ -51,7 +51,7 @@ proptest! {
                     (written, least) = (safe, safe);
                 }
                 None => {
-                    disk.mend();
+                    disk.repair();
                     least = written;
                 }
             }
@@ -96,7 +96,7 @@ fn a_full_disk_is_an_error_and_leaves_whole_lines() {
         let error = side.append(&records()[known..], Durability::Lazy).unwrap_err();
         assert!(matches!(error, SideError::Poisoned { .. }), "{error}");
         assert_eq!(disk.bytes(), bytes_of(&records()[..known]));
-        disk.mend();
+        disk.repair();
         let (mut side, found) = SideFile::on(disk.clone()).unwrap();
         assert_eq!((found.records.as_slice(), found.cut), (&records()[..known], None));
         side.append(&records()[known..], Durability::Lazy).unwrap();

@@ -1,4 +1,4 @@
-//! What budgets are told of earlier runs.
+//! What budgets count of earlier runs.
 
 use std::time::Duration;
 

@@ -185,7 +185,7 @@ impl Host for ClusterHost {
         Box::pin(self.aside(move |host| host.go_on_now(&id)))
     }
 
-    fn tell<'a>(
+    fn remark<'a>(
         &'a self,
         id: &'a str,
         entity: EntityId,

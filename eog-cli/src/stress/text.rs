@@ -270,15 +270,15 @@ fn last_word(last: &LastWord) -> String {
         return "not evaluated".to_owned();
     };
     let mut words = format!("{label}, last evaluated in entry {entry}");
-    if last.heard.is_empty() {
+    if last.received.is_empty() {
         words.push_str(", without messages");
     } else {
-        let heard = last.heard.iter().take(MAX_LINES);
-        let heard: Vec<String> =
-            heard.map(|(sender, label)| format!("{sender} ({label})")).collect();
-        words.push_str(&format!(", with messages from {}", heard.join(", ")));
-        if last.heard.len() > MAX_LINES {
-            words.push_str(&format!(" and {} more", last.heard.len() - MAX_LINES));
+        let senders = last.received.iter().take(MAX_LINES);
+        let senders: Vec<String> =
+            senders.map(|(sender, label)| format!("{sender} ({label})")).collect();
+        words.push_str(&format!(", with messages from {}", senders.join(", ")));
+        if last.received.len() > MAX_LINES {
+            words.push_str(&format!(" and {} more", last.received.len() - MAX_LINES));
         }
     }
     if last.damped {

@@ -1,4 +1,4 @@
-//! A context contract whose evidence is at hand.
+//! A context contract whose evidence is in memory.
 
 use std::collections::BTreeMap;
 
@@ -29,12 +29,12 @@ use crate::ids::EntityId;
 pub struct InMemoryContext(BTreeMap<EntityId, LocalContext>);
 
 impl InMemoryContext {
-    /// Adds a finding to the context of the entity it is on, after those that are there.
+    /// Adds a finding to the context of its entity, after the findings that are there.
     pub fn add(&mut self, finding: Finding) {
         self.0.entry(finding.entity.clone()).or_default().findings.push(finding);
     }
 
-    /// Puts a whole context in the place of what there was of an entity.
+    /// Replaces the context of an entity.
     pub fn insert(&mut self, entity: EntityId, context: LocalContext) {
         self.0.insert(entity, context);
     }

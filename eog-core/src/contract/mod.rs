@@ -1,5 +1,5 @@
-//! The two traits that connect the controller to the world: where context comes from, and who
-//! judges it. Async in form, free of any runtime.
+//! The two traits that connect the controller to the world: the source of contexts, and the
+//! policy that judges them. Async in form, free of any runtime.
 
 mod in_memory;
 pub(crate) mod packet;
@@ -43,8 +43,8 @@ pub struct ContextRequest {
     pub page: u32,
     /// How often the entity is being visited, counted from 1.
     pub visit: u32,
-    /// Whose messages are new since the last visit. A contract may return more about exactly
-    /// these relations (paper §4.4, t=4).
+    /// Neighbours whose messages are new since the last visit. A contract may return more about
+    /// exactly these relations (paper §4.4, t=4).
     pub changed_neighbours: BTreeSet<EntityId>,
     /// What to search for in place of a page, if a decision asked for that and
     /// [`Briefing::queries`](crate::controller::Briefing::queries) allows it. [`EvidenceQuery::answer`] makes the answer
@@ -54,8 +54,8 @@ pub struct ContextRequest {
 }
 
 impl ContextRequest {
-    /// A look at all there is: what a first visit shows, and what later ones add on the relations with
-    /// these neighbours. For whoever looks at an entity once, and so would never see the rest.
+    /// Everything in one context: what a first visit shows, and what later ones add on the relations
+    /// with these neighbours. For callers that evaluate an entity once, and would never see the rest.
     pub fn whole(
         entity: EntityId,
         window: Window,
@@ -122,8 +122,8 @@ pub trait AbductivePolicy: Send + Sync {
     /// A [`Failure`] is recorded in the ledger and the investigation goes on.
     fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>>;
 
-    /// How long one attempt at a decision may take, if the policy knows better than the engine's
-    /// default. A limit that the user sets takes precedence.
+    /// How long one attempt at a decision may take, if the policy overrides the engine's default. A
+    /// limit that the user sets takes precedence.
     ///
     /// A policy that sends several requests for one decision, each with its own time-out, returns
     /// [`Duration::MAX`]. A policy that wraps another one returns that one's value.
@@ -167,7 +167,7 @@ pub struct Answer {
     pub decision: Decision,
     /// What it cost.
     pub usage: Usage,
-    /// Who decided, such as the name of a model. Operational, like the usage.
+    /// The author of the decision, such as the name of a model. Operational, like the usage.
     pub model: Option<String>,
     /// Whether the decision was made in an earlier run and only looked up now. Operational.
     pub remembered: bool,
@@ -179,7 +179,7 @@ impl From<Decision> for Answer {
     }
 }
 
-/// Why a context or a decision could not be had.
+/// Why there is no context or no decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(deny_unknown_fields)]
 #[error("{kind}: {message}")]
@@ -191,20 +191,20 @@ pub struct Failure {
     /// What the failed attempt cost all the same.
     #[serde(skip)]
     pub usage: Usage,
-    /// Whether asking again may help, as when a service is busy. Operational, like the usage.
+    /// Whether another attempt may help, as when a service is busy. Operational, like the usage.
     #[serde(skip)]
     pub transient: bool,
-    /// The budget that does not allow to ask, if that is why: the investigation ends with what it
+    /// The budget that forbids the call, if that is the reason: the investigation ends with what it
     /// has found, and this question is asked again when it goes on with more. Operational.
     #[serde(skip)]
     pub exhausted: Option<BudgetKind>,
-    /// How long to wait before asking again, if whoever failed said so.
+    /// How long to wait before asking again, if the failing side said so.
     #[serde(skip)]
     pub retry_after: Option<Duration>,
 }
 
 impl Failure {
-    /// A failure that cost nothing, and that asking again would not mend.
+    /// A failure that cost nothing, and that another attempt would not fix.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -216,7 +216,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, which asking again may mend: the engine tries again after a while.
+    /// The same failure, which another attempt may fix: the engine tries again after a while.
     ///
     /// ```
     /// use eog_core::Failure;
@@ -241,7 +241,7 @@ impl Failure {
         Self::new(self.kind, self.message.clone())
     }
 
-    /// What is believed of an entity that nothing else is known of: nothing.
+    /// The belief about an entity without any evidence.
     pub(crate) fn as_belief(&self) -> Belief {
         let what = if self.kind.is_context() { "context" } else { "decision" };
         let summary = format!("not evaluated: no {what} could be had");

@@ -28,10 +28,10 @@ pub struct LocalContext {
     /// What the bounds left out, in words. Empty when nothing was.
     #[serde(default)]
     pub omitted: Vec<String>,
-    /// The ways that findings speak of, hop by hop.
+    /// The routes that findings describe, hop by hop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
-    /// What was recorded at all, if the source can tell: where nothing was found, this says whether
+    /// What was recorded at all, if the source knows: where nothing was found, this says whether
     /// anything could have been.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
@@ -40,12 +40,12 @@ pub struct LocalContext {
     pub pages_left: u32,
 }
 
-/// A way on which effects travel, to an entity or from it, as a finding of its context tells it.
+/// A way on which effects travel, to an entity or from it, according to a finding of its context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Route {
-    /// The finding that tells it.
+    /// The finding that states it.
     pub finding: EvidenceId,
     /// From where the effects begin to where they show, both included.
     pub hops: Vec<EntityId>,
@@ -58,7 +58,7 @@ impl Route {
     }
 }
 
-/// Which kinds of evidence were recorded. Kinds that it does not list were recorded of nobody.
+/// Which kinds of evidence were recorded. Kinds that it does not list were recorded of no entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -91,8 +91,8 @@ impl LocalContext {
         named.chain(&self.mentions).cloned().collect()
     }
 
-    /// These pages and the one after them, as one context. What both hold stands in it once, and what
-    /// was left out is what the last one says.
+    /// These pages and the one after them, as one context. What both hold is in it once, and what was
+    /// left out is taken from the last one.
     #[must_use]
     pub fn followed_by(mut self, next: Self) -> Self {
         let Self { findings, mentions, omitted, routes, coverage, pages_left } = next;
@@ -112,7 +112,8 @@ impl LocalContext {
         Self { omitted, pages_left, ..self }
     }
 
-    /// This context with what a query found. Its pages are still to come, and what it left out stays left out.
+    /// This context with the answer to a query. Its pages are still to come, and what it left out stays left
+    /// out.
     #[must_use]
     pub fn with_found(self, found: Self) -> Self {
         let (mut omitted, pages_left) = (self.omitted.clone(), self.pages_left);
@@ -140,7 +141,7 @@ impl LocalContext {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EvidenceQuery {
-    /// In whose records.
+    /// The entity whose records are searched.
     pub entity: EntityId,
     /// Findings of this kind.
     pub kind: EvidenceKind,
@@ -150,7 +151,7 @@ pub struct EvidenceQuery {
 }
 
 impl EvidenceQuery {
-    /// Most findings that an answer holds.
+    /// Most findings in an answer.
     pub const MAX_FOUND: usize = 12;
 
     /// Whether a text holds what is searched for.
@@ -213,23 +214,23 @@ pub struct ContextPacket {
     /// What must be explained of the entity itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anomalies: Vec<Anomaly>,
-    /// Why the entity is looked at a second time although nothing about it changed.
+    /// Why the entity is evaluated again although nothing about it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<Notice>,
     /// What was believed of the entity before, if it was judged before and there is news or a notice:
     /// else the question is the one that was asked before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<FormerBelief>,
-    /// What is known of neighbours before they are looked at. Those of whom nothing is have none.
+    /// What is known of neighbours before they are evaluated. Neighbours without any are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<Hint>,
     /// Findings of others that messages rest on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quoted: Vec<Finding>,
-    /// Which anomalies effects of the entity can reach, if packets tell it.
+    /// Which anomalies effects of the entity can reach, if packets include it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Reach>,
-    /// What stands out in the incident as a whole, where the case tells it ([`Case::case_file`](crate::Case::case_file)).
+    /// What stands out in the incident as a whole, if the case states it ([`Case::case_file`](crate::Case::case_file)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case_file: Option<Arc<CaseFile>>,
     /// How many more [queries](Decision::query) may be asked about the entity.
@@ -237,7 +238,8 @@ pub struct ContextPacket {
     pub queries_left: u32,
 }
 
-/// How an entity stands to the anomalies, over declared directions of effects and, in an investigation, over claims.
+/// How an entity relates to the anomalies, over declared directions of effects and, in an investigation, over
+/// claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -246,13 +248,14 @@ pub struct Reach {
     pub reached: u32,
     /// How many entities have anomalies.
     pub alerting: u32,
-    /// Hops to the nearest of them: 0 for an entity that has one itself; nothing where none is reached.
+    /// Hops to the nearest of them: 0 for an entity that has one itself; `None` where none is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
 }
 
 impl Reach {
-    /// How an entity stands to anomalies on these entities. Linear in what effects of the entity can reach.
+    /// How an entity relates to anomalies on these entities. Linear in what effects of the entity can
+    /// reach.
     ///
     /// ```
     /// use eog_core::contract::Reach;
@@ -297,18 +300,19 @@ impl Reach {
     }
 }
 
-/// What the last judgement of an entity was, and what came since.
+/// What the last judgement of an entity was, and what has changed since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FormerBelief {
     /// What was believed.
     pub belief: Belief,
-    /// Whose messages are new since then, by name.
-    pub heard: Vec<EntityId>,
+    /// The senders of messages that are new since then, by name.
+    #[serde(rename = "heard")]
+    pub new_from: Vec<EntityId>,
 }
 
-/// What is known of a neighbour before anybody looks at it.
+/// What is known of a neighbour before it is evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -321,15 +325,15 @@ pub struct Hint {
     pub changes: u32,
 }
 
-/// Why an entity is looked at again before an investigation ends. With it, a second look is
-/// another question than the first.
+/// Why an entity is evaluated again before an investigation ends. With it, the evaluation asks a
+/// different question than the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notice {
     /// What it is asked for.
     pub reason: NoticeReason,
-    /// How many such looks there were, with this one.
+    /// How many such evaluations there were, with this one.
     pub count: u32,
     /// The anomalies that nothing explains, each with its entity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -337,14 +341,14 @@ pub struct Notice {
     /// Other origins that explain what this one does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rivals: Vec<EntityId>,
-    /// All origins that would be named, but this one and those of its group, by name, the first 16; told if so
-    /// configured (`Widening::others_told`).
+    /// All origins that would be named, but this one and those of its group, by name, the first 16; filled in
+    /// if so configured (`Widening::others_named`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<NamedOrigin>,
     /// Origins that explain no anomaly so far although effects can reach from them, over declared directions: at a dead
     /// end the entity, at a second opinion an anomaly that it explains. Left out are those that surely began after all
-    /// onsets of what is unexplained, or of what the entity explains. By name, the first 16; told if so configured
-    /// (`Widening::unlinked_told`).
+    /// onsets of what is unexplained, or of what the entity explains. By name, the first 16; filled in if so configured
+    /// (`Widening::unlinked_named`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unlinked: Vec<NamedOrigin>,
 }
@@ -370,13 +374,13 @@ pub struct Notice {
 pub struct NamedOrigin {
     /// The origin.
     pub entity: EntityId,
-    /// The rule that found it ([`Belief::rule`]), where its policy tells.
+    /// The rule that found it ([`Belief::rule`]), where its policy states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Since when it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Onset>,
-    /// How strongly the evidence speaks for it ([`Measures::log_odds`](crate::belief::Measures)), where its policy tells.
+    /// How strongly the evidence speaks for it ([`Measures::log_odds`](crate::belief::Measures)), where its policy states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_odds: Option<i32>,
     /// Until when it was seen: the end of the latest local evidence that it cites. Only in [`Notice::unlinked`].
@@ -384,7 +388,7 @@ pub struct NamedOrigin {
     pub until: Option<Timestamp>,
 }
 
-/// What a second look is for.
+/// What a repeated evaluation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -402,7 +406,7 @@ impl ContextPacket {
     }
 }
 
-/// An entity worth looking at next.
+/// An entity worth evaluating next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -411,11 +415,11 @@ pub struct Proposal {
     pub entity: EntityId,
     /// Where it stands, seen from the evaluated entity.
     pub direction: Direction,
-    /// Why to look there.
+    /// Why to evaluate it.
     pub reason: String,
 }
 
-/// How strongly a candidate looks like the origin, by the policy's own judgement.
+/// How likely a candidate is the origin, by the policy's own judgement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -447,7 +451,7 @@ pub struct Decision {
     /// What explains what. Each claim touches the entity.
     #[serde(default)]
     pub claims: Vec<Claim>,
-    /// Where to look next, best first.
+    /// Which entities to evaluate next, best first.
     #[serde(default)]
     pub proposals: Vec<Proposal>,
     /// Optional strength of candidates, used only to rank when no origin is found.
@@ -457,10 +461,10 @@ pub struct Decision {
     /// holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Onset>,
-    /// Which of its own anomalies an origin explains; all of them where nothing is said.
+    /// Which of its own anomalies an origin explains; all of them if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<Vec<Explained>>,
-    /// The rule that decided, if the policy goes by rules that have names.
+    /// The rule that decided, if the policy uses named rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// The numbers behind the judgement, if the policy weighs evidence.
@@ -469,10 +473,10 @@ pub struct Decision {
     /// What the log-odds of [`measures`](Self::measures) are the sum of, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub terms: Vec<Term>,
-    /// Explanations that were weighed and not taken, best first.
+    /// Explanations that were weighed and rejected, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Alternative>,
-    /// Whether to look at the next page of the context before judging. The rest of the decision then
+    /// Whether to read the next page of the context before judging. The rest of the decision then
     /// counts only if there is no further page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub next_page: bool,
@@ -497,22 +501,22 @@ pub struct Term {
     pub evidence: Vec<EvidenceId>,
 }
 
-/// An explanation of an entity that was weighed and not taken.
+/// An explanation of an entity that was weighed and rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Alternative {
     /// What the entity would be.
     pub label: Label,
-    /// The rule that proposes it, if the policy goes by rules that have names.
+    /// The rule that proposes it, if the policy uses named rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Who would explain the entity, if it is somebody else.
+    /// The entity that would explain this one, if it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<EntityId>,
     /// What it says.
     pub summary: String,
-    /// Why it was not taken.
+    /// Why it was rejected.
     pub lost: String,
     /// The evidence, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -37,7 +37,7 @@ pub enum Reason {
     /// What leads to an unexplained anomaly ends with it, or right before it; or it has such an anomaly, and effects of an
     /// origin that explains none can reach it.
     DeadEnd,
-    /// Nobody nearer to an unexplained anomaly is left to visit.
+    /// No entity nearer to an unexplained anomaly is left to visit.
     Widen,
     /// It is about to be named as an origin.
     SecondOpinion,
@@ -80,7 +80,7 @@ pub(crate) struct Activation {
     pub(crate) reason: Reason,
     /// The ledger entry that caused it.
     pub(crate) cause: u64,
-    /// What its packet says about a second look.
+    /// What its packet says about a repeated evaluation.
     pub(crate) notice: Option<Notice>,
 }
 

@@ -12,9 +12,9 @@ pub(super) struct AtOdds<'b> {
     sender: &'b EntityId,
     belief: &'b Belief,
     before: Option<&'b Signature>,
-    /// Whether that it does not judge itself counts for nothing.
+    /// Whether it counts as silence when it judges nothing.
     is_silence: bool,
-    /// Whom effects of the sender reach, by declared edges or edges ever claimed.
+    /// The entities that effects of the sender reach, by declared edges or edges ever claimed.
     downstream: BTreeSet<EntityId>,
 }
 
@@ -32,7 +32,8 @@ impl<'b> AtOdds<'b> {
         Self { sender, belief, before, is_silence, downstream }
     }
 
-    /// Whether the belief of a neighbour is at odds with the sender's. Nobody is who has none.
+    /// Whether the belief of a neighbour is at odds with the sender's. A neighbour without a belief
+    /// never is.
     pub(super) fn with(&self, state: &State, neighbour: &EntityId) -> bool {
         let held = state.get(neighbour).and_then(|node| node.belief.as_ref());
         held.is_some_and(|held| self.with_belief(neighbour, held))
@@ -42,21 +43,22 @@ impl<'b> AtOdds<'b> {
         let (causes, caused) = (edge(self.sender, neighbour), edge(neighbour, self.sender));
         let is_accused = claims(held, &causes);
         let accuses = claims(self.belief, &causes);
-        let blames = claims(self.belief, &caused);
+        let claims_neighbour = claims(self.belief, &caused);
         let is_new = self.before.is_none_or(|before| {
             before.label != self.belief.label || !before.claims.contains(&caused)
         });
-        let withdrew = !blames && self.before.is_some_and(|before| before.claims.contains(&caused));
+        let withdrew =
+            !claims_neighbour && self.before.is_some_and(|before| before.claims.contains(&caused));
         let acquits = matches!(held.label, Label::Healthy | Label::Defer);
-        let is_strange = !(is_accused || claims(held, &caused) || accuses || blames);
+        let is_strange = !(is_accused || claims(held, &caused) || accuses || claims_neighbour);
         let denies = match self.belief.label {
             Label::Healthy => true,
             Label::Defer => !self.is_silence,
             Label::Symptom | Label::Origin => false,
         };
-        (is_accused && (denies || blames))
+        (is_accused && (denies || claims_neighbour))
             || (accuses && !is_accused)
-            || (blames && is_new && acquits)
+            || (claims_neighbour && is_new && acquits)
             || (withdrew && held.label == Label::Origin)
             || (is_strange
                 && self.downstream.contains(neighbour)

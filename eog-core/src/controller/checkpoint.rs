@@ -26,7 +26,7 @@ pub struct Checkpoint {
     format: u32,
     entries: u64,
     head: Digest,
-    /// Of everything else.
+    /// The digest of everything else.
     digest: Digest,
     state: StoredState,
 }
@@ -42,7 +42,7 @@ impl Checkpoint {
         self.head
     }
 
-    /// Whether it was taken of this ledger and is as it was written.
+    /// Whether it was taken of this ledger and is unchanged.
     fn check(&self, ledger: &Ledger) -> Result<(), RestoreError> {
         if self.format != CHECKPOINT_FORMAT {
             return Err(RestoreError::UnknownCheckpoint {
@@ -73,7 +73,7 @@ fn digest_of(entries: u64, head: Digest, state: &StoredState) -> Digest {
 impl Controller {
     /// The state after the last entry, for [`Controller::restore_from`]. Answers that are not
     /// committed yet, halts that the ledger does not record, and what was used beside the chain are
-    /// no part of it, as if restored from the ledger. Linear in the entities and messages held.
+    /// not part of it, as if restored from the ledger. Linear in the entities and messages held.
     ///
     /// None after a cancellation that the ledger does not record yet: what was under way then is
     /// known to the ledger alone.
@@ -108,7 +108,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`RestoreError`] when the checkpoint is not of this ledger, of another format or damaged, or
-    /// when an entry after it does not follow. Whatever it is, [`Controller::restore`] may do
+    /// when an entry after it does not follow. In each case, [`Controller::restore`] may do
     /// without it.
     pub fn restore_from(checkpoint: &Checkpoint, ledger: &Ledger) -> Result<Self, RestoreError> {
         checkpoint.check(ledger)?;

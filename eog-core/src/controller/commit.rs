@@ -43,7 +43,7 @@ impl Controller {
             self.spent.count(match &answered {
                 Answered::Decided(..) => AnsweredBy::Policy,
                 Answered::Remembered(..) => AnsweredBy::Memory,
-                Answered::Failed(..) => AnsweredBy::Nobody,
+                Answered::Failed(..) => AnsweredBy::None,
             });
             match answered {
                 Answered::Failed(seen, failure) => {
@@ -165,7 +165,7 @@ impl Controller {
         self.ledger.append(EntryBody::Evaluated(Box::new(body)));
     }
 
-    /// Takes note of a page beyond the first or an answer to a query that was seen, unless a new epoch began meanwhile.
+    /// Records that a page beyond the first or an answer to a query was seen, unless a new epoch began meanwhile.
     fn count_page(&mut self, slot: &Slot) {
         let seq = self.ledger.next_seq();
         let node = self.state.node(&slot.activation.entity);
@@ -234,7 +234,7 @@ impl Controller {
         self.ledger.append(EntryBody::Evaluated(Box::new(body)));
     }
 
-    /// Takes note of what a context holds and names.
+    /// Records what a context holds and names.
     fn learn(&mut self, entity: &EntityId, seen: &Seen) -> ContextRecord {
         let context = &seen.packet.context;
         self.state.named.extend(context.named());
@@ -358,8 +358,8 @@ impl Controller {
         (outcome, earlier)
     }
 
-    /// Sends the belief to whom it concerns and exchanges late messages over new edges; wakes by
-    /// name, the entity itself last.
+    /// Sends the belief to the entities that it concerns and exchanges late messages over new
+    /// edges; wakes by name, the entity itself last.
     fn deliver(
         &mut self,
         entity: &EntityId,
@@ -381,9 +381,9 @@ impl Controller {
         if self.config.late_messages {
             for edge in joined {
                 for (from, to) in [(&edge.cause, &edge.effect), (&edge.effect, &edge.cause)] {
-                    // What was told just now woke whom it had to.
-                    let is_told = from == entity && outcome.broadcast_to.contains(to);
-                    if !is_told && self.exchange(from, to) {
+                    // The broadcast just now woke every entity that it had to.
+                    let is_notified = from == entity && outcome.broadcast_to.contains(to);
+                    if !is_notified && self.exchange(from, to) {
                         woken.entry(to.clone()).or_insert(Reason::LateMessage);
                     }
                 }
@@ -403,14 +403,14 @@ impl Controller {
         records
     }
 
-    /// Whom a broadcast is to wake, were they visited.
+    /// The entities that a broadcast is to wake, were they visited.
     fn woken_by(
         &self,
         entity: &EntityId,
         outcome: &Outcome,
         before: Option<&Signature>,
     ) -> impl Iterator<Item = EntityId> {
-        let told = outcome.broadcast_to.iter();
+        let receivers = outcome.broadcast_to.iter();
         let is_silence = match self.config.wake {
             Wake::AtOdds => Some(false),
             Wake::Contradicted => Some(is_empty_deferral(&outcome.belief)),
@@ -425,7 +425,7 @@ impl Controller {
         let wakes = |other: &&EntityId| {
             odds.as_ref().is_none_or(|odds| flying(other) || odds.with(&self.state, other))
         };
-        told.filter(wakes).cloned().collect::<Vec<_>>().into_iter()
+        receivers.filter(wakes).cloned().collect::<Vec<_>>().into_iter()
     }
 
     /// Hands the last broadcast of `from`, if there is one, to `to`. A belief that has just
@@ -436,7 +436,9 @@ impl Controller {
         };
         let inbox = self.state.node(to);
         match inbox.inbox.get_mut(from) {
-            Some(told) if told.new && told.broadcast.belief == sent.belief => told.wakes = true,
+            Some(message) if message.new && message.broadcast.belief == sent.belief => {
+                message.wakes = true;
+            }
             _ => inbox.receive(from, &sent, true),
         }
         true
@@ -472,12 +474,12 @@ impl Controller {
     }
 }
 
-/// Whether a belief says nothing: it is no judgement, and rests on nothing.
+/// Whether a belief says nothing: it is no judgement, and cites nothing.
 fn is_empty_deferral(belief: &Belief) -> bool {
     belief.label == Label::Defer && belief.claims.is_empty() && belief.evidence.is_empty()
 }
 
-/// Earlier claims stay; a new claim on the same edge takes the place of the earlier one.
+/// Earlier claims stay; a new claim on the same edge replaces the earlier one.
 fn accumulate(before: Option<&Belief>, new: Vec<Claim>) -> Vec<Claim> {
     let edges: BTreeSet<ClaimEdge> = new.iter().map(Claim::edge).collect();
     let earlier = before.into_iter().flat_map(|belief| &belief.claims);

@@ -21,13 +21,13 @@ use crate::budget::Budget;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Who judges, by name, if somebody wants to know later. Decides nothing: whoever goes on with
-    /// a ledger can see whether the same policy does.
+    /// The name of the policy, for later readers. Decides nothing: a caller that resumes a ledger
+    /// can check whether the same policy does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
     /// When a belief counts as changed.
     pub change: ChangeRule,
-    /// Who is woken by a broadcast.
+    /// Which entities a broadcast wakes.
     pub wake: Wake,
     /// What becomes of an entity's earlier claims when it is evaluated again.
     pub claims: ClaimRule,
@@ -54,15 +54,15 @@ pub struct Config {
     pub late_messages: bool,
     /// Whether beliefs are broadcast at all. Off is the paper's ablation without message passing.
     pub broadcast: bool,
-    /// Whether, and how far, to look again before the end. Nothing is the paper's end: as soon as
-    /// nothing is active.
+    /// Whether, and how far, to evaluate again before the end. `None` is the paper's end: as soon
+    /// as nothing is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widening: Option<Widening>,
     /// Whether a packet shows the anomalies of its entity.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub anomalies_in_packets: bool,
-    /// What packets tell beyond evidence, neighbours and messages. Nothing is what the paper's
-    /// packets tell.
+    /// What packets include beyond evidence, neighbours and messages. `None` is what the paper's
+    /// packets include.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub briefing: Option<Briefing>,
     /// At most this many entities take part.
@@ -151,15 +151,15 @@ impl AskAgain {
     }
 }
 
-/// Who is woken by a broadcast.
+/// Which entities a broadcast wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wake {
-    /// Neighbours already visited whose belief is at odds with it: one of the two says of the other
-    /// what the other's belief does not bear out. Others keep the message unread.
+    /// Neighbours already visited whose belief is at odds with it: one of the two makes a statement
+    /// about the other that the other's belief does not support. Others keep the message unread.
     AtOdds,
-    /// The same, but a deferral that claims and cites nothing is at odds with nobody: it says no more
-    /// than silence.
+    /// The same, but a deferral that claims and cites nothing is at odds with no belief: it says no
+    /// more than silence.
     Contradicted,
     /// Neighbours already visited; others keep the message for their first visit.
     Visited,
@@ -167,7 +167,7 @@ pub enum Wake {
     All,
 }
 
-/// Looking again before the end. When nothing is active or under way, the first of these steps that
+/// Evaluating again before the end. When nothing is active or under way, the first of these steps that
 /// can activate anything does so for all it names, and the investigation goes on:
 ///
 /// 1. [`Reason::Settle`](super::Reason::Settle)
@@ -180,7 +180,7 @@ pub enum Wake {
 /// use eog_core::controller::Widening;
 /// // What older ledgers do not name is off, so that they are replayed as they were written.
 /// let before: Widening = serde_json::from_str(r#"{"origins_read": true}"#)?;
-/// let newer = [before.others_told, before.unlinked_told, before.chains_read];
+/// let newer = [before.others_named, before.unlinked_named, before.chains_read];
 /// assert!(before.origins_read && newer.iter().all(|newer| !newer));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -192,62 +192,63 @@ pub struct Widening {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radius: Option<u32>,
     /// Whether [`Reason::Settle`](super::Reason::Settle) also has origins read their messages that explain
-    /// no anomaly. Ledgers from before there was this do without.
+    /// no anomaly. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub origins_read: bool,
     /// Whether [`Reason::DeadEnd`](super::Reason::DeadEnd) and [`Reason::SecondOpinion`](super::Reason::SecondOpinion)
-    /// tell which origins were found elsewhere, and how ([`Notice::others`](crate::contract::Notice::others)), and the
+    /// list which origins were found elsewhere, and how ([`Notice::others`](crate::contract::Notice::others)), and the
     /// latter asks each origin at least once where there are several.
-    /// Ledgers from before there was this do without.
+    /// Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub others_told: bool,
-    /// Whether the same two tell which origins explain no anomaly so far, although their effects can reach the entity or an
+    #[serde(rename = "others_told")]
+    pub others_named: bool,
+    /// Whether the same two list which origins explain no anomaly so far, although their effects can reach the entity or an
     /// anomaly that it explains ([`Notice::unlinked`](crate::contract::Notice::unlinked)); whether the former also asks the
     /// alerting entities that are reached so (those with a claim on them when no other is left to ask), and the latter asks
-    /// each origin at least once to which it would tell of one. What joins such an origin with an anomaly is for policies to judge: parts that have
-    /// nothing to do with an alert fail all the time, as pods do. Ledgers from before there was this do without.
+    /// each origin at least once to which it would list one. What joins such an origin with an anomaly is for policies to judge:
+    /// parts that have nothing to do with an alert fail all the time, as pods do. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unlinked_told: bool,
-    /// Whether [`Reason::Settle`](super::Reason::Settle) also has those read what their own cause said last who lead
-    /// to an anomaly that nothing explains. Ledgers from before there was this do without.
+    #[serde(rename = "unlinked_told")]
+    pub unlinked_named: bool,
+    /// Whether [`Reason::Settle`](super::Reason::Settle) also has entities that lead to an unexplained anomaly read
+    /// the latest message of their own cause. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chains_read: bool,
     /// Whether [`Reason::Settle`](super::Reason::Settle) also has every entity read its messages whose own belief has
-    /// numbers ([`Belief::measures`](crate::Belief::measures)): what it weighs rests on those of its neighbours. Ledgers
-    /// from before there was this do without.
+    /// numbers ([`Belief::measures`](crate::Belief::measures)): these depend on the numbers of its neighbours. Off in
+    /// older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numbers_read: bool,
 }
 
 impl Default for Widening {
-    /// As far as the adjacency reaches, with all that may be read and told.
+    /// As far as the adjacency reaches, with all that may be read and listed.
     fn default() -> Self {
         Self {
             radius: None,
             origins_read: true,
-            others_told: true,
-            unlinked_told: true,
+            others_named: true,
+            unlinked_named: true,
             chains_read: true,
             numbers_read: true,
         }
     }
 }
 
-/// What packets tell beyond evidence, neighbours and messages, and how much a decision may ask for.
+/// What packets include beyond evidence, neighbours and messages, and how much a decision may ask for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Briefing {
-    /// Whether they tell what was believed of the entity before, and whose messages are new.
+    /// Whether they include what was believed of the entity before, and whose messages are new.
     pub former: bool,
-    /// Whether they tell of which neighbours anomalies and changes are known.
+    /// Whether they list the neighbours of which anomalies and changes are known.
     pub hints: bool,
     /// At most this many findings that messages rest on are quoted.
     pub quotes: u32,
     /// At most this many further pages of one entity's context are given to decisions that ask for
     /// them, in each epoch.
     pub pages: u32,
-    /// Whether they tell which anomalies effects of the entity can reach. Ledgers from before there was this do
-    /// without.
+    /// Whether they list which anomalies effects of the entity can reach. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reach: bool,
     /// At most this many [queries](crate::contract::Decision::query) of decisions on one entity are answered, in each epoch.
@@ -272,7 +273,7 @@ impl Default for Briefing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimRule {
-    /// The new claims take their place.
+    /// The new claims replace them.
     Supersede,
     /// They stay; claims are only ever added.
     Accumulate,
@@ -285,8 +286,8 @@ pub enum Damping {
     /// A flip is a change of signature. It is counted, then tested; a damped entity is `Defer`,
     /// keeps the claims of its last decision, and is never evaluated again.
     Absorbing,
-    /// The same, but its last decision stands. A damped origin counts as none as long as there is something to look at, and is
-    /// named only if no other origin explains any anomaly.
+    /// The same, but its last decision stands. A damped origin counts as none as long as an entity is left to evaluate, and
+    /// is named only if no other origin explains any anomaly.
     LastWord,
     /// A flip is a change of label, tested before counting. The label is overridden to `Defer`,
     /// the policy is still called.
@@ -302,7 +303,7 @@ pub enum Order {
     /// Unread label changes first, then near the seeds, then first activated.
     Priority,
     /// A permutation of those that are eligible, another for each seed: to see how far a result
-    /// hangs on the order.
+    /// depends on the order.
     Permuted {
         /// Derives every permutation.
         seed: u64,

@@ -1,4 +1,4 @@
-//! Where explanations end that lead to no origin.
+//! Where explanations end that reach no origin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,8 +39,8 @@ impl<'c> Explanations<'c> {
         for entity in of {
             reach(&self.causes, entity, &mut leading);
         }
-        // Whoever is reached from nowhere before is a start. A start that none of the later ones
-        // reaches is, with what leads back to it, an end.
+        // An entity that is reached from nowhere before is a start. A start that none of the later
+        // ones reaches is, with what leads back to it, an end.
         let mut reached = BTreeSet::new();
         let mut starts = Vec::new();
         for &entity in &leading {
@@ -106,7 +106,7 @@ mod tests {
             ("ba cb bc", "a", "abc"),
             ("ba cb bc dc", "a", "cd"),
             ("ab bc ca", "a", "abc"),
-            // What leads elsewhere is none of its business.
+            // What leads elsewhere does not count.
             ("ba bx yx", "a", "ab"),
             ("ax", "a", "a"),
             ("ba", "ac", "abc"),

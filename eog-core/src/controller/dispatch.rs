@@ -77,7 +77,7 @@ impl Slot {
             notice: self.activation.notice.as_ref(),
             neighbours: self.neighbours().to_vec(),
             inbox: self.inbox.iter().map(|(sender, sent)| (sender, sent)).collect(),
-            heard: self.cleared.keys().cloned().collect(),
+            new_from: self.cleared.keys().cloned().collect(),
             anomalies: self.anomalies,
             reach: self.reach,
             page: self.page.clone(),
@@ -104,7 +104,7 @@ impl Slot {
             let is_in_case_file = || state.case_file.as_ref().is_some_and(|file| file.has(id));
             node.seen.contains_key(id) || node.quoted.contains(id) || is_in_case_file()
         };
-        // What shows that a neighbour is well is no reason to ask.
+        // Evidence that a neighbour is well is no reason to ask.
         let troubled = |belief: &Belief| matches!(belief.label, Label::Origin | Label::Symptom);
         let senders = packet.inbox.iter().filter(|message| troubled(&message.belief));
         let cited: BTreeSet<EvidenceId> = senders.flat_map(|it| it.belief.cited()).collect();
@@ -290,7 +290,7 @@ impl Controller {
         });
     }
 
-    /// Which anomalies effects of an entity can reach, if packets tell it.
+    /// Which anomalies effects of an entity can reach, if packets include it.
     pub(super) fn reach(&self, entity: &EntityId) -> Option<Reach> {
         self.config.briefing.as_ref().filter(|briefing| briefing.reach)?;
         let shown = self.state.anomalies.iter().take(self.shown_anomalies());
@@ -451,7 +451,7 @@ impl Controller {
         self.ran_out = Some(which);
     }
 
-    /// Discards what is under way; its entities go back to the head of the line.
+    /// Discards what is under way; its entities go back to the head of the queue.
     pub(super) fn discard_in_flight(&mut self) -> Discarded {
         let mut discarded = Discarded::Nothing;
         self.requests.clear();
@@ -473,7 +473,7 @@ impl Controller {
     }
 }
 
-/// The halt that an exhausted budget is, if the chain does not tell what was spent.
+/// The halt that an exhausted budget is, if the chain does not show what was spent.
 fn halt_of(exhausted: BudgetKind) -> Option<HaltCause> {
     match exhausted {
         BudgetKind::Hops => None,

@@ -1,4 +1,4 @@
-//! Distances from the seeds, which `Order::Priority` goes by. Kept up to date while the adjacency
+//! Distances from the seeds, which `Order::Priority` uses. Kept up to date while the adjacency
 //! grows: a search over all of it at every dispatch would cost more than the commit.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,7 +18,7 @@ impl Distances {
         distances
     }
 
-    /// Takes note of two entities that exchange messages from now on.
+    /// Records two entities that exchange messages from now on.
     pub(super) fn join(&mut self, state: &State, a: &EntityId, b: &EntityId) {
         self.spread(state, VecDeque::from([a.clone(), b.clone()]));
     }

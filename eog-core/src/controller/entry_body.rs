@@ -27,7 +27,7 @@ pub enum EntryBody {
     Evaluated(Box<Evaluation>),
     /// Something new about the world.
     Observed(Box<Observed>),
-    /// Dispatching had stopped before what follows, for a reason that the chain cannot tell.
+    /// Dispatching had stopped before what follows, for a reason that the chain cannot show.
     Halted(HaltCause),
     /// Dispatching goes on after a halt that is recorded.
     Resumed,
@@ -50,7 +50,7 @@ pub enum HaltCause {
     Tokens,
     /// The budget of money was used up.
     Cost,
-    /// Somebody cancelled; what was under way was discarded.
+    /// The run was cancelled; what was under way was discarded.
     Cancelled,
 }
 
@@ -68,7 +68,7 @@ pub struct Evaluation {
     pub reason: Reason,
     /// The entry that activated it.
     pub activated_by: u64,
-    /// The local context, unless it could not be had.
+    /// The local context, unless it is not available.
     pub context: Option<ContextRecord>,
     /// The digest of the packet, unless there was none.
     pub packet: Option<Digest>,
@@ -80,13 +80,13 @@ pub struct Evaluation {
     pub warnings: Vec<Warning>,
     /// What followed for the entity.
     pub outcome: Outcome,
-    /// Who became active, and who was refused, in order.
+    /// Entities that became active, and those that were refused, in order.
     pub activations: Vec<ActivationRecord>,
 }
 
 impl Evaluation {
     /// Whether it asked for the next page of its context or a query: nothing of its decision was taken over, and
-    /// the same look goes on.
+    /// the same evaluation goes on.
     pub fn asks_for_more(&self) -> bool {
         self.activations.iter().any(|record| matches!(record.reason, Reason::Page | Reason::Query))
     }
@@ -106,7 +106,7 @@ pub struct Outcome {
     pub damped: bool,
     /// Whether the belief is older than a failed evaluation.
     pub stale: bool,
-    /// Who received the belief.
+    /// The entities that received the belief.
     pub broadcast_to: Vec<EntityId>,
 }
 
@@ -150,13 +150,13 @@ pub enum ActivationRefusal {
     EntityCap,
 }
 
-/// Something new about the world, and whom it woke.
+/// Something new about the world, and the entities it woke.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observed {
     /// What is new.
     pub observation: Observation,
-    /// Who became active, and who was refused, in order.
+    /// Entities that became active, and those that were refused, in order.
     pub activations: Vec<ActivationRecord>,
 }
 
@@ -193,7 +193,7 @@ impl Body for EntryBody {
             answer,
             refusals,
             belief: &outcome.belief,
-            told: &outcome.broadcast_to,
+            notified: &outcome.broadcast_to,
         })
     }
 

@@ -15,7 +15,7 @@ impl Controller {
     /// [`EntryBody::Forked`]; all of them are handed out to be stored.
     ///
     /// # Errors
-    /// [`ForkError`] when there is no such entry, or when what stands before it does not follow by
+    /// [`ForkError`] when there is no such entry, or when what is before it does not follow by
     /// the rules of this program.
     ///
     /// ```

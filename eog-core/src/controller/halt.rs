@@ -1,11 +1,11 @@
-//! Halts: dispatching stops for a reason that the chain cannot tell, and goes on again.
+//! Halts: dispatching stops for a reason that the chain cannot show, and goes on again.
 
 use super::Controller;
 use super::dispatch::Discarded;
 use crate::budget::BudgetKind;
 use crate::controller::entry_body::{EntryBody, HaltCause};
 
-/// Whether dispatching has stopped from outside, and what the chain knows of it.
+/// Whether dispatching has stopped from outside, and what the chain shows of it.
 ///
 /// A halt matters only if something is committed or observed after a dispatch was withheld. It is
 /// recorded right before that, so that a run which is halted and resumed at once has the ledger of
@@ -33,14 +33,14 @@ impl Halt {
         self.cause
     }
 
-    /// Takes note that somebody would have been dispatched.
+    /// Records that an entity would have been dispatched.
     pub(super) fn withhold(&mut self, cause: HaltCause) {
         if self.recorded.is_none() {
             self.withheld.get_or_insert(cause);
         }
     }
 
-    /// The halt that the chain knows of, if any.
+    /// The halt that the chain shows, if any.
     pub(super) fn recorded(self) -> Option<HaltCause> {
         self.recorded
     }
@@ -56,7 +56,7 @@ impl Halt {
         self.discarded_older
     }
 
-    /// Takes note that what was under way was discarded, which a halt before this one does not tell.
+    /// Records that what was under way was discarded, which a halt before this one does not show.
     pub(super) fn discard(&mut self, discarded: Discarded) {
         if discarded != Discarded::Nothing {
             self.withheld = Some(HaltCause::Cancelled);
@@ -66,7 +66,7 @@ impl Halt {
 }
 
 impl Controller {
-    /// Records a halt before something follows that it had a part in.
+    /// Records a halt before something follows that it influenced.
     pub(super) fn record_halt(&mut self) -> bool {
         let Some(cause) = self.halt.withheld.take() else { return false };
         self.halt.recorded = Some(cause);

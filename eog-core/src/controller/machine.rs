@@ -1,4 +1,4 @@
-//! The controller behind the face that all machines share.
+//! The controller as a [`Machine`](crate::Machine).
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

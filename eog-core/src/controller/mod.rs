@@ -1,4 +1,4 @@
-//! The controller's face: inputs, outputs, and what may be asked of it between the two.
+//! The public interface of the controller: inputs, outputs, and queries between the two.
 
 pub(crate) mod active;
 mod at_odds;
@@ -12,11 +12,11 @@ pub(crate) mod entry_body;
 mod fork;
 mod halt;
 mod machine;
+mod named_origins;
 mod observe;
 mod packets;
 mod restore;
 mod rings;
-mod told_origins;
 mod unlinked;
 mod upcoming;
 mod widening;
@@ -60,8 +60,8 @@ use rings::Rings;
 pub use upcoming::ReadMessage;
 use widening::Outlook;
 
-/// The deterministic controller (paper §4, made exact): decides where to look next and what
-/// follows from each answer. Performs no I/O, reads no clock, draws no random number.
+/// The deterministic controller (paper §4, made exact): decides which entity to evaluate next and
+/// what follows from each answer. Performs no I/O, reads no clock, draws no random number.
 ///
 /// It has four groups of methods:
 ///
@@ -69,7 +69,7 @@ use widening::Outlook;
 ///   [`Controller::fork`]; [`Controller::restore_from`] a [`Controller::checkpoint`] is faster.
 /// - **Drive:** [`Controller::handle`] takes one input; after *every* input call
 ///   [`Controller::poll`] until it returns [`Output::Idle`] or [`Output::Done`].
-/// - **Look:** beliefs, inboxes, claims, topology, ledger, what was spent; at any time.
+/// - **Inspect:** beliefs, inboxes, claims, topology, ledger, what was spent; at any time.
 /// - **Conclude:** [`Controller::conclusion`]; at any time, final when done.
 ///
 /// ```
@@ -113,7 +113,7 @@ pub struct Controller {
     requests: VecDeque<(u64, Ticket, Inquiry)>,
     /// Searched when the order asks for them, and again after an edge was removed.
     distances: Option<Distances>,
-    /// Who is named and what is unexplained, as long as no belief that bears on it changes.
+    /// The named origins and what is unexplained, as long as no belief changes that affects them.
     outlook: Option<Outlook>,
     /// The search around what is unexplained, as long as the adjacency stays.
     rings: Option<Rings>,
@@ -126,7 +126,7 @@ pub struct Controller {
     next_ticket: u64,
     refused_wakes: u64,
     halt: Halt,
-    /// The budget that somebody outside did not want to exceed, once that has stopped it.
+    /// The budget of the caller that would have been exceeded, once that has stopped it.
     ran_out: Option<BudgetKind>,
 }
 
@@ -148,7 +148,7 @@ impl Controller {
         controller
     }
 
-    /// A controller that nobody waits for.
+    /// A controller without a caller that waits.
     fn idle(config: Config, state: State, ledger: Ledger) -> Self {
         Self {
             config,
@@ -186,7 +186,7 @@ impl Controller {
         self.stop().map_or(Output::Idle, Output::Done)
     }
 
-    /// Why the investigation has ended; nothing while something is under way, to be stored or to be
+    /// Why the investigation has ended; `None` while something is under way, to be stored or to be
     /// asked.
     pub fn stop(&self) -> Option<StopReason> {
         let settled = self.in_flight.is_empty() && self.emission.is_settled(&self.ledger);
@@ -265,7 +265,7 @@ impl Controller {
         self.state.live_claims().into_iter().collect()
     }
 
-    /// Everyone who exchanges messages with an entity, by name.
+    /// All entities that exchange messages with an entity, by name.
     pub fn adjacent(&self, entity: &EntityId) -> Vec<EntityId> {
         self.state.adjacent(entity).into_iter().collect()
     }
@@ -285,7 +285,7 @@ impl Controller {
         self.spent
     }
 
-    /// Everything that reports and scores read. Linear in the ledger.
+    /// The data of reports and scores. Linear in the ledger.
     pub fn diagnosis(&self) -> Diagnosis {
         let beliefs = self.beliefs().map(|(entity, belief)| (entity.clone(), belief.clone()));
         Diagnosis::gather(

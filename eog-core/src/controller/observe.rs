@@ -26,7 +26,7 @@ impl Controller {
                     distances.join(&self.state, &edge.source, &edge.target);
                 }
                 touched.extend([edge.source.clone(), edge.target.clone()]);
-                // Both ends are made active below, so the late messages wake nobody else.
+                // Both ends are made active below, so the late messages wake no other entity.
                 if first && edge.source != edge.target && self.config.late_messages {
                     for (from, to) in [(&edge.source, &edge.target), (&edge.target, &edge.source)] {
                         self.exchange(from, to);
@@ -48,7 +48,7 @@ impl Controller {
         }
         self.record_halt();
         if self.in_flight.is_empty() {
-            // The world went on after the end, whatever ended it.
+            // The world went on after the end, for whatever reason it ended.
             self.halt = Halt::default();
         }
         touched.sort();

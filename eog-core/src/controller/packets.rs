@@ -1,4 +1,4 @@
-//! What a packet tells, beyond the context that goes into it.
+//! What a packet includes, beyond the context that goes into it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,13 +20,13 @@ pub(super) struct Asked<'a> {
     pub(super) state: &'a State,
     pub(super) ledger: &'a Ledger,
     pub(super) entity: &'a EntityId,
-    /// Why it is looked at a second time, if nothing about it changed.
+    /// Why it is evaluated again, if nothing about it changed.
     pub(super) notice: Option<&'a Notice>,
     pub(super) neighbours: Vec<Neighbour>,
     /// The messages by sender, each as it was sent.
     pub(super) inbox: Vec<(&'a EntityId, &'a Broadcast)>,
-    /// Whose messages are new, by name.
-    pub(super) heard: Vec<EntityId>,
+    /// The senders of new messages, by name.
+    pub(super) new_from: Vec<EntityId>,
     /// How many anomalies may be shown, the first ones.
     pub(super) anomalies: usize,
     /// Which anomalies its effects can reach.
@@ -72,7 +72,7 @@ impl Asked<'_> {
             None => page,
         };
         if self.config.briefing.as_ref().is_none_or(|briefing| briefing.pages == 0) {
-            // Nobody is to ask for what is not given.
+            // Packets offer no entity that cannot be asked about.
             context.pages_left = 0;
         }
         let hints = self.hints();
@@ -103,12 +103,12 @@ impl Asked<'_> {
     }
 
     fn former(&self) -> Option<FormerBelief> {
-        let is_told = self.config.briefing.as_ref().is_some_and(|briefing| briefing.former);
+        let is_included = self.config.briefing.as_ref().is_some_and(|briefing| briefing.former);
         // Where nothing is new, the question is the same as before, and may be remembered.
-        let is_news = !self.heard.is_empty() || self.notice.is_some();
-        let node = self.state.get(self.entity).filter(|_| is_told && is_news);
+        let is_news = !self.new_from.is_empty() || self.notice.is_some();
+        let node = self.state.get(self.entity).filter(|_| is_included && is_news);
         let node = node.filter(|node| node.settled)?;
-        Some(FormerBelief { belief: node.belief.clone()?, heard: self.heard.clone() })
+        Some(FormerBelief { belief: node.belief.clone()?, new_from: self.new_from.clone() })
     }
 
     fn hints(&self) -> Vec<Hint> {
@@ -122,7 +122,7 @@ impl Asked<'_> {
         if anomalies.is_empty() && self.state.changes.is_empty() {
             return Vec::new();
         }
-        // One that is related in several ways stands there as often.
+        // A neighbour that is related in several ways is listed as often.
         let neighbours: BTreeSet<&EntityId> = self.neighbours.iter().map(|it| &it.entity).collect();
         let hint = |entity: &EntityId| {
             let anomalies = anomalies.get(entity).copied().unwrap_or_default();
@@ -142,7 +142,7 @@ impl Asked<'_> {
         }
         let mut known: BTreeSet<&EvidenceId> = context.findings.iter().map(Finding::id).collect();
         let (new, read): (Vec<_>, Vec<_>) =
-            self.inbox.iter().partition(|(sender, _)| self.heard.binary_search(*sender).is_ok());
+            self.inbox.iter().partition(|(sender, _)| self.new_from.binary_search(*sender).is_ok());
         let mut quoted = Vec::new();
         for (sender, sent) in new.into_iter().chain(read) {
             let own_claims = sent.belief.claims.iter().filter(|claim| {

@@ -103,7 +103,7 @@ impl Controller {
             self.cancel();
         }
         let nothing_withheld =
-            || differs(entry, "that somebody was left to dispatch", "a halt that kept nobody");
+            || differs(entry, "that an entity was left to dispatch", "a halt that kept none");
         self.record_halt().then_some(()).ok_or_else(nothing_withheld)
     }
 

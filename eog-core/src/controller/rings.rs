@@ -1,4 +1,4 @@
-//! Rings around what is unexplained: who is how far away over the adjacency.
+//! Rings around what is unexplained: the distance of each entity over the adjacency.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +24,8 @@ impl Rings {
         self.centre == *centre
     }
 
-    /// Those who are wanted on the nearest ring that has any, by name; nobody when there is none
-    /// within the radius. Who is not wanted any more never is again.
+    /// The wanted entities on the nearest ring that has any, by name; empty if there is none within
+    /// the radius. An entity that is no longer wanted never is again.
     pub(super) fn nearest(
         &mut self,
         state: &State,

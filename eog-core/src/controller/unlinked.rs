@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::told_origins::{MAX_TOLD, told};
+use super::named_origins::{MAX_LISTED, named_origin};
 use crate::contract::packet::NamedOrigin;
 use crate::ids::EntityId;
 use crate::incident::topology::Topology;
@@ -25,19 +25,21 @@ pub(super) fn reaching<'e>(
         !entities.contains(origin) || upstream_of(&state.topology, others).contains(origin)
     };
     let reaching = origins.iter().filter(|it| above.contains(**it) && reaches_another(it));
-    reaching.take(MAX_TOLD).map(|origin| told_with_end(state, origin)).collect()
+    reaching.take(MAX_LISTED).map(|origin| with_end(state, origin)).collect()
 }
 
-/// An origin, with until when it was seen: what was over before something began has not caused it.
-fn told_with_end(state: &State, origin: &EntityId) -> NamedOrigin {
+/// An origin, with the end of its latest evidence: what was over before something began has not
+/// caused it.
+fn with_end(state: &State, origin: &EntityId) -> NamedOrigin {
     let node = state.get(origin);
     let belief = node.and_then(|node| node.belief.as_ref());
     let cited = belief.map_or(&[][..], |belief| belief.evidence.as_slice());
     let seen = cited.iter().filter_map(|id| node?.seen.get(id));
-    NamedOrigin { until: seen.map(|seen| seen.time.end()).max(), ..told(state, origin) }
+    NamedOrigin { until: seen.map(|seen| seen.time.end()).max(), ..named_origin(state, origin) }
 }
 
-/// Everybody whose effects can reach one of some entities; these themselves only if one of the others reaches them.
+/// All entities whose effects can reach one of some entities; these themselves only if one of the others reaches
+/// them.
 fn upstream_of<'e>(
     topology: &Topology,
     entities: impl IntoIterator<Item = &'e EntityId>,

@@ -1,4 +1,4 @@
-//! What will be asked next, if nothing happens before: for whoever wants to ask ahead of time.
+//! What will be asked next, if nothing happens before: for callers that ask ahead of time.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -28,7 +28,7 @@ pub struct ReadMessage {
 impl Controller {
     /// The contexts of the evaluations that will be dispatched next, the likeliest first; at most
     /// `limit`, and no more than the budget of policy calls has room for. A guess: a commit in
-    /// between may change the order and the request. Nothing changes by looking.
+    /// between may change the order and the request. Changes nothing.
     pub fn upcoming(&self, limit: NonZeroU32) -> Vec<ContextRequest> {
         let exhausted = self.exhausted_budget();
         if self.halt.cause().is_some() || exhausted.is_some_and(|which| which != BudgetKind::Hops) {
@@ -85,7 +85,7 @@ impl Controller {
             notice: waiting.and_then(|waiting| waiting.notice.as_ref()),
             neighbours: self.state.neighbours(entity),
             inbox: inbox().map(|(sender, received)| (sender, &received.broadcast)).collect(),
-            heard: new.map(|(sender, _)| sender.clone()).collect(),
+            new_from: new.map(|(sender, _)| sender.clone()).collect(),
             anomalies: self.shown_anomalies(),
             reach: self.reach(entity),
             page: self.next_page(entity),
@@ -93,8 +93,8 @@ impl Controller {
         asked.packet(context)
     }
 
-    /// The messages that the evaluation of an entity was dispatched with, by sender, whatever has come
-    /// since. Nothing when the entity is not under way.
+    /// The messages that the evaluation of an entity was dispatched with, by sender, without later
+    /// ones. `None` when the entity is not under way.
     pub fn dispatched_with(&self, entity: &EntityId) -> Option<Vec<ReadMessage>> {
         let slot = self.in_flight.iter().find(|slot| slot.activation.entity == *entity)?;
         let read = |(sender, sent): &(EntityId, Broadcast)| ReadMessage {
@@ -106,7 +106,7 @@ impl Controller {
     }
 
     /// The packet that a context goes into, of an evaluation that is under way: with what its dispatch
-    /// fixed, whatever has come since. Nothing when the entity is not under way.
+    /// fixed, without later changes. `None` when the entity is not under way.
     pub fn dispatched_packet(
         &self,
         entity: &EntityId,

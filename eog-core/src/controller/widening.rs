@@ -1,4 +1,4 @@
-//! Looking again before the end: when nothing is active or under way, the first step that can
+//! Evaluating again before the end: when nothing is active or under way, the first step that can
 //! activate anything does so for all it names.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,8 +8,8 @@ use super::active::{Activation, Reason};
 use super::config::Widening;
 use super::dead_ends::Explanations;
 use super::entry_body::ActivationRecord;
+use super::named_origins::{MAX_LISTED, named_origin};
 use super::rings::Rings;
-use super::told_origins::{MAX_TOLD, told};
 use super::unlinked;
 use crate::belief::ClaimEdge;
 use crate::contract::packet::{NamedOrigin, Notice, NoticeReason};
@@ -20,12 +20,12 @@ use crate::incident::onset::Onset;
 use crate::state::{Node, State};
 
 /// A chain of explanations may end at an entity for lack of one good answer, so it is asked twice.
-pub(super) const DEAD_END_LOOKS: u32 = 2;
+pub(super) const DEAD_END_VISITS: u32 = 2;
 /// An origin is asked until it says so twice in a row, and three times if it has rivals: at most so
 /// often.
 pub(super) const OPINIONS: u32 = 3;
 
-/// What the beliefs lead to, as far as it decides where to look again.
+/// What the beliefs lead to, as far as it decides what to evaluate again.
 #[derive(Clone, Debug)]
 pub(super) struct Outlook {
     groups: Vec<Group>,
@@ -91,16 +91,17 @@ impl Outlook {
     }
 }
 
-/// Whom a step names, and what their packets say.
-type Looks = Vec<(EntityId, Option<Notice>)>;
+/// The entities that a step names, and what their packets say.
+type Named = Vec<(EntityId, Option<Notice>)>;
 
 impl Controller {
-    /// Looks again, if nothing is active or under way and something is left to look at. Returns who
-    /// became active; `cause` is the entry that led here. Who is damped, has used its visits or is
-    /// one too many is not named.
+    /// Activates entities again, if nothing is active or under way and some are left to evaluate.
+    /// Returns the records of those that became active; `cause` is the entry that led here.
+    /// Entities that are damped, have used their visits or exceed the entity cap are not named.
     ///
-    /// Goes by what was committed alone. A budget that has ended keeps nobody from becoming active,
-    /// only from being dispatched: what was left out is seen, and a larger budget goes on with it.
+    /// Depends on what was committed alone. A budget that has ended keeps no entity from becoming
+    /// active, only from being dispatched: what was left out is seen, and a larger budget goes on
+    /// with it.
     pub(super) fn widen_at_rest(&mut self, cause: u64) -> Vec<ActivationRecord> {
         let is_at_rest = self.active.is_empty() && self.in_flight.is_empty();
         let Some(widening) = self.config.widening.clone().filter(|_| is_at_rest) else {
@@ -114,10 +115,10 @@ impl Controller {
         for step in
             [Reason::Settle, Reason::Check, Reason::DeadEnd, Reason::Widen, Reason::SecondOpinion]
         {
-            let mut looks = self.looks(step, &outlook, &widening);
-            looks.retain(|(entity, _)| self.refusal(entity).is_none());
-            if !looks.is_empty() {
-                records = self.look(step, looks, cause);
+            let mut named = self.named(step, &outlook, &widening);
+            named.retain(|(entity, _)| self.refusal(entity).is_none());
+            if !named.is_empty() {
+                records = self.activate_named(step, named, cause);
                 break;
             }
         }
@@ -141,9 +142,9 @@ impl Controller {
         }
     }
 
-    fn look(&mut self, step: Reason, looks: Looks, cause: u64) -> Vec<ActivationRecord> {
+    fn activate_named(&mut self, step: Reason, named: Named, cause: u64) -> Vec<ActivationRecord> {
         let mut records = Vec::new();
-        for (entity, notice) in looks {
+        for (entity, notice) in named {
             let node = self.state.node(&entity);
             node.dead_ends += u32::from(step == Reason::DeadEnd);
             node.opinions += u32::from(step == Reason::SecondOpinion);
@@ -152,7 +153,7 @@ impl Controller {
         records
     }
 
-    fn looks(&mut self, step: Reason, outlook: &Outlook, widening: &Widening) -> Looks {
+    fn named(&mut self, step: Reason, outlook: &Outlook, widening: &Widening) -> Named {
         let plain =
             |names: BTreeSet<EntityId>| names.into_iter().map(|name| (name, None)).collect();
         match step {
@@ -161,14 +162,14 @@ impl Controller {
             Reason::DeadEnd => self.dead_ends(outlook, widening),
             Reason::Widen => plain(self.nearest_unvisited(outlook, widening)),
             Reason::SecondOpinion => self.second_opinions(outlook, widening),
-            _ => Looks::new(),
+            _ => Named::new(),
         }
     }
 
-    /// Visited effects of named origins that have not read what these said last; and, if so configured, origins that
-    /// explain no anomaly and have not read what was said since, since who feels what they do may have spoken after them;
-    /// entities that weigh numbers and have unread messages; and who leads to what nothing explains, and has not read what
-    /// its own cause said last.
+    /// Visited effects of named origins that have not read the latest messages of these; and, if so configured, origins
+    /// that explain no anomaly and have unread messages, since entities that they affect may have sent them afterwards;
+    /// entities that weigh numbers and have unread messages; and entities that lead to what nothing explains, and have not
+    /// read the latest message of their own cause.
     fn unsettled(&self, outlook: &Outlook, widening: &Widening) -> BTreeSet<EntityId> {
         let others = outlook.unlinked.iter().filter(|_| widening.origins_read);
         let mut behind: BTreeSet<EntityId> =
@@ -184,7 +185,7 @@ impl Controller {
             let message = self.state.get(effect).and_then(|node| node.inbox.get(cause));
             message.is_some_and(|message| message.new) && self.can_read(effect)
         };
-        let mut told: BTreeSet<ClaimEdge> = BTreeSet::new();
+        let mut unread: BTreeSet<ClaimEdge> = BTreeSet::new();
         // What leads to an anomaly may end where one end of a claim knows less than the other.
         let leading = outlook.leading.iter().filter(|_| widening.chains_read);
         let leading = leading.filter(|claim| is_unread(&claim.cause, &claim.effect));
@@ -192,17 +193,17 @@ impl Controller {
         for origin in outlook.named() {
             let effects = self.state.adjacent(origin).into_iter();
             let effects = effects.filter(|effect| is_unread(origin, effect));
-            told.extend(effects.map(|effect| ClaimEdge { cause: origin.clone(), effect }));
+            unread.extend(effects.map(|effect| ClaimEdge { cause: origin.clone(), effect }));
         }
-        if !told.is_empty() {
+        if !unread.is_empty() {
             let claims = self.state.live_claims();
-            behind.extend(told.intersection(&claims).map(|claim| claim.effect.clone()));
+            behind.extend(unread.intersection(&claims).map(|claim| claim.effect.clone()));
         }
         behind
     }
 
-    /// Whether an entity has messages that another look would read. One whose last evaluation failed has them unread
-    /// for that reason, and would fail for ever.
+    /// Whether an entity has messages that another evaluation would read. One whose last evaluation failed has them unread
+    /// for that reason, and would fail each time.
     fn can_read(&self, entity: &EntityId) -> bool {
         let node = self.state.get(entity);
         node.is_some_and(|node| node.settled && !node.stale && node.has_unread())
@@ -214,17 +215,17 @@ impl Controller {
         neighbours.filter(|neighbour| !self.state.is_visited(neighbour)).collect()
     }
 
-    /// Where explanations of what nothing explains end; and, if that is told, the alerting entities that effects can reach from
+    /// Where explanations of what nothing explains end; and, if so configured, the alerting entities that effects can reach from
     /// an origin: at once if no claim is on them, else when no such end is left to ask.
-    fn dead_ends(&self, outlook: &Outlook, widening: &Widening) -> Looks {
+    fn dead_ends(&self, outlook: &Outlook, widening: &Widening) -> Named {
         let unexplained = || outlook.unexplained.iter().map(|&at| &self.state.anomalies[at]);
-        let looks = |entity: &EntityId| {
+        let visits = |entity: &EntityId| {
             let node = self.state.get(entity).filter(|node| node.visited)?;
-            let may_be_asked = node.dead_ends < DEAD_END_LOOKS && self.refusal(entity).is_none();
+            let may_be_asked = node.dead_ends < DEAD_END_VISITS && self.refusal(entity).is_none();
             may_be_asked.then_some(node.dead_ends)
         };
-        let told = self.unlinked(outlook, widening, &outlook.unexplained);
-        let of = |entity| Some((entity, (looks(entity)?, self.reaching(&told, entity))));
+        let unlinked = self.unlinked(outlook, widening, &outlook.unexplained);
+        let of = |entity| Some((entity, (visits(entity)?, self.reaching(&unlinked, entity))));
         let mut ends: BTreeMap<&EntityId, (u32, Vec<NamedOrigin>)> =
             outlook.dead_ends.iter().filter_map(of).collect();
         // What a claim leads to is asked first.
@@ -235,18 +236,19 @@ impl Controller {
         let alerting = alerting.into_iter().filter(|entity| is_over || !is_claimed(entity));
         ends.extend(alerting.filter_map(of).filter(|(_, (_, unlinked))| !unlinked.is_empty()));
         if ends.is_empty() {
-            return Looks::new();
+            return Named::new();
         }
         let explanations = Explanations::new(&outlook.leading);
-        let named: BTreeSet<&EntityId> = outlook.named().filter(|_| widening.others_told).collect();
-        let notice = |(entity, (looks, unlinked)): (&EntityId, (u32, Vec<NamedOrigin>))| {
+        let named: BTreeSet<&EntityId> =
+            outlook.named().filter(|_| widening.others_named).collect();
+        let notice = |(entity, (visits, unlinked)): (&EntityId, (u32, Vec<NamedOrigin>))| {
             let reached = explanations.leads_to(entity);
             let left = unexplained().filter(|anomaly| reached.contains(&anomaly.entity));
             let left: BTreeSet<(EntityId, String)> =
                 left.map(|anomaly| (anomaly.entity.clone(), anomaly.name.clone())).collect();
             let notice = Notice {
                 reason: NoticeReason::DeadEnd,
-                count: looks + 1,
+                count: visits + 1,
                 unexplained: left.into_iter().collect(),
                 rivals: Vec::new(),
                 others: self.others(&named, &BTreeSet::from([entity])),
@@ -270,10 +272,10 @@ impl Controller {
         nearest.into_iter().collect()
     }
 
-    fn second_opinions(&self, outlook: &Outlook, widening: &Widening) -> Looks {
-        let tells_others = widening.others_told && outlook.groups.len() > 1;
-        let named: BTreeSet<&EntityId> = outlook.named().filter(|_| tells_others).collect();
-        let mut looks = Looks::new();
+    fn second_opinions(&self, outlook: &Outlook, widening: &Widening) -> Named {
+        let lists_others = widening.others_named && outlook.groups.len() > 1;
+        let named: BTreeSet<&EntityId> = outlook.named().filter(|_| lists_others).collect();
+        let mut asked_again = Named::new();
         for group in &outlook.groups {
             let may_be_asked = |origin: &EntityId| {
                 self.state.get(origin).is_some_and(|node| node.opinions < OPINIONS)
@@ -286,7 +288,7 @@ impl Controller {
             let unlinked = unlinked::reaching(&self.state, &unlinked, explained);
             let enough = if outlook.has_rivals(group) { 3 } else { 2 };
             let is_unsure = |node: &Node| {
-                let was_asked = !tells_others && unlinked.is_empty() || node.opinions > 0;
+                let was_asked = !lists_others && unlinked.is_empty() || node.opinions > 0;
                 node.origin_in_row < enough || node.has_unread() || !was_asked
             };
             let wants = |node: &&Node| node.opinions < OPINIONS && is_unsure(node);
@@ -294,33 +296,38 @@ impl Controller {
                 let node = self.state.get(origin).filter(wants)?;
                 Some((origin, node.opinions + 1))
             });
-            let mut told: Option<(Vec<EntityId>, Vec<NamedOrigin>)> = None;
+            let mut listed: Option<(Vec<EntityId>, Vec<NamedOrigin>)> = None;
             for (origin, count) in asked {
-                let told = told.get_or_insert_with(|| {
+                let listed = listed.get_or_insert_with(|| {
                     let own = group.origins.iter().collect();
                     (outlook.rivals(group), self.others(&named, &own))
                 });
-                let (rivals, others) = told.clone();
+                let (rivals, others) = listed.clone();
                 let (reason, unexplained) = (NoticeReason::SecondOpinion, Vec::new());
                 let unlinked = unlinked.clone();
                 let notice = Notice { reason, count, unexplained, rivals, others, unlinked };
-                looks.push((origin.clone(), Some(notice)));
+                asked_again.push((origin.clone(), Some(notice)));
             }
         }
-        looks.sort_by(|(a, _), (b, _)| a.cmp(b));
-        looks
+        asked_again.sort_by(|(a, _), (b, _)| a.cmp(b));
+        asked_again
     }
 
-    /// Who would be named beside some, by name, and how they were found.
+    /// The origins that would be named beside some, by name, and how they were found.
     fn others(&self, named: &BTreeSet<&EntityId>, own: &BTreeSet<&EntityId>) -> Vec<NamedOrigin> {
-        named.difference(own).take(MAX_TOLD).map(|origin| told(&self.state, origin)).collect()
+        named
+            .difference(own)
+            .take(MAX_LISTED)
+            .map(|origin| named_origin(&self.state, origin))
+            .collect()
     }
 
     fn reaching(&self, origins: &BTreeSet<&EntityId>, entity: &EntityId) -> Vec<NamedOrigin> {
         unlinked::reaching(&self.state, origins, [entity])
     }
 
-    /// Who explains no anomaly and did not surely begin after the last onset of some of them, if that is told.
+    /// Origins that explain no anomaly and did not surely begin after the last onset of some of them, if so
+    /// configured.
     fn unlinked<'o>(
         &self,
         outlook: &'o Outlook,
@@ -334,7 +341,7 @@ impl Controller {
             let since = belief.and_then(|belief| belief.since);
             matches!((since, last), (Some(since), Some(last)) if !since.can_precede(&last))
         };
-        let told = outlook.unlinked.iter().filter(|_| widening.unlinked_told);
-        told.filter(|origin| !is_late(origin)).collect()
+        let unlinked = outlook.unlinked.iter().filter(|_| widening.unlinked_named);
+        unlinked.filter(|origin| !is_late(origin)).collect()
     }
 }

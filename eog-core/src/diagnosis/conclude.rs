@@ -35,8 +35,8 @@ use probability::Hypotheses;
 /// Anomalies are given by their position in [`Controller::anomalies`](crate::Controller::anomalies).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conclusion {
-    /// How sure the whole is: that of the weakest group in the cover. Alerts that nothing reaches
-    /// are said in `unexplained`, whatever the confidence.
+    /// The confidence of the whole: that of the weakest group in the cover. Alerts that nothing
+    /// reaches are in `unexplained`, whatever the confidence.
     pub confidence: Confidence,
     /// The frontier: groups of irreducible origins, ordered by what they explain: most anomalies, then
     /// confidence, then the earliest onset, then the name of their first origin. Groups that explain
@@ -64,12 +64,12 @@ pub struct Conclusion {
     /// Whether the cover is the minimum (up to 20 groups), not a greedy one.
     pub cover_is_exact: bool,
     /// Best effort when nothing in the frontier explains anything: visited entities, best first, without
-    /// those of which a person says that they are not the cause.
+    /// those that an operator ruled out.
     pub ranking: Vec<Ranked>,
-    /// Entities that a message called on to look again, and that were not evaluated with it: they had
-    /// used their visits or were damped, the evaluation failed, or something ended the investigation
-    /// before. A message that does not contradict what its receiver believes calls on nobody under
-    /// [`Wake::AtOdds`](crate::controller::Wake).
+    /// Entities that a message called on to evaluate again, and that were not evaluated with it: they
+    /// had used their visits or were damped, the evaluation failed, or something ended the
+    /// investigation before. A message that does not contradict what its receiver believes calls on
+    /// no entity under [`Wake::AtOdds`](crate::controller::Wake).
     pub unread: Vec<EntityId>,
     /// Entities that flipped too often and were not evaluated again
     /// ([`Damping`](crate::controller::Damping)).
@@ -182,7 +182,7 @@ pub struct UnexplainedOnset {
 pub struct MeasuredHarm {
     /// Where it was measured.
     pub entity: EntityId,
-    /// The finding that tells it.
+    /// The finding that states it.
     pub finding: EvidenceId,
     /// When it began.
     pub onset: Onset,
@@ -361,9 +361,9 @@ pub enum Doubt {
         /// The origin.
         entity: EntityId,
     },
-    /// A person says that something else is the cause, and no named origin is it.
+    /// An operator says that something else is the cause, and no named origin is it.
     SaidOtherwise {
-        /// What the person names.
+        /// What the operator names.
         entity: EntityId,
     },
     /// More than 5 % of a source could not be used: it may hold another change, or an earlier onset.
@@ -451,7 +451,7 @@ impl std::fmt::Display for Doubt {
     }
 }
 
-/// Everyone who was judged, by what speaks for each.
+/// All judged entities, by what speaks for each.
 pub(crate) fn rank(state: &State) -> Vec<Ranked> {
     ranking::rank(state, &claims::ClaimGraph::new(state))
 }
@@ -460,7 +460,7 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     conclude_from(state, Unsteady::LastResort)
 }
 
-/// The conclusion without origins that changed too often: what is worth another look goes by those that are settled.
+/// The conclusion without origins that changed too often: only settled ones decide what is worth another evaluation.
 pub(crate) fn conclude_from_the_steady(state: &State) -> Conclusion {
     conclude_from(state, Unsteady::LeftOut)
 }
@@ -469,7 +469,7 @@ pub(crate) fn conclude_from_the_steady(state: &State) -> Conclusion {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unsteady {
     LeftOut,
-    /// They are named if nobody else explains anything.
+    /// They are named if no other origin explains anything.
     LastResort,
 }
 
@@ -553,7 +553,7 @@ fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
         unread: names(standings.unread),
         damped: names(standings.damped),
         stale: names(standings.stale),
-        // What a ledger tells, not the state.
+        // From the ledger, not from the state.
         unreachable: None,
     }
 }
@@ -574,8 +574,8 @@ pub(crate) fn leading_to(state: &State, anomalies: &[usize]) -> BTreeSet<ClaimEd
     coverage::leading_to(&graph, &targets.collect::<Vec<_>>()).map(edge).collect()
 }
 
-/// The entities that a conclusion names for what they are, each list by name: found in one pass,
-/// since there may be very many nodes.
+/// The entities that a conclusion names by kind, each list by name: found in one pass, since there
+/// may be very many nodes.
 struct Standings<'s> {
     origins: Vec<&'s EntityId>,
     /// Origins that changed too often.
@@ -601,7 +601,7 @@ impl<'s> Standings<'s> {
                     found.stale.push(entity);
                 }
             }
-            if node.visited && node.owes_a_look() {
+            if node.visited && node.needs_evaluation() {
                 found.unread.push(entity);
             }
             if node.damped {

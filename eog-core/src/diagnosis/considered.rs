@@ -35,18 +35,18 @@ pub enum RuledOut {
     },
     /// Another change of the same entity fits the onset better.
     AnotherFits {
-        /// The finding that tells of it.
+        /// The finding that states it.
         change: EvidenceId,
     },
     /// Its entity is named, and it fits the onset as well as the change that is cited: which of the two it was is open.
     FitsAsWell,
-    /// Its entity was never looked at.
+    /// Its entity was never evaluated.
     NeverLookedAt,
-    /// It was weighed for its entity, and another explanation was taken.
+    /// It was weighed for its entity, and another explanation was chosen.
     Lost {
         /// The rule that proposed it, if it has a name.
         rule: Option<String>,
-        /// Why it was not taken. Untrusted text.
+        /// Why it was rejected. Untrusted text.
         why: String,
     },
     /// Its entity is named as a cause for other evidence, and cites no change.
@@ -79,7 +79,7 @@ pub struct Unnamed {
     pub rule: Option<String>,
     /// Why. Untrusted text.
     pub summary: String,
-    /// The explanations by an origin here that were weighed and not taken, best first.
+    /// The explanations by an origin here that were weighed and rejected, best first.
     pub lost: Vec<Alternative>,
 }
 
@@ -187,7 +187,8 @@ pub(super) fn unnamed(diagnosis: &Diagnosis) -> Vec<Unnamed> {
     unnamed
 }
 
-/// Everyone who can affect an entity, itself included, over declared directions and live claims.
+/// All entities that can affect an entity, itself included, over declared directions and live
+/// claims.
 fn upstream(diagnosis: &Diagnosis, entity: &EntityId) -> BTreeSet<EntityId> {
     let mut reached = BTreeSet::from([entity.clone()]);
     let mut queue = vec![entity.clone()];

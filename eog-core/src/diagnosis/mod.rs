@@ -1,5 +1,5 @@
-//! The diagnosis: everything that reports, scores and answers read of an investigation, whichever
-//! machine made it.
+//! The diagnosis: the data of an investigation for reports, scores and answers, whichever machine
+//! made it.
 
 pub(crate) mod conclude;
 mod considered;
@@ -31,7 +31,7 @@ use crate::ledger::body::Body;
 use crate::ledger::record::{RecordedAnswer, Refusal};
 use crate::stop::StopReason;
 
-/// What an investigation knows, in the order in which it is told: causes with their confidence, how
+/// What an investigation knows, in the order of a report: causes with their confidence, how
 /// the effects spread, what is believed of each entity and by which evidence, what is not explained, what was
 /// used, and why it ended.
 ///
@@ -53,21 +53,21 @@ pub struct Diagnosis {
     pub topology: Topology,
     /// What must be explained, with the anomalies that were observed on the way.
     pub anomalies: Vec<Anomaly>,
-    /// How the start was chosen, which alerts were left out, and what the readers of the input had to
-    /// say.
+    /// How the start was chosen, which alerts were left out, and the notes of the readers of the
+    /// input.
     pub bootstrap: Bootstrap,
-    /// Who judged first, if the ledger says so.
+    /// The first policy, if the ledger names it.
     pub policy: Option<String>,
     /// Causes with their confidence and doubts, what they cover, and what nothing explains.
     pub conclusion: Conclusion,
-    /// Everyone who was judged, best first, also where an origin was found: by what speaks for each, without
-    /// those of whom a person says that they are not the cause.
+    /// All judged entities, best first, also where an origin was found: by what speaks for each, without
+    /// those that an operator ruled out.
     pub ranking: Vec<Ranked>,
     /// Every change on record that was in time and in reach of an anomaly and is not named, with why.
     pub considered: Vec<ConsideredChange>,
     /// Every entity whose evidence was severe and that is not named, by name.
     pub unnamed: Vec<Unnamed>,
-    /// What was weighed for each entity in its latest decision and not taken, best first.
+    /// What was weighed for each entity in its latest decision and rejected, best first.
     pub alternatives: BTreeMap<EntityId, Vec<Alternative>>,
     /// The weights of evidence behind the latest decision on each entity, largest first, where its policy gives any.
     pub terms: BTreeMap<EntityId, Vec<Term>>,
@@ -80,25 +80,25 @@ pub struct Diagnosis {
     pub claims: Vec<Claim>,
     /// The live claims that follow from an explaining origin, one for each cause and effect.
     pub causal: Vec<Claim>,
-    /// How many entities still wait to be looked at.
+    /// How many entities still wait to be evaluated.
     pub waiting: usize,
-    /// Looks that led to no answer, oldest first.
+    /// Evaluations that led to no answer, oldest first.
     pub failures: Vec<FailedLook>,
-    /// What was not taken over from answers, oldest first.
+    /// What was rejected of answers, oldest first.
     pub refusals: Vec<(EntityId, Refusal)>,
-    /// Where the ledger left those that it was copied from, oldest first.
+    /// The forks of the ledger, oldest first.
     pub forks: Vec<ForkTaken>,
     /// What was used.
     pub spent: Spent,
-    /// Why the investigation ended; nothing while something is left to do.
+    /// Why the investigation ended; `None` while something is left to do.
     pub stop: Option<StopReason>,
     /// Which findings each entity was judged with.
     seen: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
-    /// Who explains each entity by a live claim.
+    /// The entities that explain each entity by a live claim.
     explaining: BTreeMap<EntityId, BTreeSet<EntityId>>,
 }
 
-/// A look at an entity that led to no answer.
+/// An evaluation of an entity that led to no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedLook {
     /// The ledger entry.
@@ -109,20 +109,20 @@ pub struct FailedLook {
     pub failure: Failure,
 }
 
-/// A place where a ledger left the one it was copied from.
+/// A place where a ledger forked from the one it was copied from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForkTaken {
     /// The last entry that both share.
     pub at: u64,
     /// The hash of the parent's last entry.
     pub parent: Digest,
-    /// Who judges from there on, if the fork names somebody.
+    /// The policy from there on, if the fork names one.
     pub policy: Option<String>,
     /// The settings of the machine before and after, as JSON, if they are others from there on.
     pub settings: Option<(Value, Value)>,
 }
 
-/// What a ledger does not tell of an investigation.
+/// What a ledger does not hold of an investigation.
 pub(crate) struct Standing<'s> {
     pub(crate) topology: &'s Topology,
     pub(crate) anomalies: &'s [Anomaly],
@@ -220,7 +220,7 @@ impl Diagnosis {
     }
 
     /// Whether an entity is an origin whose judgement changed too often to be settled, and that is not named since another
-    /// origin explains an anomaly. Where nobody is named, no origin is passed over: it would be named if it reached an
+    /// origin explains an anomaly. Where no origin is named, no origin is passed over: it would be named if it reached an
     /// anomaly.
     pub fn is_passed_over(&self, entity: &EntityId) -> bool {
         self.belief(entity).is_some_and(|belief| belief.label == Label::Origin)
@@ -242,7 +242,8 @@ impl Diagnosis {
         ranking.iter().filter(|ranked| ranked.label == Label::Origin).chain(others)
     }
 
-    /// Whom the investigation names, however sure it is: the origins that explain an alert, else its best guess.
+    /// The entities that the investigation names, however sure it is: the origins that explain an alert, else
+    /// its best guess.
     pub fn choice(&self) -> BTreeSet<&EntityId> {
         let causes: BTreeSet<&EntityId> = self.causes().flat_map(|group| &group.origins).collect();
         if causes.is_empty() {
@@ -260,8 +261,8 @@ impl Diagnosis {
         !self.anomalies.is_empty() && self.anomalies.iter().all(is_well)
     }
 
-    /// Whom to look at next, should the causes that are named not be it, best first: who was judged, is in no group of
-    /// the frontier, and was not found healthy. Empty where nothing is named; then there are
+    /// Which entities to check next, should the causes that are named be wrong, best first: those that were judged,
+    /// are in no group of the frontier, and were not found healthy. Empty where nothing is named; then there are
     /// [`candidates`](Self::candidates).
     pub fn next_suspects(&self) -> impl Iterator<Item = &Ranked> {
         let is_named = |ranked: &&Ranked| {
@@ -329,7 +330,7 @@ impl Diagnosis {
         seen.filter_map(|id| self.findings.get(id))
     }
 
-    /// What people say of entities, by entity: the findings that hold a verdict.
+    /// The verdicts of operators, by entity: the findings that hold one.
     pub fn verdicts(&self) -> impl Iterator<Item = (&EntityId, Verdict, &Finding)> {
         self.seen.keys().flat_map(|entity| {
             let own = self.judged_with(entity).filter(move |finding| finding.entity == *entity);

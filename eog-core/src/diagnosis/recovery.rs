@@ -138,7 +138,7 @@ fn is_harm(finding: &Finding) -> bool {
         && finding.quantity.as_ref().is_some_and(|quantity| quantity.baseline.is_some())
 }
 
-/// When what a finding tells had begun.
+/// When what a finding states had begun.
 fn dated(finding: &Finding) -> Timestamp {
     finding.onset.map_or(finding.time.start(), |onset| onset.latest())
 }

@@ -3,7 +3,7 @@
 //!
 //! With the feature `blake3`, the crate of that name does the same with vectors, several times faster. It is no plain
 //! dependency since it weighs: this crate is 16 crates in all and is to stay below 21, and the library brings eight more,
-//! with its feature `pure` as without it (its build script depends on `cc` either way). Whoever embeds this crate alone is
+//! with its feature `pure` as without it (its build script depends on `cc` either way). Users of this crate alone are
 //! spared them, and the C compiler. Tests compare the two.
 
 /// Bytes of a block, and of a chunk: what is hashed one block after the other.

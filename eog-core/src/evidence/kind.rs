@@ -19,7 +19,7 @@ pub enum EvidenceKind {
     Span,
     /// An alert that fired.
     Alert,
-    /// What the source knows beside measurements, such as a path in the topology.
+    /// Knowledge of the source beside measurements, such as a path in the topology.
     Note,
 }
 

@@ -13,9 +13,9 @@ use crate::ids::{EntityId, EvidenceId};
 use crate::incident::onset::Onset;
 use crate::incident::window::Window;
 
-/// What a finding speaks of, independent of any domain.
+/// The subject of a finding, independent of any domain.
 ///
-/// The first four are the golden signals; the others tell changes and events apart. Rules read
+/// The first four are the golden signals; the others distinguish changes and events. Rules read
 /// this and [`Trend`] instead of guessing from text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -108,7 +108,7 @@ pub struct Quantity {
     pub unit: String,
 }
 
-/// What was changed, from what, to what. Secrets are masked by whoever makes the finding.
+/// What was changed, from what, to what. The source of the finding masks secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -161,13 +161,13 @@ pub struct FindingContent {
     pub entity: EntityId,
     /// What kind of record it is.
     pub kind: EvidenceKind,
-    /// What it speaks of.
+    /// Its subject.
     pub signal: Signal,
-    /// Which way it points.
+    /// Its trend.
     pub trend: Trend,
     /// When it holds.
     pub time: EvidenceTime,
-    /// When what it tells began, where its own first observation is dated: the first bad request,
+    /// When what it states began, where its own first observation is dated: the first bad request,
     /// line or sample for harm, the making of it for a change. Where the time is that of an alert or
     /// of the split of a comparison, there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -222,13 +222,13 @@ impl FindingContent {
         }
     }
 
-    /// With the way it points.
+    /// With its trend.
     #[must_use]
     pub fn with_trend(self, trend: Trend) -> Self {
         Self { trend, ..self }
     }
 
-    /// With the time at which what it tells began.
+    /// With the time at which what it states began.
     #[must_use]
     pub fn with_onset(self, onset: Onset) -> Self {
         Self { onset: Some(onset), ..self }
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn the_id_is_the_same_on_every_machine() {
-        // Written down once: if it changes, every stored citation breaks.
+        // The expected id is fixed: if it changes, every stored citation breaks.
         assert_eq!(Finding::new(content()).id().as_str(), "met-6b7990f2ae9ecb4139c5");
     }
 

@@ -1,10 +1,10 @@
-//! What a person says of the part that an entity has.
+//! The verdict of an operator on an entity.
 
 use serde::{Deserialize, Serialize};
 
 use super::{EvidenceKind, Finding, Trend};
 
-/// A person's word on whether an entity is the cause.
+/// An operator's verdict on whether an entity is the cause.
 ///
 /// In a context it is a finding of kind note and source [`Verdict::SOURCE`]: rising for the cause,
 /// steady for what is not. Text of telemetry never is one, whatever it says.
@@ -31,7 +31,7 @@ impl Verdict {
 }
 
 impl Finding {
-    /// The verdict that the finding holds, if it is one of a person.
+    /// The verdict that the finding holds, if it is one of an operator.
     pub fn verdict(&self) -> Option<Verdict> {
         if self.kind != EvidenceKind::Note || self.source != Verdict::SOURCE {
             return None;

@@ -21,7 +21,7 @@ pub struct Anomaly {
     pub name: String,
     /// The entity it fired on.
     pub entity: EntityId,
-    /// What it speaks of.
+    /// Its subject.
     pub signal: Signal,
     /// When it first became active.
     pub onset: Timestamp,
@@ -106,9 +106,9 @@ impl Anomaly {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seed {
-    /// Where to look.
+    /// Which entity to evaluate.
     pub entity: EntityId,
-    /// Why to look there.
+    /// Why to evaluate it.
     pub reason: String,
 }
 
@@ -122,7 +122,7 @@ pub struct Bootstrap {
     pub ignored: Vec<String>,
     /// The evidence that the choice rests on.
     pub evidence: Vec<Finding>,
-    /// What the readers of the input had to say: skipped rows, missing files.
+    /// Notes of the readers of the input: skipped rows, missing files.
     pub warnings: Vec<String>,
     /// How much of which source could not be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -144,7 +144,7 @@ pub struct Unusable {
     pub reason: String,
 }
 
-/// What is on record of changes, whoever they concern: what a cause is measured against.
+/// What is on record of changes, of all entities: what a cause is measured against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -166,7 +166,7 @@ pub struct RecordedChange {
     pub made: Onset,
     /// The change in a few words. Untrusted text.
     pub what: String,
-    /// The finding that tells it, where the entity's context holds it.
+    /// The finding that states it, where the entity's context holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<EvidenceId>,
 }

@@ -67,7 +67,7 @@ pub enum Direction {
 /// The relation of a neighbour that only a claim joins with the entity.
 pub const CLAIM_RELATION: &str = "claim";
 
-/// The relations by which requests travel, from whoever sends them to whoever answers. What crosses
+/// The relations by which requests travel, from the sender to the entity that answers. What crosses
 /// one of them shows on the side that answers; all other relations carry without a trace.
 pub const REQUEST_RELATIONS: [&str; 2] = ["calls", "sends_load"];
 

@@ -1,5 +1,5 @@
-//! What the entries of a ledger record, as far as every machine must say it: readers of ledgers, reports
-//! and the engine know no more of a machine than this.
+//! The content of ledger entries that every machine must provide: readers of ledgers, reports and the
+//! engine know no more of a machine than this.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use crate::ledger::record::{
 
 /// What the entries of one machine record.
 ///
-/// Serialized as an externally tagged enum: the tag of the opening entry tells whose ledger it is.
+/// Serialized as an externally tagged enum: the tag of the opening entry identifies the machine of the ledger.
 pub trait Body:
     Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
 {
@@ -33,12 +33,12 @@ pub trait Body:
     /// The whole input, if this body opens a ledger.
     fn opened(&self) -> Option<&Opened<Self::Settings>>;
 
-    /// The same as every machine tells it.
+    /// The same in the form that all machines share.
     fn opening(&self) -> Option<Opening<'_>> {
         self.opened().map(Opened::opening)
     }
 
-    /// What was looked at and answered, if this body records that.
+    /// What was evaluated and answered, if this body records that.
     fn look(&self) -> Option<Look<'_>> {
         None
     }
@@ -52,7 +52,7 @@ pub trait Body:
     /// from.
     fn forked(&self) -> Option<&Forked<Self::Settings>>;
 
-    /// The same as every machine tells it.
+    /// The same in the form that all machines share.
     fn fork(&self) -> Option<Departure<'_>> {
         self.forked().map(Forked::departure)
     }
@@ -65,7 +65,7 @@ pub struct Opening<'b> {
     pub format: u32,
     /// Topology, seeds, window, anomalies and how they were chosen.
     pub case: &'b Case,
-    /// Who judges, if the ledger says so.
+    /// The policy, if the ledger names it.
     pub policy: Option<&'b str>,
     /// Every choice of the machine. [`Opening::settings`] has them as JSON.
     settings: &'b dyn Settings,
@@ -76,22 +76,22 @@ pub struct Opening<'b> {
 pub struct Departure<'b> {
     /// The hash of the last entry that the parent had, beyond those copied.
     pub parent: Digest,
-    /// Who judges from here on, as the fork or its settings name them.
+    /// The policy from here on, as the fork or its settings name it.
     pub policy: Option<&'b str>,
-    /// Whether the fork itself names who judges. Settings do so even where it is the same as before.
+    /// Whether the fork itself names the policy. Settings do so even where it is the same as before.
     pub names_policy: bool,
     /// Every choice of the machine from here on, if another.
     settings: Option<&'b dyn Settings>,
 }
 
-/// One entity that was looked at: what was seen, and what was answered.
+/// One evaluation of an entity: what was seen, and what was answered.
 #[derive(Clone, Copy, Debug)]
 pub struct Look<'b> {
     /// The key of the questions that were asked for it ([`Question::key`](crate::machine::Question::key)).
     pub key: &'b EntityId,
     /// The entity.
     pub entity: &'b EntityId,
-    /// Its local context, unless it could not be had.
+    /// Its local context, unless it is not available.
     pub context: Option<&'b ContextRecord>,
     /// The digest of the whole question that was asked about it, unless there was none.
     pub packet: Option<Digest>,
@@ -101,16 +101,16 @@ pub struct Look<'b> {
     pub refusals: &'b [Refusal],
     /// What is believed of the entity from then on.
     pub belief: &'b Belief,
-    /// Who was told of it.
-    pub told: &'b [EntityId],
+    /// The entities notified of it.
+    pub notified: &'b [EntityId],
 }
 
 /// Every choice of a machine, as data.
 pub trait Settings: fmt::Debug + Send + Sync + 'static {
-    /// Who judges, by name, if that is recorded.
+    /// The name of the policy, if it is recorded.
     fn policy(&self) -> Option<&str>;
 
-    /// The choices as JSON, by name. Who judges is told apart from them.
+    /// The choices as JSON, by name. The name of the policy is separate.
     fn to_json(&self) -> Value;
 }
 
@@ -129,7 +129,7 @@ impl Departure<'_> {
 }
 
 impl<S: Settings> Opened<S> {
-    /// The input as every machine tells it.
+    /// The input in the form that all machines share.
     pub fn opening(&self) -> Opening<'_> {
         let Self { format, config, case } = self;
         Opening { format: *format, case, policy: config.policy(), settings: config }
@@ -137,7 +137,7 @@ impl<S: Settings> Opened<S> {
 }
 
 impl<S: Settings> Forked<S> {
-    /// The fork as every machine tells it.
+    /// The fork in the form that all machines share.
     pub fn departure(&self) -> Departure<'_> {
         let ForkChanges { policy, config } = &self.changes;
         let settings = config.as_ref().map(|config| config as &dyn Settings);

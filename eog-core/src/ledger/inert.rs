@@ -1,7 +1,7 @@
-//! JSON in which no character could do harm where it is shown.
+//! JSON in which no character can do harm where it is shown.
 
-/// JSON of the same meaning in which such characters stand as escapes. They occur inside of its
-/// texts alone.
+/// JSON of the same meaning in which such characters are escaped. They occur inside of its texts
+/// alone.
 pub fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {

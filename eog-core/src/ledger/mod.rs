@@ -88,8 +88,8 @@ impl<B> std::fmt::Display for Entry<B> {
     }
 }
 
-/// The tag of what an entry records, given the entry as JSON: that of the first entry tells whose
-/// ledger it is ([`Body::OPENING`]). Nothing if this is no entry.
+/// The tag of what an entry records, given the entry as JSON: that of the first entry identifies
+/// the machine of the ledger ([`Body::OPENING`]). `None` if this is no entry.
 ///
 /// ```
 /// let entry = br#"{"seq":0,"previous":"00","hash":"00","body":{"opened":{}}}"#;
@@ -204,7 +204,7 @@ impl<B: Body> Ledger<B> {
             let entry: Entry<B> = serde_json::from_slice(text.as_bytes())
                 .map_err(|error| not_an_entry(unreadable(&error)))?;
             let plain = plain_line(&entry);
-            // Ledgers of before escaped nothing.
+            // Older ledgers escaped nothing.
             if plain != text && escape_json(&plain) != text {
                 return Err(not_an_entry("it is not written the way a ledger is".to_owned()));
             }
@@ -315,7 +315,7 @@ impl Ledger {
     }
 }
 
-/// Why a line is no entry. The parser sees this one line alone, so that its own number of it, always 1, would stand
+/// Why a line is no entry. The parser sees this one line alone, so that its own number of it, always 1, would be
 /// beside the number in the file.
 fn unreadable(error: &serde_json::Error) -> String {
     if error.is_eof() {
@@ -363,7 +363,7 @@ pub enum LedgerError {
         seq: u64,
         /// The hash that follows from its content and predecessor.
         expected: Digest,
-        /// The hash it bears.
+        /// The recorded hash.
         found: Digest,
     },
 }

@@ -1,5 +1,4 @@
-//! Records that the entries of every machine are made of. The chain that they stand in is the
-//! business of [`crate::ledger`].
+//! Records that the entries of every machine are made of. [`crate::ledger`] chains them.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,7 +12,7 @@ use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::{Anomaly, Case};
 use crate::incident::topology::Edge;
 
-/// A local context by digest; its body stands in the first entry that saw it.
+/// A local context by digest; its body is in the first entry that saw it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextRecord {
@@ -34,11 +33,11 @@ pub enum RecordedAnswer {
         /// The entry that holds the decision.
         entry: u64,
     },
-    /// No decision could be had.
+    /// The policy failed.
     Failed(Failure),
 }
 
-/// A part of a decision that was not taken over.
+/// A part of a decision that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -55,13 +54,13 @@ pub enum Refusal {
     ClaimBetweenOthers(ClaimEdge),
     /// A claim from the entity to itself.
     ClaimOnItself(ClaimEdge),
-    /// A claim about an entity nobody named.
+    /// A claim about an unknown entity.
     ClaimOnUnknownEntity(ClaimEdge),
     /// A claim whose effect was certainly there before its cause, by the times that it states itself.
     ClaimAgainstTime(ClaimEdge),
     /// A claim that would admit one entity too many.
     ClaimBeyondEntityCap(ClaimEdge),
-    /// A proposal of an entity nobody named.
+    /// A proposal of an unknown entity.
     ProposalUnknown(EntityId),
     /// A proposal of an entity already visited.
     ProposalVisited(EntityId),
@@ -71,9 +70,9 @@ pub enum Refusal {
     ProposalRepeated(EntityId),
     /// A proposal beyond the cap per decision.
     ProposalBeyondCap(EntityId),
-    /// Another page, where there is none or no more may be had. The decision counts as it is.
+    /// Another page, where there is none or no more are allowed. The decision counts as it is.
     NoFurtherPage,
-    /// Another query, where no more may be asked. The decision counts as it is.
+    /// Another query, where no more are allowed. The decision counts as it is.
     NoFurtherQuery,
 }
 
@@ -86,7 +85,8 @@ pub enum Warning {
     Uncited,
     /// A `Symptom`, and no live claim says of what.
     SymptomWithoutCause,
-    /// An `Origin` whose condition began certainly after all that it says it explains of its own.
+    /// An `Origin` whose condition began certainly after all of its own observations that it claims
+    /// to explain.
     OriginAfterWhatItExplains,
 }
 
@@ -118,7 +118,7 @@ pub struct Opened<S = Config> {
     pub case: Case,
 }
 
-/// A fork: what stands before it was copied from another ledger.
+/// A fork: the entries before it were copied from another ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[serde(bound(serialize = "S: Serialize", deserialize = "S: DeserializeOwned"))]
@@ -134,8 +134,8 @@ pub struct Forked<S = Config> {
 #[serde(deny_unknown_fields)]
 #[serde(bound(serialize = "S: Serialize", deserialize = "S: DeserializeOwned"))]
 pub struct ForkChanges<S = Config> {
-    /// Who judges from here on, if somebody else does. Decisions made before are not remembered
-    /// then; beliefs stay until their entities are evaluated again.
+    /// The policy from here on, if it is another. Decisions made before are not remembered then;
+    /// beliefs stay until their entities are evaluated again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
     /// The configuration from here on, if another.

@@ -8,9 +8,9 @@ use crate::ledger::record::{ForkChanges, Forked};
 use crate::ledger::{Entry, Ledger};
 use crate::machine::{Machine, OfMachine};
 
-/// Steps through a ledger: after each entry, the machine stands where it stood when that entry was
-/// recorded. Every entry is derived again and compared; going through n entries costs as much as
-/// deriving each of them once.
+/// Steps through a ledger: after each entry, the machine has the state that it had when that entry
+/// was recorded. Every entry is derived again and compared; going through n entries costs as much
+/// as deriving each of them once.
 ///
 /// ```
 /// use eog_core::{Case, Config, Controller, EntityId, Machine, Replay, Seed, Topology, Window};

@@ -80,7 +80,7 @@ pub enum ForkError {
         /// The last entry there is.
         last: u64,
     },
-    /// What stands before the fork does not follow.
+    /// The entries before the fork do not follow.
     #[error(transparent)]
     Restore(#[from] RestoreError),
 }

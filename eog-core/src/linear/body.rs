@@ -22,13 +22,13 @@ pub enum LinearBody {
     Forked(Box<Forked<LinearConfig>>),
 }
 
-/// One step: an entity was looked at.
+/// One step: the evaluation of an entity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinearStep {
     /// The entity.
     pub entity: EntityId,
-    /// The local context, unless it could not be had or the step repeats another.
+    /// The local context, unless it is not available or the step repeats another.
     pub context: Option<ContextRecord>,
     /// The digest of the packet, unless there was none.
     pub packet: Option<Digest>,
@@ -40,7 +40,7 @@ pub struct LinearStep {
     pub warnings: Vec<Warning>,
     /// What is believed of the entity from now on.
     pub belief: Belief,
-    /// Whose answers are forgotten from now on, oldest first.
+    /// The entities whose answers are forgotten from now on, oldest first.
     pub forgotten: Vec<EntityId>,
 }
 
@@ -58,7 +58,7 @@ impl Body for LinearBody {
         let Self::Stepped(step) = self else { return None };
         let LinearStep { entity, context, packet, answer, refusals, belief, .. } = step.as_ref();
         let (context, packet) = (context.as_ref(), *packet);
-        Some(Look { key: entity, entity, context, packet, answer, refusals, belief, told: &[] })
+        Some(Look { key: entity, entity, context, packet, answer, refusals, belief, notified: &[] })
     }
 
     fn forked(&self) -> Option<&Forked<LinearConfig>> {

@@ -21,34 +21,33 @@ use crate::ledger::body::Settings;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinearConfig {
-    /// Who judges, by name, if somebody wants to know later. Decides nothing.
+    /// The name of the policy, for later readers. Decides nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// How many answers it remembers; all of them if absent. With an older one it forgets that it
-    /// looked there, what it saw, and the leads from it: it may look there again, for ever unless a
-    /// budget ends it. Without this limit there are at most as many steps as entities.
+    /// How many answers it remembers; all of them if absent. With an older one it forgets the
+    /// evaluation, what it saw, and the leads from it: it may evaluate the entity again, and only a
+    /// budget ends this. Without this limit there are at most as many steps as entities.
     pub memory: Option<u32>,
     /// Whether it stops at the first origin.
     pub commits: bool,
     /// The steps, counted from 0, that repeat the one before and learn nothing: a handicap for
     /// comparisons.
     pub repeats: BTreeSet<u64>,
-    /// Which of the places that it could look at is next.
+    /// Which of the entities that it could evaluate is next.
     pub order: LeadOrder,
     /// How strictly decisions are checked.
     pub checks: Checks,
     /// When to stop early. Repeated steps count as policy calls.
     pub budget: Budget,
-    /// Whether packets show which anomalies effects of the entity can reach. Ledgers from before there was this do
-    /// without.
+    /// Whether packets show which anomalies effects of the entity can reach. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reach: bool,
-    /// Whether packets show the anomalies of the entity. Ledgers from before there was this do without.
+    /// Whether packets show the anomalies of the entity. Off in older ledgers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alerts: bool,
 }
 
-/// Which of the places that a linear loop could look at is next.
+/// Which of the entities that a linear loop could evaluate is next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeadOrder {

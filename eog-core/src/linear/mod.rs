@@ -32,13 +32,13 @@ use crate::machine::{Machine, OfMachine};
 use crate::stop::{StopReason, Unreachable};
 use notes::{Note, Notes};
 
-/// A linear loop in the manner of ReAct: one entity after the other, nothing looked at twice on
+/// A linear loop in the manner of ReAct: one entity after the other, none evaluated twice on
 /// purpose. The baseline that [`Controller`](crate::Controller) is compared with.
 ///
 /// - It follows the newest lead (a claimed cause or a proposal), then older leads, then the starts. When
 ///   nothing is left it ends.
 /// - What it remembers of others is the inbox of the next question, as if they had sent messages, and
-///   one look shows it what others see in several ([`ContextRequest::whole`]). So it lacks no
+///   one evaluation shows it what others see in several ([`ContextRequest::whole`]). So it lacks no
 ///   information that other controllers have; what it noted before is never revised.
 /// - It answers with the first origin it sees ([`LinearConfig::commits`]), or, at the end, with all
 ///   that it remembers.
@@ -57,7 +57,7 @@ pub struct Linear {
     underway: Option<Underway>,
     next_ticket: u64,
     emission: Emission,
-    /// Why nothing more is begun, if somebody said so.
+    /// The reason of the caller not to begin anything more, if any.
     halted: Option<StopReason>,
 }
 
@@ -92,7 +92,7 @@ impl Linear {
         }
     }
 
-    /// Where it could look, the next first.
+    /// The entities that it could evaluate, the next first.
     fn candidates(&self) -> Vec<EntityId> {
         if self.config.commits && self.judgements.has_origin() {
             return Vec::new();
@@ -115,7 +115,7 @@ impl Linear {
         candidates
     }
 
-    /// Why nothing more may be begun, although there is something to look at.
+    /// Why nothing more may be begun, although there are entities left to evaluate.
     fn withheld(&self) -> Option<StopReason> {
         let calls = self.spent.hops + self.spent.remembered;
         let which = self.config.budget.exhausted(calls, self.spent.usage);
@@ -130,7 +130,7 @@ impl Linear {
     }
 
     /// Begins the next step, if there is one: a question, or an entry of a step that repeats the one
-    /// before, for which nobody is asked.
+    /// before, for which no policy is called.
     fn begin(&mut self) {
         if self.repeats_now() {
             return self.repeat_latest();
@@ -146,7 +146,7 @@ impl Linear {
         self.underway = Some(Underway { ticket, question, asked: false });
     }
 
-    /// The same question has the same answer, and nobody is asked.
+    /// The same question has the same answer, and no policy is called.
     fn repeat_latest(&mut self) {
         let Some(note) = self.notes.latest().cloned() else { return };
         if let Some(entry) = note.entry {
@@ -156,7 +156,7 @@ impl Linear {
         }
     }
 
-    /// Takes what came back for a question.
+    /// Takes the answer to a question.
     fn take(
         &mut self,
         ticket: Ticket,
@@ -226,7 +226,7 @@ impl Linear {
                 (AnsweredBy::Policy, self.judgements.judge(&entity, inbox, decision))
             }
             RecordedAnswer::Failed(failure) => {
-                (AnsweredBy::Nobody, self.judgements.fail(&entity, failure))
+                (AnsweredBy::None, self.judgements.fail(&entity, failure))
             }
             RecordedAnswer::Remembered { .. } => return,
         };
@@ -235,7 +235,7 @@ impl Linear {
         self.commit(packet, answer, judged, note);
     }
 
-    /// Records a step, notes it, and forgets what there is no room for any more.
+    /// Records a step, notes it, and forgets what exceeds the limit.
     fn commit(
         &mut self,
         packet: Option<&ContextPacket>,

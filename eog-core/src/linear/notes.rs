@@ -1,4 +1,4 @@
-//! What the linear loop remembers of what it looked at.
+//! What the linear loop remembers of its evaluations.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +14,7 @@ pub(super) struct Note {
     pub(super) entry: Option<u64>,
     /// What was taken over from it.
     pub(super) belief: Belief,
-    /// Where it says to look: claimed causes, then proposals.
+    /// The entities that it suggests to evaluate: claimed causes, then proposals.
     leads: Vec<EntityId>,
 }
 
@@ -23,7 +23,8 @@ pub(super) struct Note {
 pub(super) struct Notes(VecDeque<Note>);
 
 impl Note {
-    /// Notes what an entry holds: where a decision says to look, claimed causes first.
+    /// Notes what an entry holds: which entities a decision suggests to evaluate, claimed causes
+    /// first.
     pub(super) fn of(
         entity: EntityId,
         entry: u64,
@@ -60,7 +61,8 @@ impl Notes {
         self.0.back()
     }
 
-    /// Whom the notes blame or propose and do not know: those of the newest note first.
+    /// The entities that the notes claim or propose and that are unknown: those of the newest note
+    /// first.
     pub(super) fn leads(&self) -> Vec<EntityId> {
         let mut leads: Vec<EntityId> = Vec::new();
         for lead in self.0.iter().rev().flat_map(|note| &note.leads) {

@@ -22,7 +22,7 @@ impl Emission {
         Some(Arc::clone(entry))
     }
 
-    /// Takes note that an entry is stored.
+    /// Records that an entry is stored.
     ///
     /// # Errors
     /// [`InputError::NotNext`] for one that was not handed out, or out of order.

@@ -1,4 +1,4 @@
-//! What goes back and forth between a machine and whoever drives it.
+//! What goes back and forth between a machine and the caller that drives it.
 
 use std::sync::Arc;
 
@@ -31,14 +31,14 @@ pub enum Output<B = EntryBody, Q = Inquiry> {
     Done(StopReason),
 }
 
-/// What a machine is told.
+/// What a machine receives.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input<A = Reply> {
     /// The entry of this number is stored.
     Appended(u64),
     /// An answer has come, and this is what it cost.
     Answer(Ticket, A, Usage),
-    /// An answer could not be had.
+    /// A call failed.
     Failed(Ticket, Failure),
     /// The world went on. Takes effect between two commits.
     Observe(Observation),
@@ -102,7 +102,7 @@ pub enum InputError {
     /// A removed edge was never declared, or is removed already.
     #[error("there is no edge \"{0}\" to remove")]
     NoSuchEdge(String),
-    /// This machine cannot take in what is new while it runs.
+    /// This machine takes no observations while it runs.
     #[error("the controller {machine:?} takes no observations; start a new investigation")]
     TakesNoObservations {
         /// [`Machine::NAME`](crate::Machine::NAME).

@@ -58,7 +58,7 @@ impl Question for Inquiry {
 pub struct ContextAndPolicy<C, P> {
     /// Where contexts come from.
     pub contract: C,
-    /// Who judges them.
+    /// The policy that judges them.
     pub policy: P,
 }
 

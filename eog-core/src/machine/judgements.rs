@@ -1,5 +1,5 @@
 //! Judgements: beliefs on entities by the same checks, and with the same conclusion, as those of
-//! [`Controller`](crate::Controller). For machines that choose for themselves where to look.
+//! [`Controller`](crate::Controller). For machines that choose for themselves what to evaluate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Judgements {
     state: State,
     /// Of which the checks alone count.
     config: Config,
-    /// The routes that the contexts of each entity told.
+    /// The routes in the contexts of each entity.
     routes: BTreeMap<EntityId, Vec<Route>>,
 }
 
@@ -65,7 +65,7 @@ impl From<Belief> for Judged {
 }
 
 impl Judgements {
-    /// Nothing is believed of any entity of a case yet.
+    /// No entity of a case has a belief yet.
     pub fn new(case: &Case, checks: Checks) -> Self {
         let config = Config { checks, ..Config::default() };
         Self { state: State::new(case), config, routes: BTreeMap::new() }
@@ -76,14 +76,14 @@ impl Judgements {
         self.state.case_file.clone()
     }
 
-    /// Takes note of what the context of an entity holds and names. `entry` is the number of the
+    /// Records what the context of an entity holds and names. `entry` is the number of the
     /// ledger entry that records it.
     pub fn learn(&mut self, entity: &EntityId, context: &LocalContext, entry: u64) {
         self.state.named.extend(context.named());
         self.state.node(entity).remember_evidence(context, entry);
         if !context.routes.is_empty() {
-            let told = self.routes.entry(entity.clone()).or_default();
-            told.extend(context.routes.iter().cloned());
+            let routes = self.routes.entry(entity.clone()).or_default();
+            routes.extend(context.routes.iter().cloned());
         }
     }
 
@@ -124,8 +124,8 @@ impl Judgements {
         self.believe(entity, Some(belief.clone()));
     }
 
-    /// Takes note that no decision on an entity could be had: it is `Defer` unless something is
-    /// believed of it already.
+    /// Records that there is no decision on an entity: it is `Defer` unless it has a belief
+    /// already.
     pub fn fail(&mut self, entity: &EntityId, failure: &Failure) -> Judged {
         let node = self.state.node(entity);
         node.visited = true;
@@ -190,13 +190,13 @@ impl Judgements {
         conclude(&self.state)
     }
 
-    /// Everyone who was judged, by what speaks for each, whatever is concluded.
+    /// All judged entities, by what speaks for each, independent of the conclusion.
     pub fn ranking(&self) -> Vec<Ranked> {
         rank(&self.state)
     }
 
-    /// Everything that reports and scores read, with what the ledger of a machine holds. `waiting` is
-    /// how many entities are still to be looked at.
+    /// The data of reports and scores, with what the ledger of a machine holds. `waiting` is
+    /// how many entities are still to be evaluated.
     pub fn diagnosis<B: Body>(
         &self,
         ledger: &Ledger<B>,

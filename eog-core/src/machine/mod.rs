@@ -1,7 +1,8 @@
-//! Machines: controllers behind one face, so that engine, journal, replay and reports serve each of them.
+//! Machines: controllers behind one interface, so that engine, journal, replay and reports serve each
+//! of them.
 //!
-//! A machine decides where to look next and what follows from each answer. It performs no I/O, reads no
-//! clock and draws no random number that it does not record. Whoever drives it feeds one [`Input`],
+//! A machine decides what to evaluate next and what follows from each answer. It performs no I/O, reads no
+//! clock and draws no random number that it does not record. The caller feeds it one [`Input`],
 //! then drains [`Machine::poll`] until it returns [`Output::Idle`] or [`Output::Done`].
 
 pub(crate) mod emission;
@@ -40,16 +41,16 @@ use crate::ledger::{Entry, Ledger};
 use crate::stop::StopReason;
 
 /// A deterministic controller: [`Controller`](crate::Controller) is the one of *Explanations over
-/// Graphs*, [`Linear`](crate::Linear) a loop that looks, notes and goes on.
+/// Graphs*, [`Linear`](crate::Linear) a loop that evaluates, notes and goes on.
 ///
 /// The methods come in five groups:
 ///
 /// - **Ask:** [`by_policy`](Machine::by_policy).
 /// - **Drive:** [`open`](Machine::open), [`poll`](Machine::poll), [`handle`](Machine::handle).
-/// - **Look:** [`ledger`](Machine::ledger), [`spent`](Machine::spent), [`stop`](Machine::stop),
+/// - **Inspect:** [`ledger`](Machine::ledger), [`spent`](Machine::spent), [`stop`](Machine::stop),
 ///   [`conclusion`](Machine::conclusion), [`diagnosis`](Machine::diagnosis); at any time.
 /// - **Look ahead:** [`upcoming`](Machine::upcoming) and [`follow_up`](Machine::follow_up), for
-///   whoever asks questions before their turn.
+///   callers that ask questions before their turn.
 /// - **Repeat:** [`reopen`](Machine::reopen), [`repeat`](Machine::repeat) and
 ///   [`depart`](Machine::depart), which [`Replay`](crate::Replay) and [`fork`](crate::ledger::fork) drive.
 ///
@@ -129,16 +130,16 @@ pub trait Machine: Clone + fmt::Debug + Send + Sized + 'static {
     /// What was used so far.
     fn spent(&self) -> Spent;
 
-    /// Why the investigation has ended; nothing while something is left to do.
+    /// Why the investigation has ended; `None` while something is left to do.
     fn stop(&self) -> Option<StopReason>;
 
     /// What follows from the beliefs held now.
     fn conclusion(&self) -> Conclusion;
 
-    /// Everything that reports and scores read. Linear in the ledger.
+    /// The data of reports and scores. Linear in the ledger.
     fn diagnosis(&self) -> Diagnosis;
 
-    /// The messages that an entity has got, by sender; true marks those that it was not judged with
+    /// The messages that an entity has received, by sender; true marks those that it was not judged with
     /// yet. Empty where entities send each other none.
     fn inbox(&self, entity: &EntityId) -> Vec<(Message, bool)> {
         let _ = entity;
@@ -148,8 +149,7 @@ pub trait Machine: Clone + fmt::Debug + Send + Sized + 'static {
     /// How many questions or evaluations are under way.
     fn in_flight(&self) -> u32;
 
-    /// What will probably be asked next, the likeliest first; at most `limit`. Nothing changes by
-    /// looking.
+    /// What will probably be asked next, the likeliest first; at most `limit`. Changes nothing.
     fn upcoming(&self, limit: NonZeroU32) -> Vec<Self::Question> {
         let _ = limit;
         Vec::new()
@@ -173,8 +173,8 @@ pub trait Machine: Clone + fmt::Debug + Send + Sized + 'static {
     fn reopen(first: &Arc<Entry<Self::Body>>) -> Result<Self, RestoreError>;
 
     /// Derives the recorded entry that comes next again from what it records, and compares. The
-    /// entry counts as stored. `next` is the entry after it, if there is one: a halt is told from
-    /// it.
+    /// entry counts as stored. `next` is the entry after it, if there is one: it is needed to
+    /// recognize a halt.
     ///
     /// # Errors
     /// [`RestoreError`] when the entry does not follow by the rules of this program.
@@ -202,7 +202,7 @@ pub trait Machine: Clone + fmt::Debug + Send + Sized + 'static {
     }
 }
 
-/// What belongs to one machine: the bodies of its entries and its settings. So whoever has a ledger or
+/// What belongs to one machine: the bodies of its entries and its settings. So callers with a ledger or
 /// settings need not name the machine.
 pub trait OfMachine {
     /// The machine.

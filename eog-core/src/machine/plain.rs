@@ -66,7 +66,7 @@ pub enum PlainError {
     NotReady {
         /// What the question is about.
         about: EntityId,
-        /// Whom it is for.
+        /// The recipient.
         kind: QuestionKind,
     },
     /// The machine refused an input.

@@ -12,7 +12,7 @@ pub trait Question: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// What it is answered with.
     type Answer: Clone + fmt::Debug + Send + Sync + 'static;
 
-    /// What it is about: an entity, or whatever else the machine gives a name. At most one question
+    /// What it is about: an entity, or anything else that the machine names. At most one question
     /// of a kind is open for each key.
     fn key(&self) -> &EntityId;
 
@@ -21,19 +21,19 @@ pub trait Question: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
         self.key()
     }
 
-    /// Whom it is for.
+    /// The recipient.
     fn kind(&self) -> QuestionKind;
 
     /// A digest of the whole question: equal questions have equal ones.
     fn digest(&self) -> Digest;
 }
 
-/// Whom a question is for: limits, time-outs and failures go by it.
+/// The recipient of a question: limits, time-outs and failures depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
     /// A source of evidence.
     Context,
-    /// Whoever judges.
+    /// The policy.
     Policy,
 }

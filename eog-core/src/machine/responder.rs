@@ -1,4 +1,4 @@
-//! Who answers the questions of a machine.
+//! Responders answer the questions of a machine.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::contract::{BoxFuture, Failure};
 use crate::machine::question::Question;
 
 /// Answers the questions of a machine. [`ContextAndPolicy`](crate::ContextAndPolicy) is the one for
-/// machines that look at entities; a machine with questions of its own comes with a responder.
+/// machines that evaluate entities; a machine with questions of its own comes with a responder.
 pub trait Responder<Q: Question>: Send + Sync {
     /// Answers one question.
     ///
@@ -18,7 +18,7 @@ pub trait Responder<Q: Question>: Send + Sync {
         question: &'a Q,
     ) -> BoxFuture<'a, Result<Response<Q::Answer>, Failure>>;
 
-    /// How long one attempt at a policy question may take, if the responder knows better than the
+    /// How long one attempt at a policy question may take, if the responder overrides the
     /// engine's default; see [`AbductivePolicy::timeout`](crate::AbductivePolicy::timeout).
     fn timeout(&self, _question: &Q) -> Option<Duration> {
         None
@@ -45,7 +45,7 @@ pub struct Response<A> {
     pub answer: A,
     /// What it cost.
     pub usage: Usage,
-    /// Who answered, such as the name of a model. Operational, like the usage.
+    /// The author of the answer, such as the name of a model. Operational, like the usage.
     pub model: Option<String>,
     /// Whether it was answered in an earlier run and only looked up now. Operational.
     pub remembered: bool,

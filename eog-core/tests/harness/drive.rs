@@ -183,26 +183,26 @@ fn decide(script: &Script, packet: &ContextPacket) -> Result<Decision, String> {
     let rule = rules.find(|rule| rule.conditions.iter().all(fits));
     rule.map(|rule| rule.decision.clone()).ok_or_else(|| {
         let names: Vec<&str> = packet.context.findings.iter().map(|f| f.query.as_str()).collect();
-        let heard: Vec<&str> = packet.inbox.iter().map(|m| m.sender.as_str()).collect();
-        format!("no rule on {} fits; it sees {names:?}, has heard {heard:?}", packet.entity)
+        let senders: Vec<&str> = packet.inbox.iter().map(|m| m.sender.as_str()).collect();
+        format!("no rule on {} fits; it sees {names:?}, has messages of {senders:?}", packet.entity)
     })
 }
 
 fn holds(condition: &Condition, packet: &ContextPacket) -> bool {
     let sees = |id: &EvidenceId| packet.context.findings.iter().any(|f| f.id() == id);
-    let heard = |sender: &EntityId| packet.message_from(sender);
+    let message = |sender: &EntityId| packet.message_from(sender);
     match condition {
         Condition::Sees(id) => sees(id),
         Condition::Lacks(id) => !sees(id),
-        Condition::Heard(sender) => heard(sender).is_some(),
-        Condition::Unheard(sender) => heard(sender).is_none(),
+        Condition::Received(sender) => message(sender).is_some(),
+        Condition::Missing(sender) => message(sender).is_none(),
         Condition::Near(entity) => packet.neighbours.iter().any(|n| n.entity == *entity),
         Condition::Alerts(name) => packet.anomalies.iter().any(|anomaly| anomaly.name == *name),
         Condition::Was(label) => {
             packet.former.as_ref().is_some_and(|former| former.belief.label == *label)
         }
         Condition::News(sender) => {
-            packet.former.as_ref().is_some_and(|former| former.heard.contains(sender))
+            packet.former.as_ref().is_some_and(|former| former.new_from.contains(sender))
         }
         Condition::Hint(entity) => packet.hints.iter().any(|hint| hint.entity == *entity),
         Condition::Quotes(id) => packet.quoted.iter().any(|finding| finding.id() == id),
@@ -221,8 +221,8 @@ fn holds(condition: &Condition, packet: &ContextPacket) -> bool {
             .notice
             .as_ref()
             .is_some_and(|notice| notice.unlinked.iter().any(|other| other.entity == *name)),
-        Condition::Is(sender, label) => heard(sender).is_some_and(|b| b.label == *label),
-        Condition::Claims(sender, cause, effect) => heard(sender).is_some_and(|belief| {
+        Condition::Is(sender, label) => message(sender).is_some_and(|b| b.label == *label),
+        Condition::Claims(sender, cause, effect) => message(sender).is_some_and(|belief| {
             belief.claims.iter().any(|c| c.cause == *cause && c.effect == *effect)
         }),
     }

@@ -200,7 +200,7 @@ impl Reader {
         while let Some(word) = words.next() {
             match word {
                 "names" => {
-                    let entity = entity(words.expect("names whom?")?)?;
+                    let entity = entity(words.expect("names which entity?")?)?;
                     peer = Some(Peer { entity, role: PeerRole::Mentioned });
                 }
                 "on" if words.take("page") => {
@@ -311,7 +311,7 @@ impl Reader {
     }
 
     fn condition(&mut self, words: &mut Words<'_>) -> Result<Condition, String> {
-        let usage = "a condition is `sees|lacks <evidence>`, `heard|unheard|near <entity>`, \
+        let usage = "a condition is `sees|lacks <evidence>`, `received|missing|near <entity>`, \
                      `<entity> is <label>`, `<entity> claims <cause>><effect>`, `alerts <name>`, \
                      `was <label>`, `news|hint <entity>`, `quotes <evidence>`, \
                      `asked dead_end|second_opinion <count>` or `rival <entity>`";
@@ -319,8 +319,8 @@ impl Reader {
         Ok(match (first, second) {
             ("sees", name) => Condition::Sees(self.known_id(name)?),
             ("lacks", name) => Condition::Lacks(self.known_id(name)?),
-            ("heard", name) => Condition::Heard(entity(name)?),
-            ("unheard", name) => Condition::Unheard(entity(name)?),
+            ("received", name) => Condition::Received(entity(name)?),
+            ("missing", name) => Condition::Missing(entity(name)?),
             ("near", name) => Condition::Near(entity(name)?),
             ("alerts", name) => Condition::Alerts(name.to_owned()),
             ("was", name) => Condition::Was(label(name)?),
@@ -390,7 +390,7 @@ impl Reader {
             "next" if words.take("page") => self.decision()?.next_page = true,
             "say" => self.decision()?.summary = words.until(&[]).join(" "),
             "score" => {
-                let entity = entity(words.expect("score whom?")?)?;
+                let entity = entity(words.expect("score which entity?")?)?;
                 let score = number("score", words.expect("which score?")?)?;
                 self.decision()?.scores.push(eog_core::contract::CandidateScore { entity, score });
             }

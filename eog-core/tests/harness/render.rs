@@ -94,9 +94,9 @@ impl Names<'_> {
             }
         }
         if let Some(cause) = outcome.change {
-            let told: Vec<&str> = outcome.broadcast_to.iter().map(EntityId::as_str).collect();
-            let told = if told.is_empty() { "nobody".to_owned() } else { told.join(" ") };
-            let _ = write!(text, "; changed ({}), told {told}", change_cause(cause));
+            let notified: Vec<&str> = outcome.broadcast_to.iter().map(EntityId::as_str).collect();
+            let notified = if notified.is_empty() { "none".to_owned() } else { notified.join(" ") };
+            let _ = write!(text, "; changed ({}), notified {notified}", change_cause(cause));
         }
         push(&mut text, "active", &activations(&evaluation.activations));
         text

@@ -35,7 +35,7 @@ pub(crate) struct Run {
 pub(crate) struct Evidence {
     pub(crate) finding: Finding,
     pub(crate) page: u32,
-    /// The hops of the route that it tells, if it tells one; its entity is the last.
+    /// The hops of its route, if it has one; its entity is the last.
     pub(crate) route: Vec<EntityId>,
     pub(crate) from_visit: u32,
     /// Only when one of these has sent something new; empty for always.
@@ -55,8 +55,8 @@ pub(crate) struct Rule {
 pub(crate) enum Condition {
     Sees(EvidenceId),
     Lacks(EvidenceId),
-    Heard(EntityId),
-    Unheard(EntityId),
+    Received(EntityId),
+    Missing(EntityId),
     Near(EntityId),
     /// The packet shows an anomaly of this name.
     Alerts(String),
@@ -66,15 +66,15 @@ pub(crate) enum Condition {
     News(EntityId),
     /// Something is known of this neighbour.
     Hint(EntityId),
-    /// This finding of somebody else is quoted.
+    /// This finding of another entity is quoted.
     Quotes(EvidenceId),
-    /// The notice is of this kind, and of this look.
+    /// The notice is of this kind, and of this evaluation.
     Asked(NoticeReason, u32),
     /// The notice names a rival.
     Rival(EntityId),
-    /// The notice tells of another origin.
+    /// The notice lists another origin.
     Beside(EntityId),
-    /// An origin that explains nothing so far, of whom the notice tells.
+    /// The notice lists an origin that explains nothing so far.
     Unlinked(EntityId),
     Is(EntityId, Label),
     Claims(EntityId, EntityId, EntityId),

@@ -46,12 +46,12 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
             config.widening = Some(Widening { origins_read, ..Widening::default() });
         }
         "others" => {
-            let others_told = choice(value, "told", "kept")?;
-            config.widening = Some(Widening { others_told, ..Widening::default() });
+            let others_named = choice(value, "named", "kept")?;
+            config.widening = Some(Widening { others_named, ..Widening::default() });
         }
         "unlinked" => {
-            let unlinked_told = choice(value, "told", "kept")?;
-            config.widening = Some(Widening { unlinked_told, ..Widening::default() });
+            let unlinked_named = choice(value, "named", "kept")?;
+            config.widening = Some(Widening { unlinked_named, ..Widening::default() });
         }
         "chains" => {
             let chains_read = choice(value, "read", "wait")?;

@@ -96,8 +96,8 @@ fn read(text: &str) -> Checkpoint {
 }
 
 /// All that can be asked of a controller without changing it.
-fn looks(controller: &Controller) -> String {
-    let looks = (
+fn seen_from_outside(controller: &Controller) -> String {
+    let seen_from_outside = (
         controller.checkpoint().expect("nothing is cancelled"),
         controller.conclusion(),
         controller.spent(),
@@ -109,7 +109,7 @@ fn looks(controller: &Controller) -> String {
         controller.active().collect::<Vec<_>>(),
         controller.in_flight(),
     );
-    format!("{looks:?}")
+    format!("{seen_from_outside:?}")
 }
 
 proptest! {
@@ -135,7 +135,7 @@ proptest! {
                 whole.entries().get(last).map(|last| last.hash)
             });
             let again = Controller::restore_from(&checkpoint, whole).expect("it follows");
-            prop_assert_eq!(looks(&again), looks(&restored));
+            prop_assert_eq!(seen_from_outside(&again), seen_from_outside(&restored));
             // One that ends with the ledger, and one with an arbitrary rest.
             let rest = part.index(whole.entries().len() + 1 - checkpoint.entries() as usize);
             for end in [checkpoint.entries(), checkpoint.entries() + rest as u64] {
@@ -143,7 +143,7 @@ proptest! {
                 if before != Some((checkpoint.entries(), end)) {
                     let fresh = Controller::restore(&part).expect("it follows");
                     let again = Controller::restore_from(&checkpoint, &part).expect("it follows");
-                    prop_assert_eq!(looks(&again), looks(&fresh));
+                    prop_assert_eq!(seen_from_outside(&again), seen_from_outside(&fresh));
                 }
                 before = Some((checkpoint.entries(), end));
             }
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn who_goes_on_from_one_comes_to_the_same_end(
+    fn going_on_from_one_comes_to_the_same_end(
         world in worlds(true),
         config in configs(),
         steps in steps(),
@@ -170,7 +170,7 @@ proptest! {
         let restored = Controller::restore(live.ledger()).expect("it follows");
         let (whole, stop) = go_on(restored, &mut &world, LIMIT, &Course::default());
         let again = Controller::restore_from(&checkpoint, live.ledger()).expect("it follows");
-        prop_assert_eq!(looks(&again), looks(&live));
+        prop_assert_eq!(seen_from_outside(&again), seen_from_outside(&live));
         let (again, again_stop) = go_on(again, &mut &world, LIMIT, &Course::default());
         prop_assert_eq!(again.ledger().to_json_lines(), whole.ledger().to_json_lines());
         prop_assert_eq!(again_stop, stop);
@@ -196,13 +196,13 @@ proptest! {
         let fresh = Controller::restore(fork.ledger()).expect("it follows");
         for text in taken.iter().step_by(3) {
             let again = Controller::restore_from(&read(text), fork.ledger()).expect("it follows");
-            prop_assert_eq!(looks(&again), looks(&fresh));
+            prop_assert_eq!(seen_from_outside(&again), seen_from_outside(&fresh));
         }
         let parents = parent.checkpoint().expect("nothing is cancelled");
         match Controller::restore_from(&parents, fork.ledger()) {
             Ok(again) => {
                 prop_assert_eq!(parents.entries(), at + 1, "more than they share");
-                prop_assert_eq!(looks(&again), looks(&fresh));
+                prop_assert_eq!(seen_from_outside(&again), seen_from_outside(&fresh));
             }
             Err(error) => {
                 prop_assert!(matches!(error, RestoreError::OtherLedger { .. }), "{error}");
@@ -221,14 +221,14 @@ proptest! {
         let mut live = Controller::new(config, world.case.clone());
         let taken = checkpoints(&mut live, &world, &steps);
         let text = taken.last().expect("one is taken before the first step");
-        let whole = looks(&Controller::restore(live.ledger()).expect("it follows"));
+        let whole = seen_from_outside(&Controller::restore(live.ledger()).expect("it follows"));
         for (position, bit) in positions {
             let mut bytes = text.clone().into_bytes();
             let position = position.index(bytes.len());
             bytes[position] ^= 1 << bit;
             let Ok(checkpoint) = serde_json::from_slice::<Checkpoint>(&bytes) else { continue };
             if let Ok(again) = Controller::restore_from(&checkpoint, live.ledger()) {
-                prop_assert_eq!(looks(&again), whole.clone(), "bit {} of {}", bit, position);
+                prop_assert_eq!(seen_from_outside(&again), whole.clone(), "bit {} of {}", bit, position);
             }
         }
     }

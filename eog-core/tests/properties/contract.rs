@@ -15,11 +15,11 @@ use super::drive::{Answers, run};
 use eog_testkit::prop::parts::ghost;
 use eog_testkit::prop::{World, worlds};
 
-/// Passes questions on and notes what each entity was shown and told.
+/// Passes questions on and notes what evidence and messages each entity was shown.
 struct Witness<'w> {
     world: &'w World,
     shown: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
-    told: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
+    received: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
     named: BTreeSet<EntityId>,
     /// By owner the finding of a route, and each of its hops.
     hops: BTreeSet<(EntityId, EvidenceId, EntityId, EntityId)>,
@@ -41,8 +41,8 @@ impl Answers for Witness<'_> {
     }
 
     fn decide(&mut self, packet: &ContextPacket) -> Result<Decision, Failure> {
-        let told = self.told.entry(packet.entity.clone()).or_default();
-        told.extend(packet.inbox.iter().flat_map(|message| message.belief.cited()));
+        let received = self.received.entry(packet.entity.clone()).or_default();
+        received.extend(packet.inbox.iter().flat_map(|message| message.belief.cited()));
         self.world.decide(packet)
     }
 }
@@ -53,15 +53,15 @@ proptest! {
     #[test]
     fn beliefs_keep_the_contract(world in worlds(true), decision_memory in any::<bool>()) {
         let config = Config { decision_memory, ..Config::default() };
-        let (shown, told) = (BTreeMap::new(), BTreeMap::new());
+        let (shown, received) = (BTreeMap::new(), BTreeMap::new());
         let (named, hops) = (BTreeSet::new(), BTreeSet::new());
-        let mut witness = Witness { world: &world, shown, told, named, hops };
+        let mut witness = Witness { world: &world, shown, received, named, hops };
         let (controller, _) = run(&config, &world.case, &mut witness, 2_000);
         let nothing = BTreeSet::new();
         for evaluation in controller.ledger().evaluations() {
             let owner = &evaluation.entity;
             let own = witness.shown.get(owner).unwrap_or(&nothing);
-            let told = witness.told.get(owner).unwrap_or(&nothing);
+            let received = witness.received.get(owner).unwrap_or(&nothing);
             let belief = &evaluation.outcome.belief;
             for claim in &belief.claims {
                 let follows = claim.evidence.iter().any(|id| {
@@ -73,11 +73,11 @@ proptest! {
                 prop_assert!(!claim.evidence.is_empty());
                 for end in [&claim.cause, &claim.effect] {
                     let known = world.case.topology.contains(end) || witness.named.contains(end);
-                    prop_assert!(known, "{end} is known to nobody");
+                    prop_assert!(known, "{end} is unknown to all");
                 }
             }
             for id in belief.cited() {
-                prop_assert!(own.contains(&id) || told.contains(&id), "{id} is known to nobody");
+                prop_assert!(own.contains(&id) || received.contains(&id), "{id} is unknown to all");
             }
             if belief.label == Label::Origin {
                 prop_assert!(belief.cited().iter().any(|id| own.contains(id)));

@@ -125,7 +125,7 @@ proptest! {
 /// What could move a cursor, turn text around or hide something stands as an escape; ledgers of before, which
 /// have it as it is, are read all the same.
 #[test]
-fn the_bytes_of_a_ledger_harm_nobody_who_shows_them() {
+fn the_bytes_of_a_ledger_are_harmless_to_show() {
     let harmful = "a\u{9b}2J\u{202e}b\u{7f}\u{e0041}\u{feff}\u{2028}c";
     let at = |text: &str| text.parse().unwrap();
     let window = Window::new(at("2026-01-01T10:00:00Z"), at("2026-01-01T11:00:00Z")).unwrap();
@@ -195,7 +195,7 @@ fn requests_wait_for_their_entry() {
         .handle(Input::Failed(ticket, eog_core::Failure::context("gone")))
         .expect("the fetch is open");
     assert!(matches!(controller.poll(), Output::Append(entry) if entry.seq == 1));
-    assert_eq!(controller.poll(), Output::Idle, "the end is told once its entry is stored");
+    assert_eq!(controller.poll(), Output::Idle, "the end is reported once its entry is stored");
     controller.handle(Input::Appended(1)).expect("entry 1 was handed out");
     assert!(matches!(controller.poll(), Output::Done(_)));
 }

@@ -100,7 +100,8 @@ pub(crate) fn without_outweighed(
     Expected { groups, covers, derived, unexplained }
 }
 
-/// The same where some changed too often: as origins they count if nobody else explains anything.
+/// The same where some changed too often: as origins they count if no other origin explains
+/// anything.
 pub(crate) fn by_definition_with_unsteady(
     labels: &BTreeMap<EntityId, Label>,
     unsteady: &BTreeSet<EntityId>,

@@ -106,7 +106,7 @@ struct Caller {
     answered: Vec<Ticket>,
     handed_out: u64,
     stored: u64,
-    /// The number of entries when the run was first told to stop.
+    /// The number of entries when the run was first asked to stop.
     stopped_at: Option<usize>,
     stop: Option<StopReason>,
 }

@@ -82,7 +82,7 @@ fn as_step(evaluation: &Evaluation) -> Step {
         },
         packet: evaluation.packet,
         belief: evaluation.outcome.belief.clone(),
-        told: evaluation.outcome.broadcast_to.clone(),
+        notified: evaluation.outcome.broadcast_to.clone(),
         activations: activations
             .map(|record| (record.entity.clone(), record.reason, record.refused.is_some()))
             .collect(),
@@ -149,8 +149,8 @@ proptest! {
         wake in prop::sample::select(vec![Wake::Contradicted, Wake::Contradicted, Wake::AtOdds, Wake::Visited]),
         radius in prop::option::weighted(0.8, prop::option::weighted(0.5, 0..3u32)),
         origins_read in prop::bool::weighted(0.7),
-        others_told in prop::bool::weighted(0.7),
-        unlinked_told in prop::bool::weighted(0.7),
+        others_named in prop::bool::weighted(0.7),
+        unlinked_named in prop::bool::weighted(0.7),
         chains_read in prop::bool::weighted(0.7),
         numbers_read in prop::bool::weighted(0.7),
         weighs in any::<bool>(),
@@ -173,8 +173,8 @@ proptest! {
             widening: radius.map(|radius| Widening {
                 radius,
                 origins_read,
-                others_told,
-                unlinked_told,
+                others_named,
+                unlinked_named,
                 chains_read,
                 numbers_read,
             }),
@@ -213,8 +213,8 @@ proptest! {
         assert_is_as_defined(&conclusion, &defined);
         for group in &conclusion.frontier {
             let is_unsteady = group.origins.iter().any(|origin| unsteady.contains(origin));
-            let is_told = |doubt: &Doubt| matches!(doubt, Doubt::ChangedTooOften { .. });
-            prop_assert_eq!(is_unsteady, group.doubts.iter().any(is_told));
+            let is_stated = |doubt: &Doubt| matches!(doubt, Doubt::ChangedTooOften { .. });
+            prop_assert_eq!(is_unsteady, group.doubts.iter().any(is_stated));
         }
     }
 }
@@ -227,8 +227,8 @@ fn the_worlds_are_not_dull() {
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
     let briefing = Some(Briefing { queries: 3, ..Briefing::default() });
-    let looking_again = Config { max_visits: None, briefing, ..Config::default() };
-    let plain = Config { wake: Wake::Visited, widening: None, ..looking_again.clone() };
+    let evaluating_again = Config { max_visits: None, briefing, ..Config::default() };
+    let plain = Config { wake: Wake::Visited, widening: None, ..evaluating_again.clone() };
     let reasons = [
         Reason::Claim,
         Reason::Wake,
@@ -260,7 +260,7 @@ fn the_worlds_are_not_dull() {
         for (count, fact) in seen.iter_mut().zip(facts) {
             *count += u32::from(fact);
         }
-        let (controller, _) = run(&looking_again, &world.case, &mut &world, LIMIT);
+        let (controller, _) = run(&evaluating_again, &world.case, &mut &world, LIMIT);
         for (count, reason) in active.iter_mut().zip(reasons) {
             let is_one = |e: &Evaluation| e.reason == reason;
             *count += u32::from(controller.ledger().evaluations().any(is_one));

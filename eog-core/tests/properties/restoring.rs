@@ -124,7 +124,7 @@ proptest! {
                 evaluation.outcome.flips += 1;
             }
         });
-        let error = Controller::restore(&forged).expect_err("nobody flipped");
+        let error = Controller::restore(&forged).expect_err("no entity flipped");
         prop_assert!(
             matches!(&error, RestoreError::Differs { seq, .. } if *seq == place as u64),
             "{}", error

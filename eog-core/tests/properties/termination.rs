@@ -102,7 +102,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(100))]
 
-    /// An investigation that ends by itself with something unexplained has looked at all there is
+    /// An investigation that ends by itself with something unexplained has evaluated all there is
     /// around it.
     #[test]
     fn nothing_near_what_is_unexplained_is_left_unvisited(

@@ -77,7 +77,7 @@ fn lane_step(who: &str, turn: &Turn) -> Option<Step> {
             Some(Step { entity: named(arguments), came: outcome(came), refused, ..step })
         }
         Turn::Failed(_) => Some(Step { refused: 1, ..Step::other(who) }),
-        Turn::Told(_) | Turn::Closed(_) => None,
+        Turn::Message(_) | Turn::Closed(_) => None,
     }
 }
 

@@ -118,7 +118,7 @@ eog.Drawing = class {
       const box = this.picture.boxes.find((one) => one.id === this.roving);
       if (box) this.reveal(box);
     }
-    this.look();
+    this.applyView();
   }
 
   zoom(factor, at) {
@@ -126,13 +126,13 @@ eog.Drawing = class {
     const centre = at ?? { x: x + w / 2, y: y + h / 2 };
     const width = Math.min(this.whole.width * 6 + 800, Math.max(120, w / factor)), ratio = width / w;
     this.view = { x: centre.x - (centre.x - x) * ratio, y: centre.y - (centre.y - y) * ratio, w: width, h: h * ratio };
-    this.look();
+    this.applyView();
   }
 
   pan(dx, dy) {
     this.view.x += dx * this.view.w;
     this.view.y += dy * this.view.h;
-    this.look();
+    this.applyView();
   }
 
   reveal(box) {
@@ -141,10 +141,10 @@ eog.Drawing = class {
       at - size / 2 < from + edge ? at - size / 2 - edge : at + size / 2 > from + room - edge ? at + size / 2 - room + edge : from;
     this.view.x = inside(box.x, box.width, x, w);
     this.view.y = inside(box.y, box.height, y, h);
-    this.look();
+    this.applyView();
   }
 
-  look() {
+  applyView() {
     const { x, y, w, h } = this.view;
     this.svg.setAttribute("viewBox", `${x} ${y} ${w} ${h}`);
   }

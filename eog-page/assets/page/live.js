@@ -13,9 +13,9 @@ eog.live = (place, replay) => {
   const figures = eog.el("dl", { class: "figures", id: "live-figures" });
   const rows = eog.el("ul", { class: "plain" });
   const log = eog.el("div", { class: "log", role: "log", tabindex: 0, "aria-label": "Ledger entries", id: "live-log" }, rows);
-  const origins = eog.el("ul", { class: "plain told", id: "live-origins" });
+  const origins = eog.el("ul", { class: "plain stated", id: "live-origins" });
   const asked = eog.el("ul", { class: "plain asked", id: "live-questions" });
-  const said = eog.el("ul", { class: "plain told", id: "live-said" });
+  const said = eog.el("ul", { class: "plain stated", id: "live-said" });
 
   // Asks the server for something; gives what is wrong, if anything is.
   const post = async (what, body = {}, done = () => {}) => {
@@ -45,7 +45,7 @@ eog.live = (place, replay) => {
     eog.el("option", { value: "cause" }, "The cause"),
     eog.el("option", { value: "" }, "A remark, which the built-in policy does not read"));
   const text = eog.el("textarea", { id: "live-text", rows: 2, maxlength: 4000 });
-  const tell = async (word) => {
+  const submit = async (word) => {
     const done = await ask("words", word);
     if (done) connect();
     return done;
@@ -53,12 +53,12 @@ eog.live = (place, replay) => {
   const form = eog.el("form", { class: "say", onsubmit: async (event) => {
     event.preventDefault();
     const word = { entity: entity.value, verdict: verdict.value || null, text: text.value };
-    if (await tell(word)) { entity.value = ""; text.value = ""; }
+    if (await submit(word)) { entity.value = ""; text.value = ""; }
   } },
     eog.el("p", {}, eog.el("label", { for: "live-entity" }, "Entity"), entity, names),
     eog.el("p", {}, eog.el("label", { for: "live-verdict" }, "What you know"), verdict),
     eog.el("p", {}, eog.el("label", { for: "live-text" }, "Why"), text),
-    eog.el("p", {}, eog.el("button", { type: "submit", id: "live-tell" }, "Submit")));
+    eog.el("p", {}, eog.el("button", { type: "submit", id: "live-submit" }, "Submit")));
   // What was true, once it is known: the investigation becomes a case.
   const field = (id, label, input) => eog.el("p", {}, eog.el("label", { for: id }, label), input);
   const causes = eog.el("input", { id: "live-causes", list: "live-names", autocomplete: "off", maxlength: 2000 });
@@ -128,8 +128,8 @@ eog.live = (place, replay) => {
     });
     once("origins", [state.origins, state.takes_words], () => row(origins, state.origins.map((name) => eog.el("li", {},
       eog.el("strong", { class: "name" }, name), " ",
-      state.takes_words ? [eog.button("This is the cause", () => tell({ entity: name, verdict: "cause", text: "" }), { "aria-label": `${name}: this is the cause` }), " ",
-        eog.button("Not the cause: continue without it", () => tell({ entity: name, verdict: "not_cause", text: "" }), { "aria-label": `${name}: not the cause, continue without it` })] : "")), "none yet"));
+      state.takes_words ? [eog.button("This is the cause", () => submit({ entity: name, verdict: "cause", text: "" }), { "aria-label": `${name}: this is the cause` }), " ",
+        eog.button("Not the cause: continue without it", () => submit({ entity: name, verdict: "not_cause", text: "" }), { "aria-label": `${name}: not the cause, continue without it` })] : "")), "none yet"));
     once("questions", [state.questions, state.takes_words], () => row(asked, state.questions.map(([name, why]) => eog.el("li", {},
       eog.el("strong", { class: "name" }, name), `: ${why} `,
       state.takes_words ? eog.button("Answer", () => prefill(name), { "aria-label": `Answer about ${name}` }) : "")), "no questions"));

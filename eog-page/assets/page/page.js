@@ -43,7 +43,7 @@ eog.onResize = (draw) => eog.resized.push(draw);
     const find = (event) => {
       const row = /^#f\d+$/.test(location.hash) ? at(location.hash.slice(1)) : null;
       if (!row) return;
-      // The browser gave the focus to a row that was there, before it told us: it may have moved on.
+      // The browser focused a row that was there before this event: focus may have moved on.
       const focused = event && !row.hidden;
       row.hidden = false;
       row.scrollIntoView({ block: "center" });

@@ -56,7 +56,7 @@ eog.replay = (place) => {
     // Only searches have a tree.
     if (!tree && step.grown?.length) tree = new eog.Tree(grove, (number) => go(number));
     tree?.show(at);
-    drawing?.mark({ now: placeOf.get(step.name), labels: labels(at), messages: (step.told ?? []).map((name) => placeOf.get(name)), follow: true });
+    drawing?.mark({ now: placeOf.get(step.name), labels: labels(at), messages: (step.notified ?? []).map((name) => placeOf.get(name)), follow: true });
   };
   place.addEventListener("keydown", (event) => {
     // The drawing and the slider have their own arrows.
@@ -69,7 +69,7 @@ eog.replay = (place) => {
   if (steps.some((step) => step.grown?.length)) tree = new eog.Tree(grove, (number) => go(number));
   go(0);
   return {
-    // One entry more, as a live page is told it: names and texts stand in it, not their numbers.
+    // One entry more, as a live page receives it: names and texts stand in it, not their numbers.
     grow: (entry) => {
       const wasLast = at === last;
       const step = eog.numbered(entry);
@@ -96,7 +96,7 @@ eog.numbered = (entry) => {
     seq, kind, from: from ?? undefined, label: label ?? undefined, unshown: seen || undefined,
     words: number(label ? "" : entry.words), name: number(entry.name), why: number(entry.why), changed: number(entry.changed),
     answer: number(entry.answer), summary: number(entry.summary), rule: number(entry.rule),
-    claims: entry.claims.map((pair) => pair.map(number)), told: entry.told.map(number), queued: entry.queued.map(number), grown: entry.grown,
+    claims: entry.claims.map((pair) => pair.map(number)), notified: entry.notified.map(number), queued: entry.queued.map(number), grown: entry.grown,
   };
 };
 
@@ -125,16 +125,16 @@ eog.stepWords = (step, at, go) => {
   }
   if ((step.cited ?? []).length) row("Cites", eog.el("details", {}, eog.el("summary", {}, eog.count(step.cited.length, "piece of evidence", "pieces of evidence")), eog.el("ul", { class: "plain" }, step.cited.map(eog.finding))));
   if ((step.claims ?? []).length) row("Claims", eog.el("ul", { class: "plain" }, eog.some(step.claims, 12, ([cause, effect]) => eog.el("li", {}, `${eog.text(cause)} → ${eog.text(effect)}`))));
-  if ((step.told ?? []).length) row("Notified", names(step.told));
+  if ((step.notified ?? []).length) row("Notified", names(step.notified));
   if ((step.queued ?? []).length) row("Queued", names(step.queued));
   return [eog.el("p", {}, eog.el("strong", { class: "name" }, head)), eog.el("dl", {}, rows)];
 };
 
 // The latest message of each neighbour to the entity of a step.
 eog.inbox = (step, at) => {
-  const heard = new Map();
+  const senders = new Map();
   for (const earlier of eog.data.steps.slice(0, at)) {
-    if ((earlier.told ?? []).includes(step.name)) heard.set(earlier.name, earlier);
+    if ((earlier.notified ?? []).includes(step.name)) senders.set(earlier.name, earlier);
   }
-  return [...heard.values()];
+  return [...senders.values()];
 };

@@ -103,7 +103,7 @@ eog.tickWords = (tick, ticks) => {
   return step < 60000 && step ? eog.iso(tick).slice(11, 19) : eog.iso(tick).slice(11, 16);
 };
 
-// The same as a list, for those who read rather than look; made when it is opened.
+// The same as a list, for people who read it; made when it is opened.
 eog.timeTable = (marks) => {
   const row = (mark) => eog.el("tr", {}, eog.el("td", {}, eog.el("time", {}, eog.span(mark.from, mark.to))), eog.el("td", {}, mark.kind),
     eog.el("td", { class: "name" }, eog.text(mark.name)), eog.el("td", {}, eog.text(mark.text)));

@@ -59,7 +59,7 @@ export const axeViolations = async (page) => {
   return violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.target.join(" ")).join(" | ")}`);
 };
 
-// Accessible, no wider than the screen, and a picture of it for whoever wants to look.
+// Accessible, no wider than the screen, and a picture of it for review.
 export const sober = async (page, name) => {
   const violations = await axeViolations(page);
   check(!violations.length, `${name}, axe: ${violations.join("; ")}`);

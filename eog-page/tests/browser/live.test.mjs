@@ -14,7 +14,7 @@ const examples = process.env.EXAMPLES;
 
 const watch = (incident, env, ...more) =>
   start(["investigate", incident, "--policy", `command:${policy}`, "--live", "--quiet", ...more], env);
-const look = (url, options = desk) => open(url, options, within(url));
+const visit = (url, options = desk) => open(url, options, within(url));
 const running = (page) => page.waitForFunction(() => document.querySelector("#live-view .badge")?.textContent === "running");
 // The page has loaded itself again after the run: the report is that of the result.
 const finished = (page, runs) => page.waitForFunction((runs) => {
@@ -36,13 +36,13 @@ const reach = async (page, wanted, most = 80) => {
   const hold = `${out}/hold`;
   rmSync(hold, { force: true });
   const eog = await watch(`${examples}/flash-sale`, { EOG_SLOW_MS: "500", EOG_DEFER: "catalog", EOG_HOLD: hold });
-  const first = await look(eog.url);
+  const first = await visit(eog.url);
   await running(first);
   const before = await entries(first);
   await first.waitForFunction((before) => document.querySelectorAll("#live-log li").length > before, before);
   await first.waitForSelector("#live-questions button");
   writeFileSync(hold, "");
-  const others = [await look(eog.url, dark), await look(eog.url, phone)];
+  const others = [await visit(eog.url, dark), await visit(eog.url, phone)];
   const pages = [first, ...others];
   await sober(first, "live running light");
   await sober(others[0], "live running dark");
@@ -59,7 +59,7 @@ const reach = async (page, wanted, most = 80) => {
   await first.keyboard.press("Enter");
   check((await first.inputValue("#live-entity")) === "catalog", "the question names its entity");
   await first.keyboard.type("</li><img src=x onerror=alert(1)> it was scaled up \u202e");
-  check(await reach(first, "#live-tell"), "Tab leads from the text to the button");
+  check(await reach(first, "#live-submit"), "Tab leads from the text to the button");
   await first.keyboard.press("Enter");
   await Promise.all(pages.map((page) => page.waitForFunction(() => document.querySelector("#live-said").textContent.includes("it was scaled up"))));
   check(!/\u202e/.test(await first.textContent("#live-said")), "no control character is shown");
@@ -106,7 +106,7 @@ const reach = async (page, wanted, most = 80) => {
   check(/^20\d\d-/.test(await narrow.textContent("#rows time")), "the list says when each was begun");
   await close(narrow, "list on a phone");
 
-  // Ctrl-C ends the page, and its readers are told.
+  // Ctrl-C ends the page, and its readers are notified.
   eog.child.kill("SIGINT");
   await first.waitForFunction(() => document.querySelector("#live-now").textContent.includes("eog has exited"));
   const code = await eog.ended;
@@ -138,7 +138,7 @@ const reach = async (page, wanted, most = 80) => {
 // Stopped, and gone on with, by keyboard.
 {
   const eog = await watch(`${examples}/flash-sale`, { EOG_SLOW_MS: "700" });
-  const page = await look(eog.url);
+  const page = await visit(eog.url);
   await running(page);
   check(await reach(page, "#live-stop"), "Tab reaches the stop button");
   await page.keyboard.press("Enter");
@@ -156,7 +156,7 @@ const reach = async (page, wanted, most = 80) => {
 // Hostile names and texts: nothing of them runs.
 {
   const eog = await watch(`${out}/hostile-bundle`, { EOG_SLOW_MS: "150" }, "--budget", "12");
-  const page = await look(eog.url);
+  const page = await visit(eog.url);
   await finished(page, 1);
   check((await page.locator("#live-origins li").count()) > 0, "hostile names are shown");
   check(!/[\u202e\u2066\u001b]/.test(await page.content()), "no control character is in the document");
@@ -166,7 +166,7 @@ const reach = async (page, wanted, most = 80) => {
     document.body.append(script);
     return fetch("https://example.org/leak").then(() => false, () => true);
   });
-  check(refused && !page.left.some((one) => one.includes("example.org")), "the policy lets it ask nobody else");
+  check(refused && !page.left.some((one) => one.includes("example.org")), "the policy lets it ask no other host");
   page.faults.length = 0;
   eog.child.kill("SIGINT");
   await eog.ended;

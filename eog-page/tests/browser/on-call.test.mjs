@@ -53,7 +53,7 @@ for (const [name, settle] of [["incident queued", "1h"], ["incident firing", "0s
     check((await page.locator("tbody tr", { hasText: "OverAgain" }).locator("time").count()) === 2, "that which is over says until when");
     check(!/[\u202e\u001b]/.test(await page.content()), "no control character is shown");
     check((await text(page)).includes(waits ? "queued: waiting" : "firing: investigated"), `its stage: ${await text(page)}`);
-    check(waits === ((await page.locator("a[href='/incidents/in-000001']").count()) === 1), "it offers to look again while something is to come");
+    check(waits === ((await page.locator("a[href='/incidents/in-000001']").count()) === 1), "it offers to reload while something is to come");
     check(waits !== ((await page.locator("a[href^='/i/']").count()) === 1), "its investigation is reached from it");
     await close(page, name);
   }

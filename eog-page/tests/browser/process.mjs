@@ -12,11 +12,11 @@ export const start = async (args, env = {}) => {
   child.stderr.on("data", (data) => { said.err += data; });
   const ended = new Promise((done) => child.on("exit", (code) => { children.delete(child); done(code); }));
   const url = await new Promise((done, fail) => {
-    const look = () => {
+    const check = () => {
       const found = said.err.match(/(?:live page|investigations) at (\S+)\n/);
       if (found) done(found[1]);
     };
-    child.stderr.on("data", look);
+    child.stderr.on("data", check);
     child.on("exit", () => fail(new Error(`eog ended: ${said.err}`)));
   });
   return { child, url, said, ended };

@@ -10,22 +10,22 @@ const url = (name) => `file://${out}/${name}.html`;
 // `only NAME` leaves out the slow round over all pages.
 const round = process.argv[2] === "only" ? [process.argv[3]].filter(Boolean) : pages;
 for (const name of round) {
-  for (const [look, options] of Object.entries({ light: desk, dark, phone })) {
+  for (const [theme, options] of Object.entries({ light: desk, dark, phone })) {
     const page = await open(url(name), options);
-    // Of pages with thousands of rows axe sees one look, and the rows of a search: each row takes it a
+    // Of pages with thousands of rows axe sees one theme, and the rows of a search: each row takes it a
     // while, and all are made by the same line of the template.
-    if (look === "light" || !large.includes(name)) {
+    if (theme === "light" || !large.includes(name)) {
       if (large.includes(name)) await page.fill("#evidence-search", "99");
       const violations = await axeViolations(page);
-      check(!violations.length, `${name} ${look}, axe: ${violations.join("; ")}`);
+      check(!violations.length, `${name} ${theme}, axe: ${violations.join("; ")}`);
     }
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    check(wide <= 0, `${name} ${look} is ${wide} px wider than the screen`);
+    check(wide <= 0, `${name} ${theme} is ${wide} px wider than the screen`);
     await page.waitForTimeout(200);
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
-    await page.screenshot({ path: `${out}/${name}-${look}.png`, clip: { x: 0, y: 0, width: options.viewport.width, height: Math.min(height, 8000) }, fullPage: true });
-    if (look === "light") await page.pdf({ path: `${out}/${name}-print.pdf`, format: "A4" });
-    await close(page, `${name} ${look}`);
+    await page.screenshot({ path: `${out}/${name}-${theme}.png`, clip: { x: 0, y: 0, width: options.viewport.width, height: Math.min(height, 8000) }, fullPage: true });
+    if (theme === "light") await page.pdf({ path: `${out}/${name}-print.pdf`, format: "A4" });
+    await close(page, `${name} ${theme}`);
   }
 }
 
@@ -69,7 +69,7 @@ for (const name of ["thousand", "many"].filter((one) => pages.includes(one))) {
   check(await reach("#graph-view .node"), "Tab reaches the graph");
   check((await focused()).startsWith("utilities/compressor-2, cause"), "the graph begins at the cause");
   await page.keyboard.press("Enter");
-  check((await page.textContent("#graph-view .panel")).includes("work order 4417"), "Enter tells of the entity");
+  check((await page.textContent("#graph-view .panel")).includes("work order 4417"), "Enter shows the entity");
   await page.keyboard.press("ArrowRight");
   check((await focused()).startsWith("3 carriers"), `an arrow leads to the carriers, not ${await focused()}`);
   await page.keyboard.press("Enter");
@@ -90,7 +90,7 @@ for (const name of ["thousand", "many"].filter((one) => pages.includes(one))) {
   check(await reach("#timeline-view .mark"), "Tab reaches the timeline");
   const first = await focused();
   await page.keyboard.press("ArrowRight");
-  check((await focused()) !== first && (await page.textContent("#timeline-view .panel")).includes(await focused()), "an arrow leads to the next moment, and it is told");
+  check((await focused()) !== first && (await page.textContent("#timeline-view .panel")).includes(await focused()), "an arrow leads to the next moment, and it is shown");
   await page.keyboard.press("End");
   await page.keyboard.press("Home");
   check((await focused()) === first, "Home leads back");
@@ -126,8 +126,8 @@ for (const name of ["thousand", "many"].filter((one) => pages.includes(one))) {
   await page.locator("#replay-view input[type=range]").focus();
   await page.keyboard.press("ArrowRight");
   check((await step()).startsWith(`2 of ${total}`), `the slider steps once, not to ${await step()}`);
-  const told = await page.textContent("#replay-view .panel");
-  check(/Label/.test(told) && /Evidence/.test(told), "a step tells what was seen and answered");
+  const shown = await page.textContent("#replay-view .panel");
+  check(/Label/.test(shown) && /Evidence/.test(shown), "a step shows what was seen and answered");
   check((await page.locator("#replay-view .node.now").count()) === 1, "who is judged is marked in the drawing");
   await close(page, "keyboard");
 
@@ -142,7 +142,7 @@ for (const name of ["thousand", "many"].filter((one) => pages.includes(one))) {
 for (const name of ["beam", "lats"]) {
   const page = await open(url(name));
   const nodes = () => page.locator("#replay-view .tree .node").count();
-  check((await nodes()) === 0, `${name}: at the first step nothing was looked at`);
+  check((await nodes()) === 0, `${name}: at the first step nothing was evaluated`);
   await page.locator("#replay-view button[aria-label='Step forward']").focus();
   let before = 0, grew = 0;
   const total = await page.evaluate(() => eog.data.steps.length);
@@ -153,8 +153,8 @@ for (const name of ["beam", "lats"]) {
     grew += now > before ? 1 : 0;
     before = now;
   }
-  const looked = await page.evaluate(() => eog.data.steps.filter((step) => step.kind === "looked").length);
-  check(before === looked && grew > 1, `${name}: ${before} nodes of ${looked} looks`);
+  const evaluated = await page.evaluate(() => eog.data.steps.filter((step) => step.kind === "looked").length);
+  check(before === evaluated && grew > 1, `${name}: ${before} nodes of ${evaluated} evaluations`);
   check((await page.locator("#replay-view .tree .node title", { hasText: "score" }).count()) > 0, `${name}: scores are shown`);
   await page.locator("#replay-view .tree .node").first().focus();
   await page.keyboard.press("Enter");
@@ -168,7 +168,7 @@ for (const name of ["beam", "lats"]) {
   const page = await context.newPage();
   await page.goto(url("flash-sale"));
   const text = await page.innerText("body");
-  for (const words of ["Confirmed root cause: frontend", "requests from 200 to 236 1/s", "eog tool evidence", "Not evaluated", "16 evaluations", "prints the same graph"]) {
+  for (const words of ["Root cause (confirmed): frontend", "requests from 200 to 236 1/s", "eog tool evidence", "Not evaluated", "16 evaluations", "prints the same graph"]) {
     check(text.includes(words), `without scripts: ${words}`);
   }
   await context.close();

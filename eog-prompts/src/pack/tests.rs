@@ -192,7 +192,7 @@ fn real_data() -> Vec<(&'static str, Value)> {
     packet.hints = vec![eog_core::contract::Hint { entity: name("db"), anomalies: 1, changes: 2 }];
     let heard = vec![name("db")];
     let former = packet.inbox[0].belief.clone();
-    packet.former = Some(eog_core::contract::FormerBelief { belief: former, heard });
+    packet.former = Some(eog_core::contract::FormerBelief { belief: former, new_from: heard });
     let quoted = finding("db").measured(1.0, 2.0, "ms");
     let quoted = quoted.peer("web", eog_core::evidence::PeerRole::Caller).build();
     packet.inbox[0].belief.evidence.push(quoted.id().clone());

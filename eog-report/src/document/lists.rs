@@ -7,7 +7,7 @@ use crate::narrative::Moment;
 use crate::report::Report;
 use crate::words;
 
-/// What one of a list is called, and several.
+/// The name of one line of a list, and of several.
 type What = (&'static str, &'static str);
 
 pub(super) fn plain(lines: Vec<String>, what: What, most: (usize, usize)) -> Vec<Block<'static>> {
@@ -45,7 +45,7 @@ fn table(
     Rows { tone: Tone::Plain, columns, is_numbered: false, rows, what, most }
 }
 
-/// Nothing, where there are no rows.
+/// Empty where there are no rows.
 fn rows_of(rows: Rows) -> Vec<Block<'static>> {
     if rows.rows.is_empty() { Vec::new() } else { vec![Block::Rows(rows)] }
 }
@@ -127,7 +127,7 @@ pub(super) fn alerts(report: &Report) -> Vec<Block<'static>> {
     rows_of(table(columns, rows, ("alert", "alerts"), (0, 40)))
 }
 
-/// What is believed of each entity.
+/// The belief about each entity.
 pub(super) fn beliefs(report: &Report) -> Vec<Block<'static>> {
     let row = |(entity, belief): (&EntityId, &eog_core::Belief)| {
         let cells = [entity.to_string(), belief.label.to_string(), belief.summary.clone()];

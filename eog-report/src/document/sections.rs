@@ -1,4 +1,4 @@
-//! What a report says, in the order of reading.
+//! The content of a report, in the order of reading.
 
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ fn about(report: &Report) -> Vec<String> {
     std::iter::once(size).chain(forks).collect()
 }
 
-/// What the result does not rest on because it could not be used.
+/// Input that could not be used, and that the result does not rest on.
 fn unusable(report: &Report) -> Section<'_> {
     let parts = lists::doubts(report.unusable(), ("file", "files"), (8, 1_000));
     Section::new("Parts of the input could not be used", parts)
@@ -106,7 +106,7 @@ fn summary(report: &Report) -> Section<'_> {
     }
 }
 
-/// What operators said about entities, which takes precedence over the records.
+/// The verdicts of operators on entities, which take precedence over the records.
 fn said(report: &Report) -> Section<'_> {
     let said = report.said().iter().map(|line| clean_to(line, MAX_SAID)).collect();
     Section::new("Operator input", lists::plain(said, ("input", "inputs"), (8, 1_000)))
@@ -134,7 +134,7 @@ impl<'r> Origin<'r> {
     }
 }
 
-/// What every contributing factor must answer.
+/// The required questions about every contributing factor.
 fn answers(of: &NarratedEntity) -> Vec<(&'static str, String)> {
     let answers = [
         ("What changed", of.what_changed.clone()),
@@ -184,11 +184,11 @@ fn spread(report: &Report) -> Section<'_> {
     Section::new("How it spread", blocks).only(&[Form::Brief, Form::Full, Form::Ticket])
 }
 
-/// What speaks against the result, or limits what it rests on.
+/// Doubts about the result, and its limits.
 fn against(report: &Report) -> Section<'_> {
     let diagnosis = &report.diagnosis;
     let is_one = diagnosis.causes().count() == 1;
-    // Of several causes each doubt says whose it is.
+    // With several causes each doubt names its cause.
     let of = |names: String| if is_one { String::new() } else { format!(" ({names})") };
     let doubts = diagnosis.causes().flat_map(|group| {
         let of = of(words::list(&group.origins));
@@ -222,7 +222,7 @@ fn against(report: &Report) -> Section<'_> {
     Section::new(title, lists::doubts(lines, ("doubt", "doubts"), (6, 40)))
 }
 
-/// What would show that the named causes are the causes.
+/// How to verify the named causes.
 fn to_be_sure(report: &Report) -> Section<'_> {
     let mut blocks = lists::plain(report.predictions(), ("cause", "causes"), (3, 8));
     if !blocks.is_empty() {
@@ -272,7 +272,7 @@ fn beliefs(report: &Report) -> Section<'_> {
     Section::new("Beliefs", lists::beliefs(report)).only(&[Form::Ticket])
 }
 
-/// Where the narrative differs from the frontier.
+/// Where the narrative and the frontier differ.
 fn deviations(report: &Report) -> Section<'_> {
     let line = |it: &crate::narrative::Deviation| {
         let is = if it.contributing_factor { "is" } else { "is not" };
@@ -283,7 +283,7 @@ fn deviations(report: &Report) -> Section<'_> {
     Section::new("Where this differs from the frontier", blocks).only(Form::WRITTEN)
 }
 
-/// What a model said and was not taken.
+/// Rejected statements of a model.
 fn rejected(report: &Report) -> Section<'_> {
     let refused = report.narrative.refused.iter();
     let lines = refused.map(|it| format!("{}: {}", it.what, it.reason)).collect();
@@ -297,14 +297,14 @@ fn left_out(report: &Report) -> Section<'_> {
     section.only(Form::WRITTEN).at(Place::Gaps)
 }
 
-/// What a reader should know beside the result.
+/// Notes beside the result.
 fn notes(report: &Report) -> Section<'_> {
     let blocks = lists::asides(report.notes(), ("note", "notes"), (4, 1_000));
     Section::new("Notes", blocks).at(Place::Gaps)
 }
 
 impl Row {
-    /// A row of a table, with what stands for it where there are no tables.
+    /// A row of a table, with its text where there are no tables.
     pub(super) fn of(line: String, cells: impl Into<Vec<String>>) -> Self {
         Self { line, cells: cells.into(), ..Self::default() }
     }

@@ -7,13 +7,13 @@ use eog_core::incident::Edge;
 use eog_core::ledger::{Observation, RecordedAnswer};
 use eog_core::{BudgetKind, EntityId};
 
-use super::{Told, answered, joined, named, some};
+use super::{Described, answered, joined, named, some};
 use crate::clean::clean;
 use crate::steps::Trail;
 use crate::words;
 
-impl Told for EntryBody {
-    fn told(&self) -> String {
+impl Described for EntryBody {
+    fn described(&self) -> String {
         match self {
             Self::Evaluated(evaluation) => evaluated(evaluation),
             Self::Observed(observed) => {
@@ -50,7 +50,7 @@ impl Told for EntryBody {
     }
 }
 
-/// What an entity does that is to be judged with one page more.
+/// The request of an entity for one more page.
 const TURNS: &str = "requests the next page of its evidence";
 
 fn evaluated(evaluation: &Evaluation) -> String {
@@ -92,7 +92,7 @@ pub fn why(reason: Reason, by: u64) -> String {
     }
 }
 
-/// Who became active, and who did not.
+/// Entities that became active, and those that did not.
 fn activations(records: &[ActivationRecord]) -> Vec<String> {
     let names = |refused: Option<ActivationRefusal>| -> Vec<&str> {
         let chosen = records.iter().filter(|record| record.refused == refused);

@@ -3,10 +3,10 @@
 use eog_core::EntityId;
 use eog_core::linear::{LinearBody, LinearStep};
 
-use super::{Told, answered, joined, named, some};
+use super::{Described, answered, joined, named, some};
 
-impl Told for LinearBody {
-    fn told(&self) -> String {
+impl Described for LinearBody {
+    fn described(&self) -> String {
         match self {
             Self::Stepped(step) => stepped(step),
             _ => "an entry of an unknown kind".to_owned(),

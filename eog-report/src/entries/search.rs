@@ -11,7 +11,7 @@ use eog_search::{
 use eog_search::lane::{Came, Turn};
 use eog_search::{Called, Compacted, Decomposed, Deed, Progressed, Reacted, Steered, Try};
 
-use super::{MAX_FAILURE, Told, answered, named, some};
+use super::{Described, MAX_FAILURE, answered, named, some};
 use crate::clean::{clean, clean_to};
 use crate::steps::{Grown, Trail};
 use crate::words;
@@ -19,25 +19,25 @@ use crate::words;
 /// Characters shown of a reason.
 const MAX_REASON: usize = 120;
 
-impl Told for SearchBody {
-    fn told(&self) -> String {
+impl Described for SearchBody {
+    fn described(&self) -> String {
         match self {
-            Self::Proposed(proposed) => told_proposed(proposed),
-            Self::Acted(acted) => told_acted(acted),
-            Self::Looked(looked) => told_looked(looked),
-            Self::Scored(scored) => told_scored(scored),
-            Self::Investigated(investigated) => told_investigated(investigated),
-            Self::Planned(planned) => told_planned(planned),
-            Self::Reflected(reflected) => told_reflected(reflected),
-            Self::Decomposed(decomposed) => told_decomposed(decomposed),
-            Self::Steered(steered) => told_steered(steered),
-            Self::Stepped(acted) => told_stepped(acted),
-            Self::Progressed(progressed) => told_progressed(progressed),
-            Self::Reacted(reacted) => told_reacted(reacted),
-            Self::Called(called) => told_called(called),
-            Self::Used(used) => told_used(used),
-            Self::Compacted(compacted) => told_compacted(compacted),
-            Self::Ended(ended) => told_ended(ended),
+            Self::Proposed(proposed) => describe_proposed(proposed),
+            Self::Acted(acted) => describe_acted(acted),
+            Self::Looked(looked) => describe_looked(looked),
+            Self::Scored(scored) => describe_scored(scored),
+            Self::Investigated(investigated) => describe_investigated(investigated),
+            Self::Planned(planned) => describe_planned(planned),
+            Self::Reflected(reflected) => describe_reflected(reflected),
+            Self::Decomposed(decomposed) => describe_decomposed(decomposed),
+            Self::Steered(steered) => describe_steered(steered),
+            Self::Stepped(acted) => describe_stepped(acted),
+            Self::Progressed(progressed) => describe_progressed(progressed),
+            Self::Reacted(reacted) => describe_reacted(reacted),
+            Self::Called(called) => describe_called(called),
+            Self::Used(used) => describe_used(used),
+            Self::Compacted(compacted) => describe_compacted(compacted),
+            Self::Ended(ended) => describe_ended(ended),
             _ => "an entry of an unknown kind".to_owned(),
         }
     }
@@ -51,7 +51,7 @@ impl Told for SearchBody {
     }
 }
 
-/// What an entry did to the tree. A node stands in it from when it was looked at.
+/// What an entry did to the tree. A node is in it from its evaluation on.
 fn grown(body: &SearchBody) -> Vec<Grown> {
     let fate = |node: &NodeId, fate| Grown { fate: Some(fate), ..Grown::at(node) };
     match body {
@@ -61,7 +61,7 @@ fn grown(body: &SearchBody) -> Vec<Grown> {
         SearchBody::Used(used) => {
             vec![Grown { below: Some(below(&used.at)), ..Grown::at(&used.at) }]
         }
-        // Three specialists investigate a hypothesis before anybody decides on it.
+        // Three specialists investigate a hypothesis before a policy decides on it.
         SearchBody::Investigated(investigated) => {
             let at = Place::node(investigated.node.clone());
             vec![Grown { below: Some(below(&at)), ..Grown::at(&at) }]
@@ -92,7 +92,7 @@ fn grown(body: &SearchBody) -> Vec<Grown> {
     }
 }
 
-/// What a place stands below: a step of a simulation below the step before, a node below its parent.
+/// The parent of a place: of a step of a simulation the step before, of a node its parent.
 fn below(place: &Place) -> String {
     let node = place.at().clone();
     match place.step_number() {
@@ -111,7 +111,7 @@ fn failed(failure: Option<&Failure>) -> String {
     format!("failed: {}", clean_to(&why, MAX_FAILURE))
 }
 
-fn told_proposed(proposed: &Proposed) -> String {
+fn describe_proposed(proposed: &Proposed) -> String {
     let Proposed { node, round, actions, failure, refused, .. } = proposed;
     let what = match actions {
         None => failed(failure.as_ref()),
@@ -125,7 +125,7 @@ fn told_proposed(proposed: &Proposed) -> String {
     format!("round {round} at {node}: {what}{refused}")
 }
 
-fn told_acted(acted: &Acted) -> String {
+fn describe_acted(acted: &Acted) -> String {
     let Acted { at, action, failure, refused } = acted;
     let what = match (action, failure, refused) {
         (_, Some(failure), _) => failed(Some(failure)),
@@ -138,12 +138,12 @@ fn told_acted(acted: &Acted) -> String {
     format!("{at}: {what}")
 }
 
-fn told_looked(looked: &Looked) -> String {
+fn describe_looked(looked: &Looked) -> String {
     let Looked { at, entity, answer, belief, .. } = looked;
     format!("{at}: {}{}", named(entity, belief.label), answered(answer))
 }
 
-fn told_scored(scored: &Scored) -> String {
+fn describe_scored(scored: &Scored) -> String {
     let Scored { at, purpose, failures, verdict, .. } = scored;
     let what = match purpose {
         Purpose::Value => "value",
@@ -161,7 +161,7 @@ fn told_scored(scored: &Scored) -> String {
     }
 }
 
-fn told_investigated(investigated: &Investigated) -> String {
+fn describe_investigated(investigated: &Investigated) -> String {
     let Investigated { node, agent, turns, end, .. } = investigated;
     let calls = turns.iter().filter(|turn| turn.is_call()).count();
     let came = turns.iter().filter_map(|turn| match turn {
@@ -177,7 +177,7 @@ fn told_investigated(investigated: &Investigated) -> String {
     format!("{node}: {agent}, {found}, {calls}, {end}")
 }
 
-fn told_planned(planned: &Planned) -> String {
+fn describe_planned(planned: &Planned) -> String {
     let Planned { iteration, cut, tries } = planned;
     let mut parts = Vec::new();
     if !cut.is_empty() {
@@ -186,7 +186,7 @@ fn told_planned(planned: &Planned) -> String {
     }
     for tried in tries {
         parts.push(match tried {
-            PlanTry::Applied(actions) => told_actions(actions),
+            PlanTry::Applied(actions) => describe_actions(actions),
             PlanTry::Refused { reason, .. } => format!("refused: {}", clean_to(reason, MAX_REASON)),
             PlanTry::Failed(failure) => failed(Some(failure)),
         });
@@ -194,7 +194,7 @@ fn told_planned(planned: &Planned) -> String {
     format!("plan {iteration}: {}", parts.join("; "))
 }
 
-fn told_actions(actions: &[PlanAction]) -> String {
+fn describe_actions(actions: &[PlanAction]) -> String {
     let mut parts = Vec::new();
     let expanded = actions.iter().filter_map(|action| match action {
         PlanAction::Expand { action, .. } => Some(action),
@@ -202,7 +202,7 @@ fn told_actions(actions: &[PlanAction]) -> String {
     });
     let expanded: Vec<&Arc<Action>> = expanded.collect();
     if !expanded.is_empty() {
-        parts.push(format!("look at {}", entities(expanded.into_iter())));
+        parts.push(format!("evaluate {}", entities(expanded.into_iter())));
     }
     for action in actions {
         match action {
@@ -215,7 +215,7 @@ fn told_actions(actions: &[PlanAction]) -> String {
     parts.join(", ")
 }
 
-fn told_reflected(reflected: &Reflected) -> String {
+fn describe_reflected(reflected: &Reflected) -> String {
     let Reflected { at, text, failure } = reflected;
     match text {
         Some(text) => format!("reflected on {at}: {}", clean_to(text, MAX_REASON)),
@@ -223,7 +223,7 @@ fn told_reflected(reflected: &Reflected) -> String {
     }
 }
 
-fn told_decomposed(decomposed: &Decomposed) -> String {
+fn describe_decomposed(decomposed: &Decomposed) -> String {
     let tries = decomposed.tries.iter().map(|tried| match tried {
         Try::Applied(goals) => {
             let paths: usize = goals.iter().map(|goal| goal.paths.len()).sum();
@@ -236,7 +236,7 @@ fn told_decomposed(decomposed: &Decomposed) -> String {
     format!("goals: {}", tries.collect::<Vec<_>>().join("; "))
 }
 
-fn told_steered(steered: &Steered) -> String {
+fn describe_steered(steered: &Steered) -> String {
     let Steered { round, tries, finished, taken } = steered;
     let mut parts: Vec<String> = Vec::new();
     parts.extend(tries.iter().filter_map(|tried| match tried {
@@ -252,15 +252,15 @@ fn told_steered(steered: &Steered) -> String {
     format!("round {round}: {}", parts.join("; "))
 }
 
-fn told_stepped(acted: &Acted) -> String {
+fn describe_stepped(acted: &Acted) -> String {
     let Acted { at, action, failure, .. } = acted;
     match (action, failure) {
         (None, None) => format!("{at}: nothing left to do"),
-        _ => told_acted(acted),
+        _ => describe_acted(acted),
     }
 }
 
-fn told_progressed(progressed: &Progressed) -> String {
+fn describe_progressed(progressed: &Progressed) -> String {
     let Progressed { round, failures, progress, refused } = progressed;
     let Some(progress) = progress else {
         return format!("round {round}: no progress report, {}", failed(failures.last()));
@@ -282,13 +282,13 @@ fn told_progressed(progressed: &Progressed) -> String {
     format!("after round {round}: {}", parts.join(", "))
 }
 
-fn told_reacted(reacted: &Reacted) -> String {
+fn describe_reacted(reacted: &Reacted) -> String {
     let Reacted { step, failures, action, refused, not_done } = reacted;
     let Some(action) = action else {
         return format!("step {step}: {}", failed(failures.last()));
     };
     let what = match &action.deed {
-        Deed::Look(entity) => format!("look at {}", clean(entity.as_str())),
+        Deed::Look(entity) => format!("evaluate {}", clean(entity.as_str())),
         Deed::Call(call) => format!("call {}", clean_to(&call.tool, MAX_REASON)),
         Deed::Conclude { causes, .. } => {
             let causes: Vec<&str> = causes.iter().map(eog_core::EntityId::as_str).collect();
@@ -311,17 +311,17 @@ fn told_reacted(reacted: &Reacted) -> String {
     text
 }
 
-fn told_called(called: &Called) -> String {
+fn describe_called(called: &Called) -> String {
     let Called { step, call, came } = called;
-    format!("step {step}: {} {}", clean_to(&call.tool, MAX_REASON), told_came(came))
+    format!("step {step}: {} {}", clean_to(&call.tool, MAX_REASON), describe_came(came))
 }
 
-fn told_used(used: &Used) -> String {
+fn describe_used(used: &Used) -> String {
     let Used { at, call, came } = used;
-    format!("{at}: {} {}", clean_to(&call.tool, MAX_REASON), told_came(came))
+    format!("{at}: {} {}", clean_to(&call.tool, MAX_REASON), describe_came(came))
 }
 
-fn told_came(came: &Came) -> String {
+fn describe_came(came: &Came) -> String {
     match came {
         Came::Answered(_) => "answered".to_owned(),
         Came::Refused(reason) => format!("refused: {}", clean_to(reason, MAX_REASON)),
@@ -330,7 +330,7 @@ fn told_came(came: &Came) -> String {
     }
 }
 
-fn told_compacted(compacted: &Compacted) -> String {
+fn describe_compacted(compacted: &Compacted) -> String {
     let Compacted { through, failures, text } = compacted;
     match text {
         Some(text) => {
@@ -340,7 +340,7 @@ fn told_compacted(compacted: &Compacted) -> String {
     }
 }
 
-fn told_ended(ended: &Ended) -> String {
+fn describe_ended(ended: &Ended) -> String {
     let Ended { reason, best, score } = ended;
     match (best, score) {
         (Some(best), Some(score)) => format!("ended, {reason}; best is {best} with {score}"),

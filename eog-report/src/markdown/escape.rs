@@ -2,12 +2,12 @@
 
 use crate::clean::{clean, clean_up_to};
 
-/// Cleaned, and with the characters that mean something in Markdown made plain.
+/// Cleaned, and with Markdown's special characters escaped.
 pub(super) fn text(text: &str) -> String {
     plain(&clean(text))
 }
 
-/// Like [`text`], of one that may be longer than a piece of telemetry.
+/// Like [`text`], for a text that may be longer than a piece of telemetry.
 pub(super) fn text_up_to(text: &str, limit: usize) -> String {
     plain(&clean_up_to(text, limit))
 }

@@ -17,23 +17,23 @@ pub fn summary(
     let factor = |name: &EntityId| {
         entities.iter().find(|entity| entity.name == *name && entity.contributing_factor)
     };
-    let told = |entity: &NarratedEntity| {
+    let change = |entity: &NarratedEntity| {
         let what = entity.what_changed.as_deref().unwrap_or_default();
         let when = entity.when.as_ref().map(words::time).unwrap_or_default();
         format!("{}: {} ({when})", entity.name, clean(what))
     };
     for group in diagnosis.causes() {
-        let told: Vec<String> = group.origins.iter().filter_map(factor).map(told).collect();
-        if !told.is_empty() {
+        let changes: Vec<String> = group.origins.iter().filter_map(factor).map(change).collect();
+        if !changes.is_empty() {
             let cause = words::cause(&diagnosis.conclusion, group);
-            let told = some(&told, "origin", "origins");
-            sentences.push(format!("{cause} ({}): {told}.", group.confidence));
+            let changes = some(&changes, "origin", "origins");
+            sentences.push(format!("{cause} ({}): {changes}.", group.confidence));
         }
     }
     let others = entities
         .iter()
         .filter(|entity| entity.contributing_factor && diagnosis.cause_of(&entity.name).is_none());
-    let others: Vec<String> = others.map(told).collect();
+    let others: Vec<String> = others.map(change).collect();
     if !others.is_empty() {
         let what = match diagnosis.is_diagnosed() {
             true => "Named by the model, not an origin of the frontier",

@@ -1,4 +1,4 @@
-//! A cause with what speaks for it, at a terminal.
+//! A cause with its evidence, at a terminal.
 
 use eog_core::{Confidence, EvidenceKind, Finding};
 
@@ -13,9 +13,9 @@ use crate::words;
 const MAX_FINDINGS: (usize, usize) = (3, 6);
 /// Characters shown of a finding, or of a weight of evidence.
 const MAX_WORDS: usize = 140;
-/// Characters shown in brief of what a model says of a cause.
+/// Characters shown in brief of a model's text on a cause.
 const MAX_WHY: usize = 600;
-/// What findings are called.
+/// The name of findings.
 const EVIDENCE: (&str, &str) = ("piece of evidence", "pieces of evidence");
 
 pub(super) fn cause(page: &mut Page, report: &Report, cause: &Cause<'_>, form: Form) {
@@ -79,7 +79,7 @@ fn brief(page: &mut Page, origin: &Origin<'_>) {
     left(page, shown.len(), MAX_FINDINGS.0, EVIDENCE);
 }
 
-/// What a weight of evidence says, with the finding where there is one.
+/// The text of a weight of evidence, with its finding if there is one.
 fn in_words_of(weight: &Weight<'_>) -> String {
     let text = match weight.finding {
         Some(finding) => in_words(finding),
@@ -88,7 +88,7 @@ fn in_words_of(weight: &Weight<'_>) -> String {
     format!("{text} ({} {})", weight.term.name, words::log_odds(weight.term.log_odds))
 }
 
-/// What a finding says, and of a change what was written about it.
+/// The text of a finding, and of a change also the note on it.
 fn in_words(finding: &Finding) -> String {
     let words = clean_to(&words::finding(finding), MAX_WORDS);
     let about = finding.change.as_ref().and_then(|change| {

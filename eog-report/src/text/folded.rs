@@ -25,7 +25,7 @@ impl Hop<'_> {
 pub(super) fn folded(diagnosis: &Diagnosis) -> Vec<Hop<'_>> {
     let rows = tree(diagnosis);
     let mut hops: Vec<Hop<'_>> = Vec::new();
-    // The levels that were folded away above the line at hand, and the entities that stood there.
+    // The levels that were folded away above the current line, and their entities.
     let mut gone: Vec<usize> = Vec::new();
     let mut via: Vec<&EntityId> = Vec::new();
     for (position, row) in rows.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn folded(diagnosis: &Diagnosis) -> Vec<Hop<'_>> {
     hops
 }
 
-/// Whether what is believed of an entity rests on no measurement, log, span, event or alert.
+/// Whether the belief about an entity rests on no measurement, log, span, event or alert.
 fn shows_nothing(diagnosis: &Diagnosis, entity: &EntityId) -> bool {
     let Some(belief) = diagnosis.belief(entity) else { return true };
     let cited = diagnosis.cited(belief);

@@ -13,9 +13,9 @@ use crate::tree::{Branch, tree};
 const MAX_WORDS: usize = 140;
 /// Lines shown of the whole tree, and of the folded one.
 const MAX_LINES: (usize, usize) = (40, 15);
-/// Names shown of those that pass an effect on.
+/// Names shown of entities that pass an effect on.
 const MAX_VIA: usize = 6;
-/// What lines of a tree are called.
+/// The name of lines of a tree.
 const ENTITIES: (&str, &str) = ("entity", "entities");
 
 /// Every claim with both of its halves.
@@ -35,7 +35,7 @@ pub(super) fn full(page: &mut Page, report: &Report) {
     left(page, branches.len(), MAX_LINES.0, ENTITIES);
 }
 
-/// Without those that only pass an effect on, and without what the causes say above it.
+/// Without entities that only pass an effect on, and without what the causes say above it.
 pub(super) fn brief(page: &mut Page, report: &Report) {
     let hops = folded(&report.diagnosis);
     for hop in hops.iter().take(MAX_LINES.1) {
@@ -53,7 +53,7 @@ pub(super) fn brief(page: &mut Page, report: &Report) {
     left(page, hops.len(), MAX_LINES.1, ENTITIES);
 }
 
-/// The line of an entity with its alerts; gives what stands before further lines about it.
+/// The line of an entity with its alerts; returns the lead of further lines about it.
 fn entity(page: &mut Page, branch: &Branch<'_>) -> String {
     let alerts = match branch.alerts.as_slice() {
         [] => String::new(),
@@ -77,7 +77,7 @@ fn via(names: &[&EntityId]) -> String {
 }
 
 fn why(page: &mut Page, below: &str, claim: &Claim, hop: &Hop<'_>, diagnosis: &Diagnosis) {
-    // How one that passes it on is connected to the next says nothing of the harm.
+    // The link of a passing entity to the next one shows nothing of the harm.
     if hop.via.is_empty() && !claim.condition.is_empty() && !is_above(claim, diagnosis) {
         page.paragraph(below, below, DIM, &clean_to(&claim.condition, MAX_WORDS));
     }

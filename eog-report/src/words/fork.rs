@@ -19,7 +19,7 @@ pub fn fork(fork: &ForkTaken) -> String {
 }
 
 fn setting(setting: &ChangedSetting) -> String {
-    // What an option of the command line sets is called as the option is.
+    // A setting of the command line is named like its option.
     let name = match setting.name.as_str() {
         "budget.hops" => "budget",
         "concurrency.window" => "width",

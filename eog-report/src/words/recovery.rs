@@ -11,8 +11,7 @@ const MAX_NAMED: usize = 3;
 /// Characters shown of a field or a value that was changed.
 const MAX_VALUE: usize = 60;
 
-/// What would show that a named cause is the cause: what should return, by when, and what should not change, in one
-/// sentence.
+/// How to verify a named cause: what should return, by when, and what should not change, in one sentence.
 pub fn prediction(diagnosis: &Diagnosis, prediction: &Prediction) -> String {
     let origins = and(prediction.origins.iter().map(EntityId::to_string));
     let alert = |at: &usize| diagnosis.anomalies.get(*at).map(on);
@@ -33,7 +32,7 @@ pub fn prediction(diagnosis: &Diagnosis, prediction: &Prediction) -> String {
     format!("If {origins} {is_cause}, {repair} should end {ends} within {by} min{stays}.")
 }
 
-/// What would end the cause.
+/// The repair of the cause.
 fn repair(diagnosis: &Diagnosis, prediction: &Prediction, origins: &str) -> String {
     let finding = prediction.change.as_ref().and_then(|id| diagnosis.findings.get(id));
     let Some(finding) = finding else { return format!("restarting or repairing {origins}") };

@@ -40,12 +40,12 @@ fn incident() -> eog_core::Case {
     case(topology("web calls db"), [alert("web", "Errors", "10:05")])
 }
 
-fn listed<B: eog_report::Told>(ledger: &Ledger<B>) -> Vec<String> {
+fn listed<B: eog_report::Described>(ledger: &Ledger<B>) -> Vec<String> {
     plain(&entries(ledger, None)).lines().map(str::to_owned).collect()
 }
 
 #[test]
-fn a_page_that_is_asked_for_is_told() {
+fn a_page_that_is_asked_for_is_listed() {
     let contract = MemoryContext::default()
         .with(finding("web").at("10:04"))
         .on_page(2, finding("web").at("10:05"));
@@ -100,21 +100,21 @@ fn the_reports_of_both_machines_name_the_cause() {
 }
 
 #[test]
-fn a_fork_names_a_judge_only_where_somebody_is_named() {
+fn a_fork_names_a_judge_only_where_one_is_named() {
     let settings = Config { policy: Some("evidence".to_owned()), ..Config::default() };
     let parent = ended(Controller::new(settings.clone(), incident()));
-    let told = |changes: ForkChanges| {
+    let last_line = |changes: ForkChanges| {
         let forked: Controller = fork(parent.ledger(), 1, changes).unwrap();
         listed(forked.ledger()).pop().unwrap()
     };
     let silent = Config { broadcast: false, ..settings };
     let alone = ForkChanges { policy: None, config: Some(silent.clone()) };
-    assert_eq!(told(alone), "2  forked at entry 1: messages from on to off");
+    assert_eq!(last_line(alone), "2  forked at entry 1: messages from on to off");
     let other = Config { policy: Some("llm".to_owned()), ..silent };
     let other = ForkChanges { policy: None, config: Some(other) };
     let words = "policy set to llm; messages from on to off";
-    assert_eq!(told(other), format!("2  forked at entry 1: {words}"));
+    assert_eq!(last_line(other), format!("2  forked at entry 1: {words}"));
     // A program of the same name may be another by now.
     let named = ForkChanges { policy: Some("evidence".to_owned()), config: None };
-    assert_eq!(told(named), "2  forked at entry 1: policy set to evidence");
+    assert_eq!(last_line(named), "2  forked at entry 1: policy set to evidence");
 }

@@ -63,7 +63,7 @@ fn half_a_minute_is_enough_for_the_short_form() {
     assert!(lines <= 30 && lines < whole, "{lines} of {whole} lines:\n{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
     let change = "campaigns.spring-sale.active changed from false to true";
-    assert_eq!(page.matches(change).count(), 1, "the change is told once:\n{page}");
+    assert_eq!(page.matches(change).count(), 1, "the change is shown once:\n{page}");
     for part in ["ROOT CAUSE (confirmed)", "⚠ HttpErrorRate", "ALSO CONSIDERED"] {
         assert!(page.contains(part), "{page}");
     }
@@ -71,7 +71,7 @@ fn half_a_minute_is_enough_for_the_short_form() {
 }
 
 #[test]
-fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
+fn beside_a_cause_that_may_be_wrong_stand_the_next_suspects() {
     let contract = MemoryContext::default()
         .with(finding("db").at("10:04").excerpt("no space left"))
         .with(finding("api").at("10:05").excerpt("calls to db fail"))
@@ -103,7 +103,7 @@ fn beside_a_cause_that_may_be_wrong_stands_whom_to_look_at_next() {
 
 #[test]
 fn a_named_cause_predicts_what_its_repair_ends() {
-    let told = |contract: &MemoryContext| {
+    let reported = |contract: &MemoryContext| {
         let policy = policy_fn(|packet| match packet.entity.as_str() {
             "web" => symptom_of(packet, "db"),
             _ => origin(packet),
@@ -114,9 +114,9 @@ fn a_named_cause_predicts_what_its_repair_ends() {
     };
     let slow = finding("db").measured(90.0, 12.0, "ms").at("10:05").excerpt("latency");
     let web = finding("web").at("10:06").excerpt("5 % of requests fail");
-    let failed = told(&MemoryContext::default().with(slow.clone()).with(web.clone()));
+    let failed = reported(&MemoryContext::default().with(slow.clone()).with(web.clone()));
     let changed = finding("db").change("pool", "50", "5").at("10:04");
-    let changed = told(&MemoryContext::default().with(changed).with(slow).with(web));
+    let changed = reported(&MemoryContext::default().with(changed).with(slow).with(web));
     for (report, sentence) in [
         (
             failed,

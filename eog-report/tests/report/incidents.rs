@@ -1,4 +1,4 @@
-//! Investigations to tell of. The tests of those that have a model tell them use these, too.
+//! Investigations to report on. The tests of reports with a model use these, too.
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ pub(crate) fn flash_sale() -> Diagnosis {
     finished.diagnosis()
 }
 
-/// A frontend fails, its database was changed, and nobody calls that an origin. An idle cache was
-/// changed, too.
+/// A frontend fails, its database was changed, and no policy calls that an origin. An idle cache
+/// was changed, too.
 pub(crate) fn undiagnosed() -> Diagnosis {
     let case = case(topology("web calls db; web calls cache"), [alert("web", "Errors", "10:05")]);
     let contract = MemoryContext::default()

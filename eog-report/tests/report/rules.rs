@@ -1,4 +1,4 @@
-//! The rules where there is no change to tell of.
+//! The rules where there is no change to report.
 
 use eog_core::{
     BoxFuture, Config, ContextContract, ContextRequest, EvidenceKind, Failure, LocalContext,
@@ -83,11 +83,11 @@ fn the_best_guess_is_what_the_output_for_scoring_names() {
 
 #[test]
 fn of_too_many_moments_those_of_causes_and_alerts_stay() {
-    let told = |number: usize| {
+    let series = |number: usize| {
         let kind = finding("web").kind(EvidenceKind::Metric).at("10:00");
         kind.excerpt(&format!("series {number} rose"))
     };
-    let mut evidence: Vec<FindingBuilder> = (0..120).map(told).collect();
+    let mut evidence: Vec<FindingBuilder> = (0..120).map(series).collect();
     evidence.push(finding("db").change("pool.size", "50", "5").at("10:04"));
     let narrative = narrate(&unexplained_origin(&evidence));
     assert_eq!(narrative.timeline.len(), 100);

@@ -11,7 +11,7 @@ use super::{
     Selection, count,
 };
 
-/// Most bytes of a text for whoever plans.
+/// Most bytes of a text for planning roles.
 pub const MAX_PROMPT: usize = 4096;
 
 macro_rules! settings {
@@ -24,7 +24,7 @@ macro_rules! settings {
         }
 
         impl Setting {
-            /// All that there are.
+            /// All of them.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$setting),*];
         }
 
@@ -69,9 +69,9 @@ settings! {
     Shown "shown",
 }
 
-/// What every profile uses.
+/// Settings of every profile.
 impl SearchConfig {
-    /// With the name of whoever judges, if somebody wants to know later. Decides nothing.
+    /// With the name of the policy, for later readers. Decides nothing.
     #[must_use]
     pub fn with_policy(self, policy: Option<String>) -> Self {
         Self { policy, ..self }
@@ -96,7 +96,7 @@ impl SearchConfig {
         Self { budget, ..self }
     }
 
-    /// With a text for whoever plans, beside the case: what is to be found, or what is known. Rules do not read it.
+    /// With a text for planning roles, beside the case: what is to be found, or what is known. Rules do not read it.
     ///
     /// # Errors
     /// [`Incoherent::Prompt`] where it is empty or longer than [`MAX_PROMPT`] bytes.
@@ -111,7 +111,7 @@ impl SearchConfig {
     }
 }
 
-/// What only some profiles use.
+/// Settings of some profiles alone.
 ///
 /// ```
 /// use eog_search::{Incoherent, Profile, SearchConfig, Setting};
@@ -264,7 +264,7 @@ impl SearchConfig {
         Self { backup, ..self }.checked()
     }
 
-    /// Whether those who propose hypotheses see what stands beside.
+    /// Whether roles that propose hypotheses see sibling hypotheses.
     ///
     /// # Errors
     /// [`Incoherent::Idle`] where there are no hypotheses.
@@ -288,7 +288,7 @@ impl SearchConfig {
         Ok(self)
     }
 
-    /// With moves on goals drawn by lot from a seed, or not.
+    /// With moves on goals drawn at random from a seed, or not.
     ///
     /// # Errors
     /// [`Incoherent::Idle`] where there are no goals.

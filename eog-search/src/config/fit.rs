@@ -50,7 +50,7 @@ pub enum Incoherent {
     #[error(
         "the setting `{setting}` has no effect with {}; it has with {}",
         .profile.name(),
-        who_uses(*.setting)
+        users_of(*.setting)
     )]
     Idle {
         /// The setting.
@@ -58,7 +58,7 @@ pub enum Incoherent {
         /// The profile.
         profile: Profile,
     },
-    /// A text for whoever plans that says nothing, or too much.
+    /// A text for planning roles that says nothing, or too much.
     #[error("an initial prompt has 1 to {MAX_PROMPT} bytes that are not all blank, not {0}")]
     Prompt(usize),
     /// Scores go from 0 to 1000.
@@ -66,7 +66,7 @@ pub enum Incoherent {
     Score(u16),
 }
 
-fn who_uses(setting: Setting) -> String {
+fn users_of(setting: Setting) -> String {
     let users = Profile::ALL.into_iter().filter(|profile| profile.config().uses(setting));
     users.map(Profile::name).collect::<Vec<_>>().join(", ")
 }

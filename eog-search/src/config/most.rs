@@ -5,7 +5,7 @@ use super::{Evaluation, Expansion, SearchConfig};
 /// The most that a search asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MostAsked {
-    /// Looks at entities, each of which is judged once at most.
+    /// Evaluations of entities, each of which is judged once at most.
     pub looks: u64,
     /// Questions in other roles.
     pub roles: u64,
@@ -15,17 +15,17 @@ pub struct MostAsked {
 
 impl SearchConfig {
     /// The most that a search asks for, whatever the answers; retries of failures in roles included, further
-    /// attempts of whoever answers not.
+    /// attempts of responders not.
     ///
-    /// With `R` rounds, `k` children, trajectories of length `L`, `r` retries: `R·(k + L − 1)` looks and
+    /// With `R` rounds, `k` children, trajectories of length `L`, `r` retries: `R·(k + L − 1)` evaluations and
     /// `R·(L + 1 + (k + 1)·(1 + r))` questions in roles (propose, act, reflect; values and reward). With `R`
-    /// plans, `n` nodes, retries `p` of plans: `n − 1` looks, `R·(1 + p)` plans and, where nodes are judged,
+    /// plans, `n` nodes, retries `p` of plans: `n − 1` evaluations, `R·(1 + p)` plans and, where nodes are judged,
     /// `(n − 1)·(1 + r)` scores. With `R` rounds of hypotheses and `m` calls of a specialist: `R`
-    /// questions for hypotheses, `3·R·m` for actions, `s = R + R·(R − 1)/2` looks, where hypotheses are scored
+    /// questions for hypotheses, `3·R·m` for actions, `s = R + R·(R − 1)/2` evaluations, where hypotheses are scored
     /// again, else `s = R`, `s·(1 + r)` scores, and `3·R·m` calls of tools, each tried `1 + r` times. With `R`
-    /// rounds of `g` goals with `p` open paths: `R·g·p` looks and `1 + q` questions for goals, `R·g·p` for
+    /// rounds of `g` goals with `p` open paths: `R·g·p` evaluations and `1 + q` questions for goals, `R·g·p` for
     /// steps, `2·R` for moves, of which half are corrections, and `R·(1 + r)` for progress. With a chain of `R`
-    /// steps: `R` looks, `(2·R + 1)·(1 + r)` questions for actions and summaries, `R·(1 + r)` calls of tools.
+    /// steps: `R` evaluations, `(2·R + 1)·(1 + r)` questions for actions and summaries, `R·(1 + r)` calls of tools.
     pub fn most_asked(&self) -> MostAsked {
         let rounds = u64::from(self.stop.rounds.get());
         let retries = match self.evaluation {
@@ -46,7 +46,7 @@ impl SearchConfig {
                 let (count, depth) = (u64::from(count.get()), u64::from(depth.get()));
                 let scores = (count + 1).saturating_mul(1 + retries);
                 let draws = if apart { count } else { 1 };
-                // An action is a look or a call.
+                // An action is an evaluation or a call.
                 let looks = rounds.saturating_mul(count + depth - 1);
                 MostAsked {
                     looks,

@@ -30,7 +30,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// All that there are.
+    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Lats, Self::Bfs, Self::Beam, Self::Hypotheses, Self::TreeSeeker, Self::React];
 

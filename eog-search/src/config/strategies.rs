@@ -29,7 +29,7 @@ pub enum Selection {
         may: NonZeroU32,
         /// From so many on, it must.
         must: NonZeroU32,
-        /// Moves are drawn by lot from this seed instead; for comparison.
+        /// Moves are drawn at random from this seed instead; for comparison.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         random: Option<u64>,
     },
@@ -72,7 +72,7 @@ impl Exploration {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Expansion {
-    /// Distinct actions that a model, or whoever plays it, proposes at a leaf.
+    /// Distinct actions that a model proposes at a leaf.
     Actions {
         /// How many at most.
         count: NonZeroU32,
@@ -101,7 +101,7 @@ pub enum Expansion {
         depth: NonZeroU32,
         /// Only what has a score above this is expanded.
         above: u16,
-        /// Whether those who propose see the hypotheses besides those on the way, also what stands beside.
+        /// Whether roles that propose see the hypotheses besides those on the way, also siblings.
         #[serde(default = "seen", skip_serializing_if = "is_seen")]
         siblings: bool,
         /// How long a specialist may go on.
@@ -118,8 +118,8 @@ pub enum Expansion {
     },
     /// What a single agent does next, until it concludes.
     Chain {
-        /// So many bytes of what came of its steps are shown to the agent. Beyond that the oldest steps become
-        /// a summary.
+        /// So many bytes of the outcomes of its steps are shown to the agent. Beyond that the oldest steps
+        /// become a summary.
         shown: NonZeroU32,
         /// How often an agent, or a tool, that failed is asked again.
         retries: u32,
@@ -130,7 +130,7 @@ pub enum Expansion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lanes {
-    /// After so many calls it is told to wrap up.
+    /// After so many calls it is asked to wrap up.
     pub wrap_up: NonZeroU32,
     /// After so many calls its lane ends.
     pub most: NonZeroU32,
@@ -144,7 +144,7 @@ impl Default for Lanes {
     }
 }
 
-/// Who says how good a node is.
+/// What scores a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -168,12 +168,12 @@ pub enum Evaluation {
         /// Whether hypotheses that have a score get another one when findings came in.
         rescore: bool,
     },
-    /// After each round somebody says how far each goal is.
+    /// After each round the progress of each goal is assessed.
     Ratio {
         /// How often they are asked again when they fail.
         retries: u32,
     },
-    /// Nobody.
+    /// None.
     None,
 }
 

@@ -25,7 +25,7 @@ use crate::lane::{Came, ToolCall};
 use crate::planted::{PlantedFault, is_planted};
 use crate::tree::{Ix, Phase};
 
-/// What a chain knows beside its tree.
+/// The state of a chain beside its tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chain {
     plan: Vec<PlanStep>,
@@ -36,7 +36,7 @@ pub(super) struct Chain {
     summary: String,
     /// The causes that the agent named, once it concluded.
     causes: Option<BTreeSet<EntityId>>,
-    /// The agent was told to conclude, and answered.
+    /// The agent was asked to conclude, and answered.
     is_forced: bool,
 }
 
@@ -52,7 +52,7 @@ struct Step {
 
 #[derive(Clone, Debug)]
 enum Made {
-    /// The node of a look, once it has come.
+    /// The node of an evaluation, once it has come.
     Look(Ix),
     /// The entry of a call, once it has come.
     Call(Option<u64>),
@@ -175,7 +175,7 @@ impl SearchController {
         steps.iter().filter_map(shown).collect()
     }
 
-    /// The entities that the agent looked at and that are not in the summary.
+    /// The entities that the agent evaluated and that are not in the summary.
     pub(super) fn remembered_looks(&self) -> Vec<EntityId> {
         let steps = &self.chain.steps[self.chain.summarised..];
         let entity = |step: &Step| match &step.made {
@@ -297,7 +297,7 @@ impl SearchController {
         Ok(())
     }
 
-    /// The causes that are named and hold: the last look at each found an origin.
+    /// The named causes that are valid: the last evaluation of each found an origin.
     fn named(
         &self,
         causes: &[EntityId],
@@ -326,7 +326,7 @@ impl SearchController {
         named
     }
 
-    /// The entity that a call names; else the one that was looked at last, or the first seed.
+    /// The entity that a call names; else the one that was evaluated last, or the first seed.
     fn about(&self, call: &ToolCall) -> EntityId {
         let arguments: serde_json::Value =
             serde_json::from_str(&call.arguments).unwrap_or_default();
@@ -337,7 +337,7 @@ impl SearchController {
         named.unwrap_or_else(|| Place::node(NodeId::root()).key().clone())
     }
 
-    /// Every look of the chain, oldest first.
+    /// Every evaluation of the chain, oldest first.
     fn links(&self) -> Vec<&Looked> {
         self.looks_of_chain().into_iter().filter_map(|entry| self.looked(entry)).collect()
     }
@@ -350,7 +350,8 @@ impl SearchController {
         self.chain.steps.iter().filter_map(entry).collect()
     }
 
-    /// The looks that the result rests on: all of them, but those at origins that the conclusion does not name.
+    /// The evaluations that the result rests on: all of them, but those of origins that the conclusion does not
+    /// name.
     pub(super) fn looks_of_conclusion(&self) -> Option<(Ix, Vec<u64>)> {
         let mut looks = self.looks_of_chain();
         if let Some(causes) = &self.chain.causes {
@@ -364,7 +365,7 @@ impl SearchController {
         Some((last?, looks))
     }
 
-    /// A look of the chain has come.
+    /// An evaluation of the chain has come.
     pub(super) fn commit_glance(&mut self, node: Ix, entry: u64, failed: bool) {
         self.tree.node_mut(node).phase = if failed { Phase::Failed } else { Phase::Scored };
         let bytes = self.looked(entry).map_or(0, |look| {
@@ -396,7 +397,7 @@ impl SearchController {
         }
     }
 
-    /// The oldest steps became a summary; where none could be had they are forgotten.
+    /// The oldest steps became a summary; where the call failed they are forgotten.
     pub(super) fn commit_compacted(
         &mut self,
         through: usize,
@@ -409,7 +410,7 @@ impl SearchController {
         let number = through.checked_sub(1).and_then(|at| self.chain.steps.get(at));
         let number = number.map_or(0, |step| step.number);
         self.chain.summary = match &text {
-            // One character more says that something was cut.
+            // One more character marks that something was cut.
             Some(text) => shorten(text, most.saturating_sub(1)),
             None => self.chain.summary.clone(),
         };

@@ -1,4 +1,4 @@
-//! Commits: what a task came to is recorded, and changes the tree.
+//! Commits: the outcome of a task is recorded, and changes the tree.
 
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::Judged;
@@ -10,14 +10,14 @@ use crate::id::Place;
 use crate::lane::Came;
 use crate::tree::Ix;
 
-/// What a look came to.
+/// The outcome of an evaluation.
 struct Look {
     entry: u64,
     failed: bool,
 }
 
 impl SearchController {
-    /// Records what a task came to, and lets follow what follows.
+    /// Records the outcome of a task, and queues the tasks that follow.
     pub(super) fn commit(&mut self, slot: Slot) {
         let found = slot.found();
         let Some((task, outcome)) = slot.into_parts() else { return };
@@ -135,7 +135,7 @@ impl SearchController {
         Look { entry, failed }
     }
 
-    /// Learns what a tool tells of an entity.
+    /// Learns what a tool answers about an entity.
     pub(super) fn learn_from(&mut self, came: &Came, entry: u64) {
         if let Came::Answered(answer) = came
             && let Some(evidence) = &answer.evidence
@@ -145,7 +145,7 @@ impl SearchController {
         }
     }
 
-    /// Records the look of a node.
+    /// Records the evaluation of a node.
     fn look_of(
         &mut self,
         node: Ix,
@@ -153,11 +153,11 @@ impl SearchController {
         answer: RecordedAnswer,
     ) -> Look {
         let entity = self.tree.node(node).action().map(|action| action.entity().clone());
-        let Some(entity) = entity else { unreachable!("the root is not looked at") };
+        let Some(entity) = entity else { unreachable!("the root is not evaluated") };
         self.look(Place::node(self.tree.id(node)), &entity, packet, answer)
     }
 
-    /// Records a look: what it saw is known from now on, and what it says is checked.
+    /// Records an evaluation: what it saw is known from now on, and what it says is checked.
     fn look(
         &mut self,
         at: Place,

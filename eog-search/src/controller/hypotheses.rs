@@ -21,7 +21,7 @@ use crate::lane::{Came, LaneEnd, Specialist, StoredFinding, Turn, kept};
 use crate::planted::{PlantedFault, is_planted};
 use crate::tree::{Ix, Phase};
 
-/// What a search by hypotheses knows beside its tree.
+/// The state of a search by hypotheses beside its tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trials {
     /// Rounds under way, by number.
@@ -30,7 +30,7 @@ pub(super) struct Trials {
     findings: Vec<StoredFinding>,
     /// Which these are.
     ids: BTreeSet<EvidenceId>,
-    /// Of each entity, what was recorded, with what its contexts told beside findings.
+    /// Of each entity, what was recorded, with what its contexts had beside findings.
     gathered: BTreeMap<EntityId, LocalContext>,
     /// The last score of each hypothesis.
     verdicts: BTreeMap<Ix, Weighed>,
@@ -56,7 +56,7 @@ struct Weighed {
     verdict: Option<Verdict>,
     /// How many findings were known when it was asked for.
     known: usize,
-    /// Whether a later score could not be had.
+    /// Whether a later score failed.
     stale: bool,
 }
 
@@ -68,7 +68,7 @@ impl SearchController {
     }
 
     /// The last score of a hypothesis with reasoning, evidence and gaps, and whether it is stale: a later
-    /// one could not be had.
+    /// one failed.
     pub fn weighed(&self, node: &NodeId) -> Option<(&Verdict, bool)> {
         let weighed = self.trials.verdicts.get(&self.tree.find(node)?)?;
         Some((weighed.verdict.as_ref()?, weighed.stale))
@@ -146,11 +146,11 @@ impl SearchController {
             }
         }
         let is_mean = self.config.backup() == Backup::Mean;
-        let told = |(highest, sum, number): (u16, u64, u64)| match sum.checked_div(number) {
+        let mean = |(highest, sum, number): (u16, u64, u64)| match sum.checked_div(number) {
             Some(mean) if is_mean => u16::try_from(mean).unwrap_or(highest),
             _ => highest,
         };
-        scores.into_iter().map(|(ix, of)| (ix, told(of))).collect()
+        scores.into_iter().map(|(ix, of)| (ix, mean(of))).collect()
     }
 
     pub(super) fn lane(&self, node: Ix, agent: Specialist) -> Option<Lane> {
@@ -213,11 +213,11 @@ impl SearchController {
     }
 
     pub(super) fn weigh(&self, node: Ix) -> Arc<WeighAsk> {
-        let was_looked_at = |ix: Ix| self.tree.node(ix).entry().is_some();
+        let was_evaluated = |ix: Ix| self.tree.node(ix).entry().is_some();
         Arc::new(WeighAsk {
             scene: Arc::clone(&self.scene),
             path: self.tested_on_the_way(node),
-            others: self.tested_besides(node, was_looked_at),
+            others: self.tested_besides(node, was_evaluated),
             known: self.known_findings(),
             accept: self.config.stop().accept,
         })
@@ -244,7 +244,7 @@ impl SearchController {
         }
     }
 
-    /// The lane of a specialist has ended: what it recorded is known from now on.
+    /// The lane of a specialist has ended: its findings are known from now on.
     pub(super) fn commit_lane(
         &mut self,
         (node, round, agent): (Ix, u32, Specialist),
@@ -264,7 +264,7 @@ impl SearchController {
     }
 
     /// The entity of a hypothesis of which no specialist saw anything, since the source failed. Nothing
-    /// is judged from that: the source is asked once more, as for any look.
+    /// is judged from that: the source is asked once more, as for any evaluation.
     pub(super) fn unseen(&self, node: Ix) -> Option<EntityId> {
         let id = self.tree.id(node);
         let lanes = self.ledger.entries().iter().filter_map(|entry| match &entry.body {
@@ -340,7 +340,7 @@ impl SearchController {
         self.follow_ups.push_back(Task::Weigh { node, round, again });
     }
 
-    /// A hypothesis has a score, or none could be had.
+    /// A hypothesis has a score, or the call failed.
     pub(super) fn commit_weighed(
         &mut self,
         (node, round, again): (Ix, u32, bool),

@@ -77,7 +77,7 @@ impl Lane {
         Role::Investigate(Arc::new(LaneAsk { scene, agent, hypothesis, path, known, turns, left }))
     }
 
-    /// The specialist acts, or could not be had.
+    /// The specialist acts, or its call failed.
     pub(super) fn acts(&mut self, result: Result<LaneAction, Failure>) -> Next {
         let action = match result {
             Ok(action) => action,
@@ -184,9 +184,9 @@ impl Lane {
             self.turns.push(Turn::Closed(CUT_SHORT.to_owned()));
             return self.end(LaneEnd::CutShort);
         }
-        let is_told = self.turns.iter().any(|turn| matches!(turn, Turn::Told(_)));
-        if calls >= limits.wrap_up.get() && !is_told {
-            self.turns.push(Turn::Told(WRAP_UP.to_owned()));
+        let is_asked = self.turns.iter().any(|turn| matches!(turn, Turn::Message(_)));
+        if calls >= limits.wrap_up.get() && !is_asked {
+            self.turns.push(Turn::Message(WRAP_UP.to_owned()));
         }
         Next::Ask(self.question())
     }

@@ -166,13 +166,13 @@ fn lane_replies(investigated: &Investigated) -> Vec<Reply> {
                 }
             }
             Turn::Failed(failure) => replies.push(Err(failure.clone())),
-            Turn::Told(_) | Turn::Closed(_) => {}
+            Turn::Message(_) | Turn::Closed(_) => {}
         }
     }
     replies
 }
 
-/// The failures, and what came after them.
+/// The failures, and what followed them.
 fn after(failures: &[Failure], answer: Option<Answer>) -> Vec<Reply> {
     failures.iter().cloned().map(Err).chain(answer.map(Ok)).collect()
 }

@@ -20,13 +20,13 @@ use crate::tree::{Ix, Phase};
 #[derive(Clone, Debug)]
 pub(super) struct Best {
     pub(super) at: Place,
-    /// Nothing where nobody gives scores.
+    /// `None` without scores.
     pub(super) score: Option<u16>,
-    /// The entries of the looks on the way.
+    /// The entries of the evaluations on the way.
     pub(super) looks: Vec<u64>,
 }
 
-/// One step of a way: what was done, and the entry that records what came of it.
+/// One step of a way: the action, and the entry that records its outcome.
 #[derive(Clone, Debug)]
 pub(super) struct Done {
     pub(super) action: Arc<Action>,
@@ -44,7 +44,7 @@ impl SearchController {
         self.tree.path(ix).into_iter().filter_map(done).collect()
     }
 
-    /// The look that an entry records.
+    /// The evaluation that an entry records.
     pub(super) fn looked(&self, entry: u64) -> Option<&Looked> {
         match &self.ledger.entry(entry)?.body {
             SearchBody::Looked(looked) => Some(looked),
@@ -52,7 +52,7 @@ impl SearchController {
         }
     }
 
-    /// The same way as whoever is asked sees it.
+    /// The same way as roles see it.
     pub(super) fn seen(&self, way: &[Done]) -> Vec<Seen> {
         let entry = |seq: u64| self.ledger.entry(seq).cloned();
         way.iter()
@@ -113,13 +113,13 @@ impl SearchController {
         self.way_to(ix).iter().filter_map(|done| done.entry).collect()
     }
 
-    /// Every look, oldest first.
+    /// Every evaluation, oldest first.
     fn all_looks(&self) -> Vec<u64> {
         let entries = self.ledger.entries().iter().map(|entry| entry.seq);
         entries.filter(|seq| self.looked(*seq).is_some()).collect()
     }
 
-    /// The looks that found symptoms, by path.
+    /// The evaluations that found symptoms, by path.
     pub(super) fn symptoms(&self) -> Vec<u64> {
         let is_symptom = |look: &Looked| look.belief.label == Label::Symptom;
         let is_symptom = |entry: &u64| self.looked(*entry).is_some_and(is_symptom);
@@ -132,7 +132,7 @@ impl SearchController {
         looks.filter(is_symptom).collect()
     }
 
-    /// What was found in every look, for a ranking where no way is the best.
+    /// What was found in every evaluation, for a ranking where no way is the best.
     pub(super) fn evaluated(&self) -> Judgements {
         let mut judged = self.blank.clone();
         let mut held = BTreeSet::new();
@@ -142,7 +142,7 @@ impl SearchController {
         judged
     }
 
-    /// What is believed by the result: the looks on the best way; then, each if it explains alerts that nothing
+    /// What is believed by the result: the evaluations on the best way; then, each if it explains alerts that nothing
     /// explained before, of hypotheses and goals those that found symptoms, wherever they stand, of goals those that
     /// lead to other origins, on whichever path they were found, and best score first those on the way to each
     /// further node whose score is accepted.

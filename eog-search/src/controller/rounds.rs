@@ -1,4 +1,4 @@
-//! Rounds of a search by bounds: select, expand, look, evaluate, simulate, back up, reflect.
+//! Rounds of a search by bounds: select, expand, evaluate, score, simulate, back up, reflect.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const MAX_REFLECTIONS: usize = 3;
 pub(super) struct Round {
     /// Where it began.
     leaf: Ix,
-    /// Children whose look or value is not committed yet.
+    /// Children whose evaluation or value is not committed yet.
     waiting: u32,
     /// The node that it simulates from.
     from: Ix,
@@ -198,7 +198,7 @@ impl SearchController {
             return;
         }
         if count == Some(0) && leaf != Ix::ROOT {
-            // Nothing is left to do from here: the trajectory answers with what it has.
+            // Nothing is left to do from here: the trajectory ends with its answer so far.
             self.tree.node_mut(leaf).end_here();
             self.follow_ups.push_back(Task::Reward { round });
         } else {
@@ -207,7 +207,7 @@ impl SearchController {
         }
     }
 
-    /// A child of a round's leaf was looked at.
+    /// A child of a round's leaf was evaluated.
     pub(super) fn commit_child(&mut self, node: Ix, round: u32, failed: bool) {
         if failed {
             self.tree.node_mut(node).phase = Phase::Failed;
@@ -280,7 +280,7 @@ impl SearchController {
         });
     }
 
-    /// A step of a simulation was looked at. A failed look is an observation like any other.
+    /// A step of a simulation was evaluated. A failed evaluation is an observation like any other.
     pub(super) fn commit_step(&mut self, number: u32, action: Arc<Action>, entry: u64) {
         let most = self.config.depth() as usize;
         let Some(round) = self.rounds.get_mut(&number) else { return };

@@ -1,5 +1,5 @@
 //! Goals with alternative paths: plan, then round by round move on each active goal, make a step on each
-//! chosen path, and go over what came of it (TreeSeeker, arXiv 2606.11662, whose prompts fix the numbers).
+//! chosen path, and assess the outcome (TreeSeeker, arXiv 2606.11662, whose prompts fix the numbers).
 
 mod asked;
 mod lot;
@@ -26,26 +26,26 @@ use crate::planted::{PlantedFault, is_planted};
 use crate::seek::{Approach, Candidate, Fact, Goal, TreeMem, Try};
 use crate::tree::Ix;
 
-/// What a search by goals knows beside its tree.
+/// The state of a search by goals beside its tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quest {
     is_planned: bool,
     goals: Vec<GoalState>,
     facts: Vec<Fact>,
     candidates: Vec<Candidate>,
-    /// Who was a candidate before and is none now, the last first.
+    /// Entities that were candidates before and are none now, the last first.
     former: Vec<EntityId>,
-    /// Every finding that a look showed.
+    /// Every finding that an evaluation showed.
     found: BTreeMap<EvidenceId, Finding>,
     /// What decisions cited so far.
     cited: BTreeSet<EvidenceId>,
     /// What is kept at nodes.
     memory: BTreeMap<Ix, TreeMem>,
-    /// The last look at each entity.
+    /// The last evaluation of each entity.
     latest: BTreeMap<EntityId, (Ix, u64)>,
     /// The round under way.
     turn: Option<Turn>,
-    /// The moves of a round are to be drawn by lot.
+    /// The moves of a round are to be drawn at random.
     draws: bool,
 }
 
@@ -105,7 +105,7 @@ impl SearchController {
         &self.quest.facts
     }
 
-    /// What may be the answer, best first.
+    /// Candidate answers, best first.
     pub fn candidates(&self) -> &[Candidate] {
         &self.quest.candidates
     }
@@ -244,8 +244,8 @@ impl SearchController {
         self.quest.goals[goal].paths.push(PathState::new(node));
     }
 
-    /// The entries that the candidate answers rest on: the looks on the ways to them, and the last one at
-    /// each entity there; and how far the goal is that is least far.
+    /// The entries that the candidate answers rest on: the evaluations on the ways to them, and the last
+    /// one of each entity there; and how far the goal is that is least far.
     pub(super) fn answer(&self) -> Option<(Place, u16, Vec<u64>)> {
         let mut looks: BTreeSet<u64> = BTreeSet::new();
         let mut best = None;
@@ -258,7 +258,7 @@ impl SearchController {
         Some((Place::node(self.tree.id(best?)), ratio, looks.into_iter().collect()))
     }
 
-    /// The looks on the way to an entity, and the last one at each entity there.
+    /// The evaluations on the way to an entity, and the last one of each entity there.
     fn looks_that_lead_to(&self, entity: &EntityId) -> BTreeSet<u64> {
         let Some((node, entry)) = self.quest.latest.get(entity) else { return BTreeSet::new() };
         let way = self.way_to(*node);
@@ -266,7 +266,7 @@ impl SearchController {
         way.iter().flat_map(|done| [done.entry, last(done)]).flatten().chain([*entry]).collect()
     }
 
-    /// Of the origins that were found on any path of any goal and are no candidates now, the looks that lead to each,
+    /// Of the origins that were found on any path of any goal and are no candidates now, the evaluations that lead to each,
     /// with those that found symptoms on any path: those that were candidates before first, the last before the
     /// others, then by name.
     pub(super) fn other_answers(&self) -> Vec<Vec<u64>> {
@@ -288,7 +288,7 @@ impl SearchController {
         others.into_iter().map(looks).collect()
     }
 
-    /// The last look at each entity, oldest first.
+    /// The last evaluation of each entity, oldest first.
     pub(super) fn looks_of_paths(&self) -> Vec<u64> {
         let mut looks: Vec<u64> = self.quest.latest.values().map(|(_, entry)| *entry).collect();
         looks.sort_unstable();

@@ -28,13 +28,13 @@ use crate::tree::Ix;
 pub(super) enum Task {
     /// The actions of a leaf, in a round.
     Propose { round: u32, leaf: Ix },
-    /// The look of a node; in a round, or for a planner.
+    /// The evaluation of a node; in a round, or for a planner.
     Look { node: Ix, round: Option<u32> },
     /// The score of a node; in a round, or for a planner.
     Score { node: Ix, round: Option<u32> },
     /// The next action of a simulation.
     Act { round: u32 },
-    /// The look of a step of a simulation.
+    /// The evaluation of a step of a simulation.
     Step { round: u32, action: Arc<Action> },
     /// The reward of a trajectory.
     Reward { round: u32 },
@@ -56,13 +56,13 @@ pub(super) enum Task {
     Steer,
     /// The next step of a path.
     NextStep { goal: usize, path: usize },
-    /// The look of a step of a path.
+    /// The evaluation of a step of a path.
     Stride { node: Ix, goal: usize, path: usize },
-    /// What came of a round.
+    /// The outcome of a round.
     Progress,
     /// What the agent of a chain does next: which step, counted from 1.
     React { step: u32 },
-    /// A look of a chain.
+    /// An evaluation of a chain.
     Glance { node: Ix },
     /// A call of a tool, in this step of a chain.
     Use { node: Ix, step: u32 },
@@ -79,7 +79,7 @@ pub(super) struct Slot {
     after: u64,
     /// The first question.
     first: Role,
-    /// What goes into the packet of a look beside its context.
+    /// What goes into the packet of an evaluation beside its context.
     rest: Option<Rest>,
     /// The lane of a specialist.
     lane: Option<Box<Lane>>,
@@ -108,7 +108,7 @@ struct Rest {
     anomalies: Vec<Anomaly>,
 }
 
-/// What a task came to.
+/// The outcome of a task.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
     Looked { packet: Option<Arc<ContextPacket>>, answer: RecordedAnswer },
@@ -273,7 +273,7 @@ impl SearchController {
             | Task::Use { node, .. } => {
                 self.tree.node_mut(*node).phase = crate::Phase::Running;
                 let action = self.tree.node(*node).action().cloned();
-                let Some(action) = action else { unreachable!("the root is not looked at") };
+                let Some(action) = action else { unreachable!("the root is not evaluated") };
                 (place(self, *node), self.deed(&action))
             }
             Task::Score { node, round } => {
@@ -325,14 +325,14 @@ impl SearchController {
         }
     }
 
-    /// What a hypothesis is judged by: everything that was recorded of the entity that it blames.
+    /// What a hypothesis is judged by: all that was recorded of the entity that it suspects.
     pub(super) fn packet_of(&self, task: &Task, node: Ix) -> Arc<ContextPacket> {
         let entity = self.tree.node(node).action().map(|action| action.entity().clone());
         let Some(entity) = entity else { unreachable!("the root is no hypothesis") };
         let Rest { neighbours, inbox, anomalies } = self.rest(task, &entity);
         let context = self.gathered(&entity);
-        let tells_reach = self.config.tells_reach();
-        packet((&*self.scene, tells_reach), entity, context, (neighbours, inbox, anomalies))
+        let shows_reach = self.config.shows_reach();
+        packet((&*self.scene, shows_reach), entity, context, (neighbours, inbox, anomalies))
     }
 
     fn request(&self, entity: EntityId) -> ContextRequest {
@@ -340,7 +340,7 @@ impl SearchController {
         ContextRequest::whole(entity, self.scene.window, around)
     }
 
-    /// The question that carries out a look, or a call of a tool.
+    /// The question that carries out an evaluation, or a call of a tool.
     fn deed(&self, action: &Action) -> Role {
         match action.tool() {
             None => Role::Context(self.request(action.entity().clone())),
@@ -398,8 +398,8 @@ impl SearchController {
         })
     }
 
-    /// What an entity is judged with beside its context: the beliefs of its neighbours and of whom was
-    /// looked at on the way there.
+    /// What an entity is judged with beside its context: the beliefs of its neighbours and of the
+    /// entities that were evaluated on the way there.
     fn rest(&self, task: &Task, entity: &EntityId) -> Rest {
         let way = match task {
             Task::Look { node, .. } | Task::Examine { node, .. } | Task::Stride { node, .. } => {
@@ -618,7 +618,7 @@ impl SearchController {
     fn take_context(&mut self, slot: usize, request: ContextRequest, context: LocalContext) {
         let Some(it) = self.slots.get_mut(slot) else { return };
         let Some(Rest { neighbours, inbox, anomalies }) = it.rest.clone() else { return };
-        let scene = (&*self.scene, self.config.tells_reach());
+        let scene = (&*self.scene, self.config.shows_reach());
         let packet = packet(scene, request.entity, context, (neighbours, inbox, anomalies));
         let before = self.decided.get(&Digest::of(&*packet)).filter(|entry| **entry < it.after);
         match before {
@@ -745,13 +745,13 @@ fn unusable(ask: &Role, verdict: &Verdict) -> Option<String> {
 }
 
 fn packet(
-    (scene, tells_reach): (&Scene, bool),
+    (scene, shows_reach): (&Scene, bool),
     entity: EntityId,
     context: LocalContext,
     (neighbours, inbox, anomalies): (Vec<Neighbour>, Vec<Message>, Vec<Anomaly>),
 ) -> Arc<ContextPacket> {
     let alerting = scene.anomalies.iter().map(|anomaly| &anomaly.entity).collect();
-    let reach = tells_reach.then(|| Reach::of(&scene.topology, &alerting, &entity));
+    let reach = shows_reach.then(|| Reach::of(&scene.topology, &alerting, &entity));
     let window = scene.window;
     Arc::new(ContextPacket {
         entity,

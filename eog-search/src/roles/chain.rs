@@ -15,7 +15,7 @@ use crate::chain::{
 /// Most steps of the plan.
 const MAX_STEPS: usize = 5;
 
-/// What the agent does next: the newest lead that it did not look at or that what was found since concerns, else the
+/// What the agent does next: the newest lead that it did not evaluate or that what was found since concerns, else the
 /// next place to start from; it concludes with the first origins that explain an alert, or when nothing is left with
 /// those that explain none. Its plan has a step for each place to start
 /// from, at most five; a step is done when the next one begins.
@@ -64,7 +64,7 @@ pub(super) fn react(ask: &ReactAsk) -> ChainAction {
     }
 }
 
-/// The origins among what was looked at.
+/// The origins among the evaluated entities.
 fn unjoined(looks: &[&Seen]) -> Vec<EntityId> {
     let mut origins: Vec<EntityId> = Vec::new();
     for seen in looks.iter().rev().filter(|seen| seen.is_origin()) {

@@ -28,19 +28,19 @@ use crate::tree::Phase;
 /// - **Plan:** expand what has a score above 300, hold what has nothing to propose, prune what is healthy;
 ///   converge on the best where nothing can be expanded.
 /// - **Reflect:** the labels along the path.
-/// - **Hypothesize:** the leads of *propose* that no other hypothesis blames.
-/// - **Investigate:** fetch the context of the entity that is blamed, record what it holds of one's own kinds,
+/// - **Hypothesize:** the leads of *propose* that no other hypothesis suspects.
+/// - **Investigate:** fetch the context of the suspected entity, record what it holds of one's own kinds,
 ///   finish.
 /// - **Decompose:** a goal for each alert, up to four, the fourth of which takes the rest, with paths from the seeds
 ///   whose effects reach it, from the alert, and from upstream of it; then the fewest origins for all.
 /// - **Steer:** go back with a path that may; exploit a path with a score of 700 or more, else explore all;
 ///   finished once candidates of 700 or more explain all alerts.
-/// - **Step:** the first of *propose* that no path of the goal looked at.
+/// - **Step:** the first of *propose* that no path of the goal evaluated.
 /// - **Progress:** facts are what decisions of the round cite; candidates are origins that explain an alert; a
-///   path where nothing is left to do is rewritten to what was named and nobody looked at.
-/// - **React:** look at the newest lead, else at the next place to start from; conclude with the first origins that
+///   path where nothing is left to do is rewritten to what was named and not evaluated.
+/// - **React:** evaluate the newest lead, else the next place to start from; conclude with the first origins that
 ///   explain an alert, or when nothing is left with those that explain none.
-/// - **Compact:** the label of each entity that was looked at.
+/// - **Compact:** the label of each entity that was evaluated.
 /// - **Weigh:** [`PolicyScores`], where what all hypotheses found may make an origin explain an alert; an origin
 ///   that another one explains counts as a symptom whose cause is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct PolicyRoles {
 }
 
 /// How good a path is, from 0 to 1000, by what was decided on its last entity. Set before any result was
-/// looked at; docs/controllers.md lists them.
+/// read; docs/controllers.md lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyScores {
     /// Whether the policy's own score of an origin, or else its probability ([`Measures::probability`]), takes the
@@ -66,7 +66,7 @@ pub struct PolicyScores {
     pub symptom_of: u16,
     /// A symptom without a cause.
     pub symptom: u16,
-    /// An entity that is not understood, with proposals where to look.
+    /// An entity that is not understood, with proposals for the next evaluation.
     pub defer_with_proposals: u16,
     /// An entity that is not understood.
     pub defer: u16,
@@ -99,7 +99,7 @@ impl PolicyScores {
     /// The score of a path.
     pub(super) fn of(&self, ask: &EvaluateAsk) -> Verdict {
         let Some(seen) = last_look(&ask.path) else {
-            return Verdict::new(0, "nothing was looked at");
+            return Verdict::new(0, "nothing was evaluated");
         };
         let entity = seen.action.entity();
         let conclusion = seen.is_origin().then(|| ask.scene.conclusion(&ask.path));
@@ -109,7 +109,7 @@ impl PolicyScores {
         Verdict { prune: healthy, ..Verdict::new(score, reasoning) }
     }
 
-    /// The score of what a look found, and why; `explains` is whether the conclusion would be that the entity explains
+    /// The score of what an evaluation found, and why; `explains` is whether the conclusion would be that the entity explains
     /// an alert.
     pub(super) fn of_look(&self, seen: &Seen, explains: bool) -> (u16, String) {
         let entity = seen.action.entity();
@@ -145,12 +145,12 @@ impl PolicyScores {
     }
 }
 
-/// The last look of a path, which calls of tools may follow.
+/// The last evaluation of a path, which calls of tools may follow.
 fn last_look(path: &[Seen]) -> Option<&Seen> {
     path.iter().rev().find(|seen| seen.action.is_done())
 }
 
-/// Where to look after a path, best first.
+/// Which entities to evaluate after a path, best first.
 pub(super) fn leads(scene: &Scene, path: &[Seen]) -> Vec<Action> {
     let mut leads = named(scene, path);
     let Some(seen) = last_look(path) else { return leads };
@@ -162,13 +162,13 @@ pub(super) fn leads(scene: &Scene, path: &[Seen]) -> Vec<Action> {
     leads
 }
 
-/// The same for whoever goes one way: from an origin nothing that is merely upstream.
+/// The same for searches along one way: from an origin nothing that is merely upstream.
 pub(super) fn onward(scene: &Scene, path: &[Seen]) -> Vec<Action> {
     let is_origin = last_look(path).is_some_and(Seen::is_origin);
     if is_origin { named(scene, path) } else { leads(scene, path) }
 }
 
-/// Without what is merely upstream: what somebody named, or what was found concerns.
+/// Without what is merely upstream: what was named, or what was found concerns.
 fn named(scene: &Scene, path: &[Seen]) -> Vec<Action> {
     let mut leads: Vec<Action> = Vec::new();
     let mut add = |entity: &EntityId, why: &str| lead(&mut leads, (scene, path), entity, why);
@@ -320,10 +320,10 @@ impl Roles for PolicyRoles {
     }
 
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
-        let told = ask.path.iter().map(|seen| {
+        let labels = ask.path.iter().map(|seen| {
             let label = seen.belief().map_or("not judged".to_owned(), |it| it.label.to_string());
             format!("{}: {label}", seen.action.entity())
         });
-        ready(told.collect::<Vec<_>>().join(", "))
+        ready(labels.collect::<Vec<_>>().join(", "))
     }
 }

@@ -1,4 +1,4 @@
-//! Everybody whom a tree search asks, as one responder.
+//! All roles of a tree search, as one responder.
 
 use std::fmt;
 use std::sync::Arc;

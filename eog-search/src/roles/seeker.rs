@@ -24,7 +24,7 @@ use crate::seek::{
 const SINGLE: usize = 3;
 /// Paths that a goal begins with at most.
 const PATHS: usize = 3;
-/// Facts of one look at most.
+/// Facts of one evaluation at most.
 const FACTS: usize = 3;
 
 /// The entities of alerts, or of seeds where nothing alerts, each once, in order.
@@ -123,7 +123,7 @@ pub(super) fn decompose(ask: &DecomposeAsk) -> Vec<Goal> {
     goals.into_iter().filter(|goal| !goal.paths.is_empty()).collect()
 }
 
-/// What is believed of entities, by the last look at each.
+/// What is believed of entities, by the last evaluation of each.
 struct Known<'a> {
     scores: &'a PolicyScores,
     seen: BTreeMap<&'a EntityId, &'a Seen>,
@@ -141,7 +141,7 @@ impl<'a> Known<'a> {
     }
 
     fn score(&self, entity: &EntityId) -> (u16, String) {
-        let Some(seen) = self.seen.get(entity) else { return (0, "not looked at".to_owned()) };
+        let Some(seen) = self.seen.get(entity) else { return (0, "not evaluated".to_owned()) };
         self.scores.of_look(seen, self.explained.contains_key(entity))
     }
 
@@ -169,9 +169,9 @@ impl<'a> Known<'a> {
         explained.and_then(|all| all.into_iter().min()).unwrap_or_else(by_paths)
     }
 
-    /// On the ways that effects take from origins to alerts, the next entity that was not looked at: nothing that is not
-    /// looked at lies before it on any of them, since it tells what it suffers from by what is known around it. Without
-    /// an origin, what alerts.
+    /// On the ways that effects take from origins to alerts, the next entity that was not evaluated: none that is not
+    /// evaluated lies before it on any of them, since it shows what affects it by what is known around it. Without an
+    /// origin, what alerts.
     fn towards_alerts(&self, scene: &Scene, taken: &BTreeSet<&EntityId>) -> Option<EntityId> {
         let alerts = || scene.anomalies.iter().map(|alert| &alert.entity);
         let origins = self.seen.iter().filter(|(_, seen)| seen.is_origin());
@@ -193,7 +193,7 @@ impl<'a> Known<'a> {
         next.into_iter().find(is_free)
     }
 
-    /// What was not looked at yet: claimed causes first, then proposals, then whatever is upstream of what is not
+    /// What was not evaluated yet: claimed causes first, then proposals, then whatever is upstream of what is not
     /// healthy; at last who stands between origins and alerts.
     fn further(&self, scene: &Scene, taken: &BTreeSet<&EntityId>) -> Option<Action> {
         let is_new = |entity: &EntityId| !self.seen.contains_key(entity) && !taken.contains(entity);
@@ -246,7 +246,7 @@ pub(super) fn steer(scores: &PolicyScores, ask: &SteerAsk) -> Steering {
         return Steering { finished: true, moves: Vec::new() };
     }
     let value = |path: &PathView| {
-        path.recent.last().map_or((0, "nothing was looked at".to_owned()), |seen| {
+        path.recent.last().map_or((0, "nothing was evaluated".to_owned()), |seen| {
             known.score(seen.action.entity())
         })
     };
@@ -287,7 +287,7 @@ pub(super) fn steer(scores: &PolicyScores, ask: &SteerAsk) -> Steering {
     Steering { finished: false, moves: moves.collect() }
 }
 
-/// The start of the path, then the first lead that neither this path nor another of the goal looked at, unless what
+/// The start of the path, then the first lead that neither this path nor another of the goal evaluated, unless what
 /// was found since concerns it.
 pub(super) fn step(ask: &StepAsk) -> Option<Action> {
     let is_new = |entity: &EntityId| {
@@ -306,7 +306,7 @@ pub(super) fn step(ask: &StepAsk) -> Option<Action> {
 }
 
 /// Facts are the measured values and changes that decisions of the round cite; candidates are origins that
-/// explain an alert; a path where nothing is left to do is rewritten to what was named and not looked at.
+/// explain an alert; a path where nothing is left to do is rewritten to what was named and not evaluated.
 pub(super) fn progress(scores: &PolicyScores, ask: &ProgressAsk) -> Progress {
     let known = Known::new(scores, &ask.scene, &ask.seen);
     let origins = known.origins();
@@ -367,10 +367,10 @@ pub(super) fn progress(scores: &PolicyScores, ask: &ProgressAsk) -> Progress {
     progress
 }
 
-/// What was measured or changed, as far as the decision cites it and no fact tells it yet.
+/// What was measured or changed, as far as the decision cites it and no fact states it yet.
 fn facts(ask: &ProgressAsk, seen: &Seen) -> Vec<FactChange> {
     let (Some(belief), Some(context)) = (seen.belief(), seen.context()) else { return Vec::new() };
-    let is_told = |id: &eog_core::EvidenceId| ask.facts.iter().any(|fact| fact.finding == *id);
+    let is_stated = |id: &eog_core::EvidenceId| ask.facts.iter().any(|fact| fact.finding == *id);
     let cited = context.findings.iter().filter(|it| belief.evidence.contains(it.id()));
     let fact = |finding: &eog_core::Finding| {
         let values = match (&finding.change, &finding.quantity) {
@@ -388,7 +388,7 @@ fn facts(ask: &ProgressAsk, seen: &Seen) -> Vec<FactChange> {
         let text = format!("{}: {}", finding.entity, values.join(", "));
         Some(FactChange { revises: None, text, finding: finding.id().clone(), values })
     };
-    cited.filter(|it| !is_told(it.id())).filter_map(fact).take(FACTS).collect()
+    cited.filter(|it| !is_stated(it.id())).filter_map(fact).take(FACTS).collect()
 }
 
 fn texts(value: &serde_json::Value) -> Vec<String> {
@@ -406,13 +406,13 @@ fn report(known: &Known<'_>, path: &PathView, seen: &Seen) -> PathReport {
     let belief = seen.belief();
     let label = belief.map(|belief| belief.label);
     let recent = path.recent.iter().map(|seen| seen.action.entity());
-    // What an earlier step called healthy and this one blames.
-    let blamed = belief.into_iter().flat_map(|it| &it.claims).map(|claim| &claim.cause);
+    // What an earlier step called healthy and this one claims as a cause.
+    let claimed = belief.into_iter().flat_map(|it| &it.claims).map(|claim| &claim.cause);
     let is_healthy = |other: &&EntityId| {
         let belief = known.seen.get(*other).and_then(|seen| seen.belief());
         belief.is_some_and(|belief| belief.label == Label::Healthy)
     };
-    let conflicts = blamed.filter(is_healthy).map(|other| format!("{other} was found healthy"));
+    let conflicts = claimed.filter(is_healthy).map(|other| format!("{other} was found healthy"));
     let failures = match label {
         Some(Label::Healthy) => vec![format!("{entity} is healthy")],
         None => vec![format!("{entity} could not be judged")],

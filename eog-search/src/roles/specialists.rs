@@ -12,17 +12,17 @@ use crate::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, Seen, Tested, WeighAsk};
 use crate::body::{Action, Purpose, Verdict};
 use crate::lane::{Acts, Came, LaneAction, ToolCall, Turn};
 
-/// Most gaps that are told.
+/// Most gaps that are listed.
 const MAX_GAPS: usize = 5;
 
-/// Hypotheses at the root or below another: the leads that an action would follow, whichever no other
-/// hypothesis blames already.
+/// Hypotheses at the root or below another: the leads that an action would follow, unless another
+/// hypothesis suspects them already.
 pub(super) fn hypotheses(ask: &HypothesizeAsk) -> Vec<Action> {
     let path = seen(&ask.path);
-    let blamed: BTreeSet<&EntityId> =
+    let suspected: BTreeSet<&EntityId> =
         ask.others.iter().map(|other| other.seen.action.entity()).collect();
     let leads = leads(&ask.scene, &path).into_iter();
-    let new = leads.filter(|lead| !blamed.contains(lead.entity()));
+    let new = leads.filter(|lead| !suspected.contains(lead.entity()));
     let hypothesis = |lead: Action| {
         let entity = lead.entity().clone();
         let focus = match path.last() {
@@ -34,7 +34,7 @@ pub(super) fn hypotheses(ask: &HypothesizeAsk) -> Vec<Action> {
     new.take(ask.at_most as usize).map(hypothesis).collect()
 }
 
-/// What a specialist does next: fetches the context of the entity that is blamed, records what it holds of
+/// What a specialist does next: fetches the context of the suspected entity, records what it holds of
 /// its kinds, finishes.
 pub(super) fn next(ask: &LaneAsk) -> LaneAction {
     let entity = ask.hypothesis.entity();
@@ -69,7 +69,7 @@ pub(super) fn weigh(scores: &PolicyScores, ask: &WeighAsk) -> Verdict {
     // What other hypotheses brought to light joins an origin to the alerts, too.
     let path = [seen(&ask.others), seen(&ask.path)].concat();
     let Some(last) = path.last().cloned().filter(|_| !ask.path.is_empty()) else {
-        return Verdict::new(0, "nothing was looked at");
+        return Verdict::new(0, "nothing was evaluated");
     };
     let evaluate = EvaluateAsk {
         scene: ask.scene.clone(),
@@ -79,7 +79,7 @@ pub(super) fn weigh(scores: &PolicyScores, ask: &WeighAsk) -> Verdict {
     };
     let mut verdict = Verdict { prune: false, ..scores.of(&evaluate) };
     let entity = last.action.entity();
-    // It suffers, so it is not what the hypothesis takes it for; it leads on all the same.
+    // It is a symptom, so it is not the cause that the hypothesis suspects; it may still lead to one.
     if last.belief().is_some_and(|belief| belief.label == Label::Symptom) {
         verdict.score = verdict.score.min(scores.symptom);
     }
@@ -104,10 +104,10 @@ fn explained_by<'a>(entity: &EntityId, others: &'a [Tested]) -> Option<&'a Entit
     causes.next().map(|claim| &claim.cause)
 }
 
-/// What is missing: causes that are claimed, and proposals, that no hypothesis blames yet.
+/// What is missing: causes that are claimed, and proposals, that no hypothesis suspects yet.
 fn gaps(last: &Seen, ask: &WeighAsk) -> Vec<String> {
     let entity = last.action.entity();
-    let blamed: BTreeSet<&EntityId> =
+    let suspected: BTreeSet<&EntityId> =
         ask.path.iter().chain(&ask.others).map(|tested| tested.seen.action.entity()).collect();
     let claims = last.belief().into_iter().flat_map(|belief| &belief.claims);
     let claimed = claims.filter(|claim| claim.effect == *entity).map(|claim| &claim.cause);
@@ -116,12 +116,12 @@ fn gaps(last: &Seen, ask: &WeighAsk) -> Vec<String> {
     let proposed = proposals.map(|proposal| &proposal.entity).filter(|_| !understood);
     let mut missing: Vec<&EntityId> = Vec::new();
     for other in claimed.chain(proposed) {
-        if !blamed.contains(other) && !missing.contains(&other) {
+        if !suspected.contains(other) && !missing.contains(&other) {
             missing.push(other);
         }
     }
-    let told = |other: &EntityId| format!("whether {other} causes what {entity} shows");
-    missing.into_iter().take(MAX_GAPS).map(told).collect()
+    let gap = |other: &EntityId| format!("whether {other} causes what {entity} shows");
+    missing.into_iter().take(MAX_GAPS).map(gap).collect()
 }
 
 fn seen(path: &[Tested]) -> Vec<Seen> {

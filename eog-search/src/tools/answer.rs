@@ -56,7 +56,7 @@ pub fn lines_of_json(answer: &Value) -> Vec<String> {
     }
 }
 
-/// The lines of a text of somebody else: of JSON, its rows. Lines of more than 1,000 characters are cut.
+/// The lines of an untrusted text: of JSON, its rows. Lines of more than 1,000 characters are cut.
 pub fn lines_of_text(text: &str) -> Vec<String> {
     let lines = match serde_json::from_str::<Value>(text) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => lines_of_json(&value),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn json_on_one_line_is_told_row_by_row() {
+    fn json_on_one_line_is_listed_row_by_row() {
         let lines = |text: &str| lines_of_text(text);
         assert_eq!(lines("[{\"a\":1},{\"a\":2}]"), ["{\"a\":1}", "{\"a\":2}"]);
         assert_eq!(

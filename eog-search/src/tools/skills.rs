@@ -13,11 +13,11 @@ pub const LOAD_SKILL: &str = "load_skill";
 /// How to find something out with the tools, for one specialist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// Who may load it.
+    /// The specialist that may load it.
     pub agent: Specialist,
     /// Its name.
     pub name: String,
-    /// What it is good for, in one line: all that is seen of it before it is loaded.
+    /// Its purpose, in one line: all that is shown before it is loaded.
     pub about: String,
     /// The advice.
     pub body: String,
@@ -25,7 +25,7 @@ pub struct Skill {
     pub at_once: bool,
 }
 
-/// Skills as a tool, `load_skill`. Its description is an index of the skills of whoever is offered it, and a
+/// Skills as a tool, `load_skill`. Its description is an index of the skills of the specialist that is offered it, and a
 /// skill is given to its own specialist alone.
 ///
 /// ```

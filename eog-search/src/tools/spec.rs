@@ -1,4 +1,4 @@
-//! What a tool takes.
+//! The parameters of a tool.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 pub struct ToolSpec {
     /// Its name.
     pub name: String,
-    /// What it is good for.
+    /// Its purpose.
     pub description: String,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// What it takes, where the parameters do not say it.
+    /// A JSON schema in place of the parameters.
     pub given: Option<Given>,
 }
 
@@ -147,7 +147,7 @@ impl ToolSpec {
         self
     }
 
-    /// What it takes, as JSON schema.
+    /// Its parameters, as JSON schema.
     pub fn schema(&self) -> Value {
         if let Some(given) = &self.given {
             return (*given.schema).clone();

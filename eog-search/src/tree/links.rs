@@ -1,4 +1,4 @@
-//! Who stands where.
+//! The links between nodes.
 
 use super::{Ix, Tree};
 use crate::id::NodeId;

@@ -1,4 +1,4 @@
-//! What users see of a node.
+//! The public view of a node.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub struct NodeView<'t> {
     pub id: NodeId,
     /// What it does; nothing at the root.
     pub action: Option<&'t Action>,
-    /// How far it is.
+    /// Its state.
     pub phase: Phase,
     /// Value or score, from 0 to 1000, if it has one.
     pub score: Option<u16>,
@@ -29,13 +29,13 @@ pub struct NodeView<'t> {
     pub under_way: u32,
     /// Whether a trajectory ends here.
     pub terminal: bool,
-    /// Whether nothing can come of it any more.
+    /// Whether it is closed.
     pub closed: bool,
     /// Whether it needs no children.
     pub held: bool,
-    /// Who pruned it, or set it aside.
+    /// The role that pruned it, or set it aside.
     pub pruned_by: Option<PrunedBy>,
-    /// The ledger entry that records its look.
+    /// The ledger entry that records its evaluation.
     pub entry: Option<u64>,
 }
 

@@ -40,13 +40,13 @@ pub(crate) struct World {
     pub(crate) failing: u64,
     /// Whether as many children are proposed as there may be, each sound.
     pub(crate) full: bool,
-    /// Who follows goals finishes in so many of forty rounds.
+    /// Searches by goals finish in so many of forty rounds.
     pub(crate) finishing: u64,
-    /// Not before so many entities were looked at.
+    /// Not before so many entities were evaluated.
     pub(crate) patient: usize,
     /// Whether no goal ever comes closer by as much as progress takes.
     pub(crate) barren: bool,
-    /// So many of ten entities look like an origin.
+    /// So many of ten entities appear to be an origin.
     pub(crate) origins: u64,
 }
 
@@ -80,7 +80,7 @@ impl World {
         case
     }
 
-    /// Whether a look fails, and whether it finds an origin.
+    /// Whether an evaluation fails, and whether it finds an origin.
     pub(crate) fn look(&self, entity: &EntityId) -> Option<bool> {
         let about = std::slice::from_ref(entity);
         (!self.fails("look", about)).then(|| self.draw("label", about, 10) < self.origins)
@@ -104,7 +104,7 @@ impl World {
         }
         let count = self.draw("count", path, at_most + 2);
         let name = |number: u64| {
-            // One in thirty is not known to anybody.
+            // One in thirty is unknown to all.
             Self::name(self.draw(&format!("child {number}"), path, ENTITIES + 1))
         };
         Some((0..count).map(name).collect())
@@ -237,7 +237,7 @@ impl World {
                     ask.at_most as usize * 2 / (1 + usize::from(self.seed.is_multiple_of(2)) * 4);
                 Answer::Summary("s".repeat(long))
             }
-            other => panic!("nobody is asked to {}", other.name()),
+            other => panic!("no role is asked to {}", other.name()),
         })
     }
 
@@ -352,7 +352,7 @@ impl World {
         }
     }
 
-    /// Whether it is finished, with so many candidates and looked at so much.
+    /// Whether it is finished, with so many candidates and so many evaluations.
     pub(crate) fn is_finished(&self, candidates: usize, seen: usize, round: &[u32]) -> bool {
         let drawn = self.draw(&format!("finished {candidates} {seen} {round:?}"), &[], 40);
         seen >= self.patient && drawn < self.finishing
@@ -384,7 +384,7 @@ impl World {
         Steering { finished: false, moves: moves.collect() }
     }
 
-    /// What a path looks at next.
+    /// What a path evaluates next.
     pub(crate) fn next_step(
         &self,
         path: &[u32],
@@ -470,7 +470,7 @@ impl World {
         }
     }
 
-    /// Whether nobody can decide on what specialists found.
+    /// Whether no decision can be made on what specialists found.
     fn is_undecided(&self, packet: &ContextPacket) -> bool {
         packet.context.findings.is_empty() && self.is_hopeless(&packet.entity)
     }
@@ -643,20 +643,20 @@ pub(crate) fn golden(name: &str, make: impl FnOnce() -> SearchController) -> Sea
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1");
     let path = |ending: &str| folder.join(format!("{name}.{ending}"));
     let (lines, conclusion) = (path("jsonl"), path("conclusion.json"));
-    let told = |search: &SearchController| {
+    let conclusion_of = |search: &SearchController| {
         serde_json::to_string_pretty(&search.conclusion()).expect("it is JSON") + "\n"
     };
     if std::env::var_os("EOG_UPDATE_GOLDEN").is_some() && !lines.exists() {
         let search = make();
         std::fs::create_dir_all(&folder).expect("it can be made");
         std::fs::write(&lines, search.ledger().to_json_lines()).expect("it can be written");
-        std::fs::write(&conclusion, told(&search)).expect("it can be written");
+        std::fs::write(&conclusion, conclusion_of(&search)).expect("it can be written");
     }
     let stored = std::fs::read_to_string(&lines).expect("it is there");
     let ledger = eog_core::Ledger::<SearchBody>::from_json_lines(&stored).expect("it is read");
     let search: SearchController = eog_core::ledger::restore(&ledger).expect("it follows");
     assert_eq!(search.ledger().to_json_lines(), stored);
-    assert_eq!(told(&search), std::fs::read_to_string(&conclusion).expect("it is there"));
+    assert_eq!(conclusion_of(&search), std::fs::read_to_string(&conclusion).expect("it is there"));
     search
 }
 

@@ -24,7 +24,7 @@ const GOALS: u32 = 5;
 const PATHS: u32 = 5;
 const ROUNDS: u32 = 30;
 
-/// Each path looks at entities of its own.
+/// Each path evaluates entities of its own.
 fn name(goal: u32, path: u32, step: usize) -> EntityId {
     entity(&format!("e{goal}-{path}-{step}"))
 }
@@ -40,7 +40,7 @@ struct Tireless {
 
 impl Tireless {
     fn asked(&self) -> MutexGuard<'_, BTreeMap<&'static str, u32>> {
-        self.asked.lock().expect("nobody panicked")
+        self.asked.lock().expect("no holder panicked")
     }
 
     /// How often this was asked, now included.
@@ -137,16 +137,16 @@ fn incident() -> Case {
 }
 
 fn puzzled(packet: &ContextPacket) -> Decision {
-    Decision::new(Label::Defer, "nobody knows").citing(&packet.context.findings)
+    Decision::new(Label::Defer, "unknown").citing(&packet.context.findings)
 }
 
-/// 1 + 30·(1 + 25 + 1) questions, corrections apart; 30·25 looks.
+/// 1 + 30·(1 + 25 + 1) questions, corrections apart; 30·25 evaluations.
 #[test]
-fn who_goes_on_as_long_as_possible_reaches_every_bound() {
+fn going_on_as_long_as_possible_reaches_every_bound() {
     let most = config().most_asked();
-    // A step is a look or a call, which is tried three times.
+    // A step is an evaluation or a call, which is tried three times.
     assert_eq!((most.looks, most.tools), (750, 2250));
-    // Corrections: 2 of goals, one for each round; what came of a round is asked for three times.
+    // Corrections: 2 of goals, one for each round; the outcome of a round is asked for three times.
     assert_eq!(most.roles, 811 + 2 + 30 + 30 * 2);
     for (errs, questions) in [(false, 811), (true, most.roles)] {
         let roles = Tireless { errs, ..Tireless::default() };

@@ -11,7 +11,7 @@ use eog_simulate::truth::{TruthGraph, TruthPolicy, TruthSpec};
 use eog_testkit::ask;
 
 use crate::treeseeker::common::{World, seeds};
-use crate::treeseeker::{by_lot, config, model, steered, told};
+use crate::treeseeker::{by_lot, config, done, model, steered};
 
 /// In how many rounds there was a decision of each kind; a round has one for each active goal.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ fn each_decision_is_in_a_twentieth_of_drawn_rounds() {
             let world = World { failing: 0, barren, finishing, origins, ..World::new(seed) };
             let search = world.run(by_lot(random), seed);
             if random.is_none() {
-                assert_eq!(told(&search), model(&world, 30), "seed {seed}");
+                assert_eq!(done(&search), model(&world, 30), "seed {seed}");
             }
             shares.add(&search);
         }
@@ -71,7 +71,7 @@ struct Incident {
 
 impl Incident {
     /// Searched by rules. How sure the judge is of origins is drawn, too: from 700 on their candidates are answer
-    /// enough, from 900 on the goals are complete before anybody is asked for a further move.
+    /// enough, from 900 on the goals are complete before a role is asked for a further move.
     fn searched(&self, seed: u64) -> SearchController {
         let seed = RandomSeed::from(seed).child(&format!("{} {}", self.entities, self.wrong));
         let spec = TruthSpec::drawn(self.entities, seed);
@@ -99,7 +99,7 @@ impl Incident {
     }
 }
 
-/// Nobody scripts a decision here: rules read value, uncertainty and risk off what a judge says.
+/// No decision is scripted here: rules read value, uncertainty and risk off what a judge says.
 #[test]
 fn rules_make_each_decision_in_a_twentieth_of_the_rounds_of_generated_incidents() {
     let mut shares = Shares::default();

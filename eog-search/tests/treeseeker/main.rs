@@ -19,7 +19,7 @@ use eog_search::{
 struct Path {
     name: Vec<u32>,
     steps: Vec<EntityId>,
-    /// Every step that was ever looked at, by the steps before it.
+    /// Every step that was ever evaluated, by the steps before it.
     looked: BTreeSet<Vec<EntityId>>,
     progressed: Option<usize>,
     returned: bool,
@@ -57,7 +57,7 @@ fn named(name: &[u32]) -> String {
 }
 
 type MoveRow = (u32, MoveKind, Vec<String>, By);
-/// By round what was done; how each path ended up; ratios; how often each entity was looked at; the end.
+/// By round what was done; how each path ended up; ratios; how often each entity was evaluated; the end.
 type Story = (Vec<Vec<MoveRow>>, Vec<(String, bool, u32, usize)>, Vec<u16>, usize, Option<End>);
 
 /// What the world makes of a search.
@@ -163,7 +163,7 @@ fn model(world: &World, rounds: usize) -> Story {
                 }
             }
         }
-        // All choose first, then all look.
+        // All choose first, then all evaluate.
         let mut going = Vec::new();
         for (at, name, _) in &ran {
             let path = aims[*at].path(name);
@@ -234,7 +234,7 @@ fn model(world: &World, rounds: usize) -> Story {
 }
 
 /// The same of a search.
-fn told(search: &SearchController) -> Story {
+fn done(search: &SearchController) -> Story {
     let (mut story, mut looks) = (Vec::new(), 0);
     for entry in search.ledger().entries() {
         match &entry.body {
@@ -278,7 +278,7 @@ fn by_lot(seed: Option<u64>) -> SearchConfig {
 
 fn agrees(world: &World, width: u32) -> Result<(), String> {
     let search = world.run(config().with_width(wide(width)), world.seed);
-    let (found, expected) = (told(&search), model(world, 30));
+    let (found, expected) = (done(&search), model(world, 30));
     match found == expected {
         true => Ok(()),
         false => Err(format!("seed {}:\n{found:#?}\n{expected:#?}", world.seed)),
@@ -298,7 +298,7 @@ fn it_is_a_naive_search_by_goals() {
     assert!(ends.len() >= 4, "{ends:?}");
 }
 
-/// With paths that nobody rewrites or adds to, a search runs out of them: it ends there, as the model does, with
+/// With paths that no role rewrites or adds to, a search runs out of them: it ends there, as the model does, with
 /// goals that are not complete and no path of theirs that is open and may run.
 #[test]
 fn a_search_ends_when_no_path_is_left() {
@@ -306,7 +306,7 @@ fn a_search_ends_when_no_path_is_left() {
     for seed in 0..seeds(200) {
         let world = World { failing: 0, ..World::new(seed) };
         let search = world.run(config().with_rounds(ROUNDS), seed);
-        let (found, expected) = (told(&search), model(&world, ROUNDS as usize));
+        let (found, expected) = (done(&search), model(&world, ROUNDS as usize));
         assert_eq!(found, expected, "seed {seed}");
         if search.end() == Some(End::Exhausted) {
             exhausted += 1;
@@ -389,7 +389,7 @@ fn a_width_is_one_search_whatever_comes_first() {
     }
 }
 
-/// Other seeds draw other moves, equal ones the same; nobody is asked, and nobody says that it is finished.
+/// Other seeds draw other moves, equal ones the same; no role is asked, and none says that it is finished.
 #[test]
 fn moves_by_lot_are_those_of_their_seed() {
     let mut different = BTreeSet::new();
@@ -403,7 +403,7 @@ fn moves_by_lot_are_those_of_their_seed() {
             assert!(steered.tries.is_empty());
             assert!(steered.taken.iter().all(|it| matches!(it.by, By::Random | By::Forced)));
         }
-        different.insert(format!("{:?}", told(&search).0));
+        different.insert(format!("{:?}", done(&search).0));
     }
     assert!(different.len() >= 4);
 }

@@ -119,8 +119,8 @@ fn nothing_single(explanation: &Explanation) -> String {
 }
 
 fn one_step(page: &mut Page, entity: &EntityId, step: &Step) {
-    for heard in &step.heard {
-        let line = format!("entry {}: message: {}", heard.entry, heard.in_words(entity));
+    for message in &step.received {
+        let line = format!("entry {}: message: {}", message.entry, message.in_words(entity));
         page.line("    ", DIM, &clean(&line));
     }
     let change = words::change(step.change);

@@ -21,11 +21,11 @@ pub enum Trick {
     Oscillate,
     /// The same in other words each time.
     Reword,
-    /// Names, claims and proposes entities that nobody has heard of, up to twelve.
+    /// Names, claims and proposes unknown entities, up to twelve.
     Invent,
     /// A finding that was never seen before, cited each time.
     CiteNews,
-    /// Claims everything it knows of, both ways.
+    /// Claims every known entity, both ways.
     ClaimEverything,
     /// Fails at random.
     Fail,

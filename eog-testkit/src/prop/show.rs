@@ -79,7 +79,7 @@ fn statements(topology: &Topology) -> String {
 
 fn evidence(shown: &Shown) -> String {
     let Shown { finding, page, route, from_visit, when_new } = shown;
-    let mut words = vec![format!("{} shows {}", finding.entity, told(finding))];
+    let mut words = vec![format!("{} shows {}", finding.entity, described(finding))];
     if *page > 1 {
         words.push(format!("on page {page}"));
     }
@@ -96,7 +96,7 @@ fn evidence(shown: &Shown) -> String {
     words.join(", ")
 }
 
-fn told(finding: &Finding) -> String {
+fn described(finding: &Finding) -> String {
     let peer = finding.peer.as_ref().map(|peer| format!(" naming {}", peer.entity));
     let (id, at) = (finding.id(), minute(finding.time.start()));
     format!("{:?} {:?} at {at}{} ({id})", finding.kind, finding.query, peer.unwrap_or_default())

@@ -1,5 +1,5 @@
-//! Drawn investigations: a case, what the context contract shows, and a policy that looks its decision up
-//! in a small table by what it sees. Equal packets get equal decisions.
+//! Drawn investigations: a case, what the context contract shows, and a policy that takes its decision
+//! from a small table by what it sees. Equal packets get equal decisions.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ use super::parts::{
 pub struct World {
     /// What is investigated.
     pub case: Case,
-    /// Declared entities, then hidden ones that evidence or claims may name, then one that nobody names.
+    /// Declared entities, then hidden ones that evidence or claims may name, then an unknown one.
     pub everyone: Vec<EntityId>,
     pub(super) shown: Vec<Shown>,
     pub(super) table: Vec<Row>,
@@ -40,7 +40,7 @@ pub(super) struct Shown {
     pub(super) finding: Finding,
     /// On which page it stands.
     pub(super) page: u32,
-    /// The hops before its entity, if it tells of a route.
+    /// The hops before its entity, if it has a route.
     pub(super) route: Vec<EntityId>,
     pub(super) from_visit: u32,
     pub(super) when_new: Option<EntityId>,
@@ -59,7 +59,7 @@ pub(super) struct Row {
     pub(super) query: Option<(usize, EvidenceKind)>,
 }
 
-/// What is cited: a mask over own findings, a message's evidence, an id nobody has.
+/// What is cited: a mask over own findings, a message's evidence, an unknown id.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cites {
     pub(super) own: u8,
@@ -107,7 +107,7 @@ impl World {
     /// In worlds that fail, some packets by chance.
     pub fn decide(&self, packet: &ContextPacket) -> Result<Decision, Failure> {
         let seen: BTreeSet<&EvidenceId> = packet.context.findings.iter().map(Finding::id).collect();
-        let heard: Vec<_> = packet
+        let beliefs: Vec<_> = packet
             .inbox
             .iter()
             .map(|message| {
@@ -115,7 +115,7 @@ impl World {
                 (&message.sender, signature.label, signature.claims)
             })
             .collect();
-        let key = hash(&(self.salt, &packet.entity, seen, heard, &packet.notice));
+        let key = hash(&(self.salt, &packet.entity, seen, beliefs, &packet.notice));
         if (key >> 32) % 16 < self.failing {
             return Err(Failure::policy("lost for words"));
         }

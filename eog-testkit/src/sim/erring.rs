@@ -7,7 +7,7 @@ use super::nonsense;
 use crate::random::{RandomSeed, Stream};
 
 /// Wraps a policy and makes a share of its decisions wrong: by label, by a claim left out, by
-/// finding nothing unusual, by blaming the wrong neighbour, by invented evidence, by a claim on an unknown entity, or by
+/// finding nothing unusual, by claiming the wrong neighbour, by invented evidence, by a claim on an unknown entity, or by
 /// proposals without sense.
 ///
 /// Whether and how a decision is wrong hangs on seed and packet alone, so the policy stays
@@ -73,13 +73,13 @@ impl<P> Erring<P> {
     }
 }
 
-/// Neighbours that a decision does not blame.
+/// Neighbours that a decision does not claim.
 fn innocent_peers<'p>(
     packet: &'p ContextPacket,
     decision: &Decision,
 ) -> impl Iterator<Item = &'p eog::EntityId> {
-    let blamed: Vec<_> = decision.claims.iter().map(|claim| claim.cause.clone()).collect();
-    packet.neighbours.iter().map(|n| &n.entity).filter(move |name| !blamed.contains(name))
+    let claimed: Vec<_> = decision.claims.iter().map(|claim| claim.cause.clone()).collect();
+    packet.neighbours.iter().map(|n| &n.entity).filter(move |name| !claimed.contains(name))
 }
 
 fn worsen(

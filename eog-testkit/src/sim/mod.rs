@@ -31,7 +31,7 @@
 //! let policy = Unreliable::new(TruthPolicy, rates, 7).with_switch(faults.clone());
 //! let mut run = run(Config::default(), world.truth().case(), &world, &policy);
 //!
-//! // … then all is well again, and everybody is looked at anew.
+//! // … then all is well again, and all entities are evaluated anew.
 //! faults.turn_off();
 //! world.recover();
 //! for (entity, _) in world.truth().entities() {

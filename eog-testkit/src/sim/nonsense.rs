@@ -15,7 +15,7 @@ pub(super) fn evidence(draw: &mut Stream) -> EvidenceId {
     finding("invented").query(&format!("{:016x}", draw.bits())).build().id().clone()
 }
 
-/// An entity that nobody knows.
+/// An unknown entity.
 pub(super) fn stranger(draw: &mut Stream) -> EntityId {
     entity(&format!("nowhere-{:08x}", draw.below(1 << 32)))
 }
@@ -26,7 +26,7 @@ pub(super) fn claim(cause: &EntityId, effect: &EntityId, draw: &mut Stream) -> C
         .citing_ids(&[evidence(draw)])
 }
 
-/// Proposals to look at strangers and at the entity itself.
+/// Proposals of unknown entities and of the entity itself.
 pub(super) fn proposals(packet: &ContextPacket, draw: &mut Stream) -> Vec<Proposal> {
     let propose = |entity| Proposal {
         entity,

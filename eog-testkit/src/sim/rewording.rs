@@ -36,9 +36,9 @@ impl<P: AbductivePolicy> AbductivePolicy for Rewording<P> {
             let messages = packet.inbox.len();
             // A digest stands for the words of the neighbours: quoting them would make summaries
             // of summaries grow without end.
-            let heard = Digest::of(&packet.inbox).to_string();
+            let digest = Digest::of(&packet.inbox).to_string();
             let words = &mut answer.decision.summary;
-            *words = format!("{words}; having heard {messages} neighbours ({})", &heard[..8]);
+            *words = format!("{words}; having heard {messages} neighbours ({})", &digest[..8]);
             Ok(answer)
         })
     }

@@ -12,7 +12,7 @@ use crate::random::RandomSeed;
 /// Which shares of the calls of a policy go wrong; the rest goes through. Together at most 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PolicyRates {
-    /// Errors that asking again would not mend, as far as the failure says.
+    /// Errors that another attempt would not fix, as far as the failure says.
     pub fail: f64,
     /// Errors marked as transient.
     pub transient: f64,

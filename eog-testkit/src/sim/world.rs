@@ -19,7 +19,7 @@ use crate::truth::{TruthGraph, evidence, stranger};
 /// Which shares of the requests go wrong; the rest gets the whole evidence. Together at most 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorldRates {
-    /// Errors that asking again would not mend, as far as the failure says.
+    /// Errors that another attempt would not fix, as far as the failure says.
     pub fail: f64,
     /// Errors marked as transient.
     pub transient: f64,

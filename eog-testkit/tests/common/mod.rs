@@ -1,5 +1,5 @@
-//! The flash sale of the paper's §4.4: an out-of-memory database looks like the origin until its
-//! callers tell where the load came from.
+//! The flash sale of the paper's §4.4: an out-of-memory database appears to be the origin until the
+//! messages of its callers show where the load came from.
 
 use eog::evidence::{PeerRole, Signal};
 use eog::{Case, ContextPacket, Decision, EvidenceKind, Finding, Label};

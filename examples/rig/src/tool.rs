@@ -10,7 +10,7 @@ use rig_core::tool::{PortableTool, ToolExecutionError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most pieces of evidence that an answer tells of a cause.
+/// Most pieces of evidence in an answer per cause.
 const MAX_EVIDENCE: usize = 5;
 
 /// Longest text from telemetry in an answer, in characters.
@@ -74,7 +74,7 @@ pub struct Cause {
     pub evidence: Vec<String>,
 }
 
-/// Why there is no answer, for whoever runs the agent: it may name files.
+/// Why there is no answer, for the operator of the agent: it may name files.
 #[derive(Debug, thiserror::Error)]
 pub enum InvestigateError {
     /// The name is none.
@@ -95,7 +95,7 @@ pub enum InvestigateError {
 }
 
 impl InvestigateError {
-    /// What the model is told: what it can do, and nothing of this machine.
+    /// The description for the model: what it can do, and nothing of this machine.
     fn for_the_model(&self) -> String {
         match self {
             Self::Name | Self::Absent(_) | Self::Start(_) => self.to_string(),
@@ -122,8 +122,8 @@ impl PortableTool for Investigate {
         schemars::schema_for!(Arguments).to_value()
     }
 
-    /// By default a model is told the kind of an error alone. What it can mend is said; paths and what files hold stay
-    /// with whoever runs the agent.
+    /// By default a model gets the kind of an error alone. What it can fix is said; paths and contents of files stay
+    /// with the operator of the agent.
     fn map_error(&self, error: InvestigateError) -> ToolExecutionError {
         let feedback = error.for_the_model();
         ToolExecutionError::from_error(error).with_model_feedback(feedback)
@@ -141,11 +141,11 @@ impl PortableTool for Investigate {
         let causes = origins.filter_map(|entity| {
             let belief = diagnosis.belief(entity)?;
             let cited = diagnosis.cited(belief);
-            let told = cited.iter().take(MAX_EVIDENCE);
+            let shown = cited.iter().take(MAX_EVIDENCE);
             Some(Cause {
                 entity: entity.to_string(),
                 because: shorten(&belief.summary, MAX_TEXT),
-                evidence: told
+                evidence: shown
                     .map(|it| format!("{}: {}", it.id(), shorten(&it.excerpt, MAX_TEXT)))
                     .collect(),
             })

@@ -20,7 +20,7 @@ async fn ask_about(
 ) -> (String, String) {
     let model = MockCompletionModel::from_turns(turns);
     let agent = AgentBuilder::new(model.clone())
-        .preamble("You help whoever is on call.")
+        .preamble("You help the on-call engineer.")
         .tool(Investigate::new(incidents))
         .default_max_turns(3)
         .build();
@@ -57,7 +57,7 @@ async fn an_agent_gets_the_causes_and_their_evidence() {
 }
 
 #[tokio::test]
-async fn a_wrong_name_is_told_so_that_the_model_can_mend_it() {
+async fn a_wrong_name_is_reported_so_that_the_model_can_fix_it() {
     let turns = [investigate("../flash-sale"), MockTurn::text("I cannot read it.")];
     let (_, asked) = ask(turns).await;
     assert!(asked.contains("letters, digits, - and _ alone"), "{asked}");

@@ -27,7 +27,7 @@ async fn investigate(turns: Vec<MockTurn>) -> (eog::Diagnosis, MockCompletionMod
     let bundle = Bundle::read(folder).unwrap();
     let case = open_case(&bundle.incident(), None).unwrap();
     let mut config = Config::default();
-    // One look: the entity with the first alert.
+    // One evaluation: the entity with the first alert.
     config.budget.hops = Some(1);
     let finished = Engine::new(BundleContext::new(bundle), policy).investigate(config, case).await;
     (finished.diagnosis(), mock)
@@ -47,13 +47,13 @@ async fn a_model_of_rig_judges() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_asked_again_and_what_the_provider_says_is_told() {
+async fn what_is_no_answer_is_asked_again_and_what_the_provider_says_is_reported() {
     let turns = vec![MockTurn::text("I think it is fine."), answer("healthy", "All as usual.")];
     let (diagnosis, mock) = investigate(turns).await;
     assert_eq!(mock.request_count(), 2, "one correction");
     assert!(diagnosis.beliefs.values().all(|belief| belief.label == Label::Healthy));
 
     let (diagnosis, _) = investigate(vec![MockTurn::error("the model is gone")]).await;
-    let told = diagnosis.failures[0].failure.to_string();
-    assert!(told.contains("the model is gone"), "{told}");
+    let failure = diagnosis.failures[0].failure.to_string();
+    assert!(failure.contains("the model is gone"), "{failure}");
 }

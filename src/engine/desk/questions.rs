@@ -41,7 +41,7 @@ impl<Q: Question> Default for Questions<Q> {
     }
 }
 
-/// What there is for a question whose turn has come.
+/// The state of a question whose turn has come.
 pub(super) struct Claimed<Q: Question> {
     pub(super) answer: Claim<Q>,
     /// An early question of the same key and kind that was not this one.
@@ -54,10 +54,10 @@ pub(super) enum Claim<Q: Question> {
     Unasked,
 }
 
-/// What becomes of a call that ended.
+/// The state after a call that ended.
 pub(super) enum Finish<Q: Question> {
     For(Ticket, Answered<Q>),
-    /// It was early and failed. Nobody waits yet.
+    /// It was early and failed. The machine does not wait for it yet.
     Lost(Answered<Q>),
     /// It was early and failed, and a ticket waits.
     Again(Ticket, Q, Answered<Q>),
@@ -68,7 +68,7 @@ impl<Q: Question> Questions<Q> {
         self.0.insert(place(&asked.question), asked);
     }
 
-    /// How it stands with exactly this question.
+    /// The state of exactly this question.
     pub(super) fn state(&self, question: &Q) -> Option<&State<Q>> {
         let asked = self.0.get(&place(question)).filter(|asked| asked.question == *question)?;
         Some(&asked.state)
@@ -104,7 +104,7 @@ impl<Q: Question> Questions<Q> {
         called: Answered<Q>,
     ) -> Option<Finish<Q>> {
         let place = (key.clone(), kind);
-        // What is not there was outdated before it ended, and counted then.
+        // A missing one was outdated before it ended, and counted then.
         let asked = self.0.get_mut(&place).filter(|asked| asked.call == call)?;
         let failed = called.result.is_err();
         match asked.ticket {

@@ -1,5 +1,4 @@
-//! What the entries before a checkpoint say at a glance: the world as it stands, and what was
-//! counted.
+//! A summary of the entries before a checkpoint: the state of the world, and the counts.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -15,9 +14,9 @@ use crate::state::State;
 
 /// Some first entries, read in one pass.
 pub(super) struct Prefix {
-    /// As it was changed by forks.
+    /// The configuration, as changed by forks.
     pub(super) config: Config,
-    /// Topology and anomalies as they were observed; nothing about any entity yet.
+    /// Topology and anomalies as they were observed; no beliefs yet.
     pub(super) state: State,
     /// Without tokens and cost, which a ledger does not know.
     pub(super) spent: Spent,
@@ -41,7 +40,7 @@ impl Prefix {
                     prefix.spent.count(match evaluation.answer {
                         RecordedAnswer::Decided(_) => AnsweredBy::Policy,
                         RecordedAnswer::Remembered { .. } => AnsweredBy::Memory,
-                        RecordedAnswer::Failed(_) => AnsweredBy::Nobody,
+                        RecordedAnswer::Failed(_) => AnsweredBy::None,
                     });
                     refused += count_refused(&evaluation.activations);
                 }

@@ -1,5 +1,5 @@
-//! From a checkpoint and its ledger back to a controller. Nothing that the checkpoint says is taken
-//! for granted: what does not fit the ledger is refused.
+//! From a checkpoint and its ledger back to a controller. The checkpoint is not trusted: what
+//! does not fit the ledger is refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::controller::dispatch::Dispatched;
 use crate::controller::entry_body::Evaluation;
 use crate::controller::halt::Halt;
 use crate::controller::packets::Page;
-use crate::controller::widening::{DEAD_END_LOOKS, OPINIONS};
+use crate::controller::widening::{DEAD_END_VISITS, OPINIONS};
 use crate::ids::EntityId;
 use crate::ledger::Ledger;
 use crate::ledger::restore_error::RestoreError;
@@ -68,7 +68,7 @@ impl Rebuilding {
                 if u64::from(stored.visits) > underway || u64::from(stored.flips) > underway {
                     return Err(format!("{name} was evaluated less often than it says"));
                 }
-                check_looks(name, stored, underway)?;
+                check_repeats(name, stored, underway)?;
                 nodes.push((name.clone(), self.node(name, stored)?));
             }
         }
@@ -173,7 +173,7 @@ impl Rebuilding {
         Ok(())
     }
 
-    /// A belief as it was sent, and by whom.
+    /// A belief as it was sent, and its sender.
     fn broadcast(&mut self, entry: u64) -> Result<(EntityId, Broadcast), Flaw> {
         if let Some(known) = self.broadcasts.get(&entry) {
             return Ok(known.clone());
@@ -274,10 +274,10 @@ impl Rebuilding {
     }
 }
 
-/// Whether an entity may have been looked at again so often.
-fn check_looks(name: &EntityId, stored: &StoredNode, underway: u64) -> Result<(), Flaw> {
-    if stored.dead_ends > DEAD_END_LOOKS || stored.opinions > OPINIONS {
-        Err(format!("{name} was looked at again too often"))
+/// Whether an entity may have been evaluated again so often.
+fn check_repeats(name: &EntityId, stored: &StoredNode, underway: u64) -> Result<(), Flaw> {
+    if stored.dead_ends > DEAD_END_VISITS || stored.opinions > OPINIONS {
+        Err(format!("{name} was evaluated again too often"))
     } else if u64::from(stored.pages.max(stored.page_turns).max(stored.queries)) > underway {
         Err(format!("{name} was given more pages than were seen"))
     } else if u64::from(stored.origin_in_row) > underway {

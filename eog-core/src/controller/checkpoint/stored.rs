@@ -15,11 +15,11 @@ use crate::ids::{EntityId, EvidenceId};
 use crate::incident::topology::Neighbour;
 use crate::state::Node;
 
-/// The state of a controller, as far as its ledger does not say it at a glance.
+/// The state of a controller, as far as its ledger does not show it directly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredState {
-    /// Every entity that anything is known of, by name.
+    /// Every known entity, by name.
     pub(super) entities: Vec<StoredEntity>,
     /// Cause and effect of every claim that was ever accepted.
     pub(super) claimed: Vec<(u32, u32)>,
@@ -99,7 +99,7 @@ pub(super) struct StoredNode {
     pub(super) scores: Vec<CandidateScore>,
 }
 
-/// The entry that sent it, whether it is new, whether it calls for a look, and the label read before.
+/// The entry that sent it, whether it is new, whether it calls for an evaluation, and the label read before.
 pub(super) type StoredMessage = (u64, bool, bool, Option<Label>);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -204,12 +204,13 @@ impl StoredNode {
     }
 }
 
-/// Where each entity stands among those written.
+/// The position of each entity among those written.
 struct Places<'s>(BTreeMap<&'s EntityId, u32>);
 
 impl Places<'_> {
     fn of(&self, entity: &EntityId) -> u32 {
-        // Whoever is asked for stands there; a place that does not exist would not be read back.
+        // An entity that is asked for has a place here; a place that does not exist would not be
+        // read back.
         self.0.get(entity).copied().unwrap_or(u32::MAX)
     }
 

@@ -1,5 +1,5 @@
-//! The live claims as a graph over numbers: who explains whom, as far as the times allow, condensed
-//! into strongly connected components.
+//! The live claims as a graph over numbers: which entity explains which, as far as the times
+//! allow, condensed into strongly connected components.
 
 use jiff::Timestamp;
 

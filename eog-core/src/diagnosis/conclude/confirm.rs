@@ -1,5 +1,5 @@
-//! What `confirmed` asks for beside need and order: a measured onset, a path that is seen, and a change
-//! that is not there by chance.
+//! The conditions of `confirmed` beside need and order: a measured onset, an observed path, and a
+//! change that is not there by chance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ pub(super) struct Promises<'s> {
     graph: &'s ClaimGraph<'s>,
     /// Made when it is first asked for.
     calls: Option<Calls>,
-    /// Who can affect an entity over declared directions and live claims.
+    /// The entities that can affect an entity over declared directions and live claims.
     upstream: BTreeMap<EntityId, BTreeSet<EntityId>>,
 }
 
@@ -367,7 +367,7 @@ impl<'s> Promises<'s> {
     }
 
     /// Others that stand to the same whole as an entity does: by the same relation, over which their state becomes that of
-    /// the whole. Whoever is asked by the same caller is no sibling.
+    /// the whole. Callees of the same caller are no siblings.
     fn siblings(&self, entity: &EntityId) -> BTreeSet<EntityId> {
         let topology = &self.state.topology;
         let wholes = topology.edges_at(entity).filter(|edge| {
@@ -422,7 +422,7 @@ pub(super) fn unusable(state: &State) -> impl Iterator<Item = Doubt> + '_ {
     })
 }
 
-/// Of the cited changes the one that fits the onset best: the last that can precede it. Without an
+/// The cited change that fits the onset best: the last that can precede it. Without an
 /// onset, or where all come after it, the earliest.
 fn best<'c>(cited: &'c [Cited], harm: Option<&MeasuredHarm>) -> &'c Cited {
     let before = |cited: &&Cited| harm.is_some_and(|harm| cited.made.can_precede(&harm.onset));
@@ -458,13 +458,13 @@ fn is_measured(id: &EvidenceId) -> bool {
     matches!(id.kind(), EvidenceKind::Metric | EvidenceKind::Span)
 }
 
-/// Whether a finding tells of more load than usual.
+/// Whether a finding shows more load than usual.
 fn is_load(id: &EvidenceId, seen: &Seen) -> bool {
     let is_rate = matches!(seen.signal, Signal::Traffic | Signal::Demand);
     is_measured(id) && is_rate && seen.trend == Trend::Rising
 }
 
-/// Whether a finding tells of harm: alerts speak of their threshold, notes and changes of something
+/// Whether a finding shows harm: alerts speak of their threshold, notes and changes of something
 /// else, and a fall is harm only of what should be much.
 fn is_harm(id: &EvidenceId, seen: &Seen) -> bool {
     let speaks = match id.kind() {
@@ -540,7 +540,8 @@ fn callee(state: &State, graph: &ClaimGraph<'_>, claim: u32) -> Option<u32> {
     called.or(Some(link.cause))
 }
 
-/// Everyone who can affect an entity, itself included, over declared directions and live claims.
+/// All entities that can affect an entity, itself included, over declared directions and live
+/// claims.
 fn upstream_of(state: &State, graph: &ClaimGraph<'_>, entity: &EntityId) -> BTreeSet<EntityId> {
     closure(entity, |affected| {
         let edges = state.topology.edges_at(affected);

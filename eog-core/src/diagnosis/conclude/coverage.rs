@@ -7,7 +7,7 @@
 //! times can be chosen for `v0` and for both ends of each claim, in this order and never decreasing,
 //! each within what is known: for `v0` its belief's `since`, for the ends of a claim what the
 //! claim says, else the `since` of what is believed of that end, else anything. The choice for `v0` is
-//! the earliest one of its interval: an origin is not blamed for being able to begin later.
+//! the earliest one of its interval: that an origin may have begun later does not count against it.
 //!
 //! An origin `v0` *explains* an onset of an anomaly on `vk` when a consistent chain leads there that
 //! can end no later than the onset (an alert fires after its harm began), and the last claim explains
@@ -191,7 +191,7 @@ fn lower(
 ///
 /// Components are taken causes first. Each entity has two labels: the earliest floor from any
 /// origin, and that from origins of other components. What leaves a component comes from another
-/// one for whoever it enters.
+/// one for the component that it enters.
 pub(super) fn reached_by_others(graph: &ClaimGraph<'_>, origins: &[u32]) -> Vec<bool> {
     let mut any: Vec<Option<Timestamp>> = vec![None; graph.entities()];
     let mut foreign = any.clone();

@@ -15,7 +15,7 @@ pub(super) struct Frontier {
     pub(super) derived: Vec<EntityId>,
 }
 
-/// A group of the frontier, with what only the conclusion needs to know of it.
+/// A group of the frontier, with the data that only the conclusion needs.
 pub(super) struct Found {
     pub(super) group: OriginGroup,
     pub(super) members: Vec<u32>,
@@ -71,7 +71,7 @@ pub(super) fn find(state: &State, graph: &ClaimGraph<'_>, origins: &[&EntityId])
     Frontier { groups, derived }
 }
 
-/// Adds the groups of origins that changed too often, if nobody else explains anything.
+/// Adds the groups of origins that changed too often, if no other origin explains anything.
 pub(super) fn add_unsteady(
     found: &mut Frontier,
     state: &State,

@@ -27,12 +27,12 @@ pub struct Ranked {
     pub probability: Option<u16>,
 }
 
-/// What a rank rests on. Where the policy weighs evidence, the rank goes by its log-odds; else by the sum of the other
-/// parts; then by name.
+/// What a rank is based on. Where the policy weighs evidence, its log-odds decide; else the sum of the other parts;
+/// then the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Score {
     /// How strongly the evidence, its own or that handed to it, speaks for the entity as an origin, in thousandths of natural log-odds
-    /// ([`Measures::log_odds`](crate::Measures::log_odds)), where its policy tells.
+    /// ([`Measures::log_odds`](crate::Measures::log_odds)), where its policy states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_odds: Option<i32>,
     /// 0 to 500: half the best score that any policy decision in force gives the entity as a
@@ -58,7 +58,7 @@ impl Score {
     }
 }
 
-/// Ranks all entities with a belief, without those of which a person says that they are not the cause:
+/// Ranks all entities with a belief, without those that an operator ruled out:
 /// linear in entities and claims for every 64 anomalies.
 pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
     let mut judged: BTreeMap<&EntityId, u32> = BTreeMap::new();
@@ -80,7 +80,7 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
         if node.verdict() == Some(Verdict::NotCause) {
             return None;
         }
-        // Who was never decided on makes no claim, and reaches itself alone.
+        // An entity that was never decided on makes no claim, and reaches itself alone.
         let itself = || state.anomalies.iter().filter(|a| a.entity == *entity).count();
         let reached = graph.component(entity).map_or_else(itself, |component| reached[component]);
         let share = (reached * 300).checked_div(state.anomalies.len()).unwrap_or(0);
@@ -124,7 +124,7 @@ mod tests {
     use crate::incident::window::Window;
 
     #[test]
-    fn who_was_never_decided_on_reaches_itself() {
+    fn an_entity_never_decided_on_reaches_itself() {
         let at = |text: &str| text.parse().unwrap();
         let window = Window::new(at("2026-01-01T10:00:00Z"), at("2026-01-01T11:00:00Z")).unwrap();
         let name = |name: &str| EntityId::new(name).unwrap();

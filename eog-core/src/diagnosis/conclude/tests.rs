@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn who_is_reached_is_what_the_definition_says((held, anomalies) in worlds()) {
+    fn reached_entities_are_those_of_the_definition((held, anomalies) in worlds()) {
         let state = state(&case(anomalies), &held);
         let graph = claims::ClaimGraph::new(&state);
         let number = |entity: usize| graph.number(&name(entity)).unwrap();
@@ -558,7 +558,7 @@ fn nothing_is_confirmed_of_one_of_several_alike_where_the_others_do_as_badly() {
     assert_eq!(judged("owns", 2_990, None), doubt(2_990));
     assert_eq!(judged("owns", 3_020, None), doubt(3_020));
     assert_eq!(judged("owns", 3_021, None), [], "it came later");
-    assert_eq!(judged("calls", 2_990, None), [], "whoever is called by the same is another");
+    assert_eq!(judged("calls", 2_990, None), [], "a callee of the same caller is another");
     assert_eq!(judged("owns", 2_990, Some(3_000)), [], "one change of both");
 }
 
@@ -587,7 +587,7 @@ fn nothing_is_confirmed_where_load_or_what_lies_upstream_moved_before_the_change
     assert_eq!(judged(2, Signal::Latency, 2_990), [], "what lies downstream is an effect");
 }
 
-/// A state in which a person says something of an entity.
+/// A state in which an operator states a verdict on an entity.
 fn said(mut state: State, entity: usize, verdict: Verdict) -> State {
     let word = Finding::new(FindingContent {
         trend: verdict.trend(),
@@ -616,7 +616,7 @@ fn nothing_is_confirmed_against_a_persons_word() {
     let otherwise = said(clear(), 2, Verdict::Cause);
     let doubt = Doubt::SaidOtherwise { entity: name(2) };
     assert_eq!(judged(&otherwise), (Confidence::Likely, vec![doubt]));
-    // Words that contradict each other say nothing.
+    // Verdicts that contradict each other do not count.
     assert_eq!(judged(&said(otherwise, 2, Verdict::NotCause)), (Confidence::Confirmed, vec![]));
 }
 

@@ -10,8 +10,8 @@ use eog_core::{
     Belief, Case, Claim, ContextRequest, EntityId, EvidenceId, Finding, LocalContext, Message,
 };
 
-/// A belief that arrived: after how many evaluations, from whom, to whom, and whether it was to wake
-/// them.
+/// A belief that arrived: after how many evaluations, sender, receiver, and whether it was to wake
+/// the receiver.
 struct Arrival {
     after: usize,
     wakes: bool,
@@ -131,7 +131,7 @@ impl History {
         hops
     }
 
-    /// Whose messages came after the entity's last evaluation that did not fail.
+    /// The senders of messages that came after the entity's last evaluation that did not fail.
     pub(crate) fn unread(&self, entity: &EntityId) -> BTreeSet<EntityId> {
         let read = self.evaluated.iter().rposition(|e| e.read(entity));
         let new = |arrival: &&Arrival| read.is_none_or(|read| arrival.after > read);
@@ -139,7 +139,7 @@ impl History {
         arrivals.map(|arrival| arrival.from.clone()).collect()
     }
 
-    /// Visited entities to whom something arrived since then that was to wake them, by name.
+    /// Visited entities that received something since then that was to wake them, by name.
     pub(crate) fn unread_wakes(&self) -> Vec<EntityId> {
         let visits = self.evaluated.iter().filter(|e| e.is_visit(&e.entity));
         let visited: BTreeSet<&EntityId> = visits.map(|e| &e.entity).collect();
@@ -211,8 +211,8 @@ impl History {
         findings.find(|finding| finding.id() == id).cloned()
     }
 
-    /// The latest time of which findings of an entity tell that are among some.
-    pub(crate) fn last_told(&self, entity: &EntityId, ids: &[EvidenceId]) -> Option<Timestamp> {
+    /// The latest time of findings of an entity that are among some.
+    pub(crate) fn last_seen(&self, entity: &EntityId, ids: &[EvidenceId]) -> Option<Timestamp> {
         let own = self.contexts.iter().filter(|(owner, _)| owner == entity);
         let findings = own.flat_map(|(_, context)| &context.findings);
         let ends = findings.filter(|finding| ids.contains(finding.id()));

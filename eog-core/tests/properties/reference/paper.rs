@@ -100,12 +100,12 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
         let mut wanted: Vec<EntityId> = causes.into_iter().filter(&unvisited).collect();
         // 5. Propagation.
         let changed = old.is_none_or(|old| old.label != new.label || old.summary != new.summary);
-        let told = if changed { history.adjacent(&v) } else { BTreeSet::new() };
-        wanted.extend(told.iter().cloned());
+        let notified = if changed { history.adjacent(&v) } else { BTreeSet::new() };
+        wanted.extend(notified.iter().cloned());
         // 6. Propose.
         let proposed = decision.proposals.into_iter().map(|proposal| proposal.entity);
         wanted.extend(proposed.filter(|u| history.is_known(u) && unvisited(u)));
-        for u in &told {
+        for u in &notified {
             history.arrive(&v, u, &new, true);
         }
         for u in wanted {

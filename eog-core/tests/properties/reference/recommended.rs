@@ -1,6 +1,6 @@
 //! The recommended behaviour, one evaluation at a time, without observations and caps on entities.
 
-mod looking_again;
+mod widening;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +25,8 @@ pub(crate) struct Step {
     /// The digest of the packet, if there was one.
     pub(crate) packet: Option<Digest>,
     pub(crate) belief: Belief,
-    pub(crate) told: Vec<EntityId>,
-    /// Who was to become active: why, and whether it was refused.
+    pub(crate) notified: Vec<EntityId>,
+    /// The entities that were to become active: why, and whether it was refused.
     pub(crate) activations: Vec<(EntityId, Reason, bool)>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn run(
     while !model.active.is_empty() && config.budget.hops.is_none_or(|limit| hops(&steps) < limit) {
         let mut step = model.step(case, answers);
         if model.active.is_empty() {
-            step.activations.extend(model.look_again());
+            step.activations.extend(model.widen());
         }
         steps.push(step);
     }
@@ -84,7 +84,7 @@ fn with_answer(shown: &LocalContext, answer: &LocalContext) -> LocalContext {
     LocalContext { omitted, pages_left: shown.pages_left, coverage: shown.coverage.clone(), ..both }
 }
 
-/// What was shown first, and what came after it, as one context.
+/// What was shown first, and what followed, as one context.
 fn as_one(first: &LocalContext, then: &LocalContext) -> LocalContext {
     let mut whole = LocalContext {
         omitted: then.omitted.clone(),
@@ -112,8 +112,8 @@ struct Node {
     flips: u32,
     damped: bool,
     cited: BTreeSet<EvidenceId>,
-    /// How often it was to be looked at as a dead end, and asked for a second opinion.
-    dead_end_looks: u32,
+    /// How often it was to be evaluated as a dead end, and asked for a second opinion.
+    dead_end_visits: u32,
     opinions: u32,
     /// How many of its last decisions found it an origin.
     origin_in_row: u32,
@@ -127,7 +127,7 @@ struct Model<'m> {
     active: Vec<EntityId>,
     nodes: BTreeMap<EntityId, Node>,
     memory: Vec<(ContextPacket, Decision)>,
-    /// What the packets of second looks will say.
+    /// What the packets of repeated evaluations will say.
     notices: BTreeMap<EntityId, Notice>,
     /// What was shown of an entity of which a further page was given or asked for, and how many were
     /// given.
@@ -136,7 +136,7 @@ struct Model<'m> {
     answers: BTreeMap<EntityId, u32>,
     /// How often a further page or a query of each was asked for.
     asked: BTreeMap<EntityId, u32>,
-    /// Whose next look is at a further page, or at the answer to a query.
+    /// The entities whose next evaluation reads a further page, or the answer to a query.
     turning: BTreeMap<EntityId, Option<EvidenceQuery>>,
     /// Findings of others that the packets of each quoted when it was judged.
     quoted: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
@@ -156,7 +156,7 @@ impl Model<'_> {
         let query = turning.clone().flatten();
         request.query.clone_from(&query);
         let visit = request.visit;
-        let heard: Vec<EntityId> = request.changed_neighbours.iter().cloned().collect();
+        let new_from: Vec<EntityId> = request.changed_neighbours.iter().cloned().collect();
         let (inbox, neighbours) = (self.history.inbox(&entity), self.history.neighbours(&entity));
         if !self.config.broadcast {
             // No message will ask for more, so it is shown at once.
@@ -183,9 +183,9 @@ impl Model<'_> {
         }
         let window = case.window;
         let briefing = self.config.briefing.clone();
-        let is_news = !heard.is_empty() || notice.is_some();
-        let is_former_told = is_news && briefing.as_ref().is_some_and(|it| it.former);
-        let node = self.nodes.get(&entity).filter(|node| is_former_told && node.settled);
+        let is_news = !new_from.is_empty() || notice.is_some();
+        let is_former_included = is_news && briefing.as_ref().is_some_and(|it| it.former);
+        let node = self.nodes.get(&entity).filter(|node| is_former_included && node.settled);
         let former = node.and_then(|node| node.belief.clone());
         let with_anomalies = self.config.anomalies_in_packets;
         let hints = match &briefing {
@@ -207,7 +207,7 @@ impl Model<'_> {
                 .cloned()
                 .collect(),
             notice,
-            former: former.map(|belief| FormerBelief { belief, heard }),
+            former: former.map(|belief| FormerBelief { belief, new_from }),
             hints,
             quoted,
             reach: briefing.as_ref().filter(|it| it.reach).map(|_| self.reach(case, &entity)),
@@ -348,7 +348,7 @@ impl Model<'_> {
         let belief = held.unwrap_or_else(|| Belief::new(Label::Defer, none));
         let activations = vec![(entity.clone(), reason, false)];
         let packet = Some(Digest::of(packet));
-        Step { entity, visit, how, packet, belief, told: Vec::new(), activations }
+        Step { entity, visit, how, packet, belief, notified: Vec::new(), activations }
     }
 
     fn failed(&mut self, entity: EntityId, visit: u32, packet: Option<&ContextPacket>) -> Step {
@@ -371,7 +371,7 @@ impl Model<'_> {
         node.failed = true;
         self.history.finish(&entity, Ended::Failed);
         let (how, packet) = (How::Failed, packet.map(Digest::of));
-        Step { entity, visit, how, packet, belief, told: Vec::new(), activations: Vec::new() }
+        Step { entity, visit, how, packet, belief, notified: Vec::new(), activations: Vec::new() }
     }
 
     fn commit(
@@ -426,13 +426,13 @@ impl Model<'_> {
                 self.activate(cause, Reason::Claim, &mut activations);
             }
         }
-        let mut told = Vec::new();
+        let mut notified = Vec::new();
         if changed && self.config.broadcast {
-            told.extend(self.history.adjacent(&entity));
+            notified.extend(self.history.adjacent(&entity));
             self.history.broadcast(&entity, &belief);
         }
         let mut woken: BTreeMap<EntityId, Reason> = BTreeMap::new();
-        for neighbour in &told {
+        for neighbour in &notified {
             let before = before.as_ref();
             let wakes = !matches!(self.config.wake, Wake::AtOdds | Wake::Contradicted)
                 || self.contradicts(&entity, &belief, before, neighbour);
@@ -443,7 +443,7 @@ impl Model<'_> {
         }
         if self.config.late_messages {
             for (from, to) in joined {
-                let from_me_just_now = from == entity && told.contains(&to);
+                let from_me_just_now = from == entity && notified.contains(&to);
                 if let Some(message) = self.history.last_broadcast(&from)
                     && !from_me_just_now
                 {
@@ -475,19 +475,19 @@ impl Model<'_> {
         for candidate in taken {
             self.activate(candidate, Reason::Proposal, &mut activations);
         }
-        Step { entity, visit, how, packet: Some(Digest::of(packet)), belief, told, activations }
+        Step { entity, visit, how, packet: Some(Digest::of(packet)), belief, notified, activations }
     }
 
     /// The contract checks.
     fn accept(&self, entity: &EntityId, packet: &ContextPacket, decision: &Decision) -> Belief {
-        let heard: BTreeSet<EvidenceId> =
+        let received: BTreeSet<EvidenceId> =
             packet.inbox.iter().flat_map(|message| message.belief.cited()).collect();
         let quotes = self.quoted.get(entity);
         let was_quoted = |id: &EvidenceId| quotes.is_some_and(|quotes| quotes.contains(id));
         let local = |id: &EvidenceId| self.history.is_local(entity, id);
         let keep = |ids: &[EvidenceId]| -> Vec<EvidenceId> {
             ids.iter()
-                .filter(|id| local(id) || heard.contains(*id) || was_quoted(id))
+                .filter(|id| local(id) || received.contains(*id) || was_quoted(id))
                 .cloned()
                 .collect()
         };

@@ -75,7 +75,7 @@ impl Explained {
             reason: step.reason.to_string(),
             label: step.belief.label.to_string(),
             summary: shorten(&step.belief.summary),
-            heard: step.heard.iter().map(|one| one.in_words(&explanation.entity)).collect(),
+            heard: step.received.iter().map(|one| one.in_words(&explanation.entity)).collect(),
         });
         let hangs_on = explanation.hangs_on.iter().map(|dependence| HangsOn {
             without: part(&dependence.without),

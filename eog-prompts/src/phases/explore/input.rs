@@ -176,7 +176,7 @@ struct FormerLine {
 
 impl FormerLine {
     fn of(former: &FormerBelief, clock: &Clock, limit: Option<usize>) -> Self {
-        let FormerBelief { belief, heard } = former;
+        let FormerBelief { belief, new_from } = former;
         Self {
             label: label_word(belief.label),
             since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
@@ -187,7 +187,7 @@ impl FormerLine {
                 .take(MAX_FORMER)
                 .map(|claim| ClaimPart::new(claim, limit).of_others())
                 .collect(),
-            senders: heard.iter().take(MAX_FORMER).map(ToString::to_string).collect(),
+            senders: new_from.iter().take(MAX_FORMER).map(ToString::to_string).collect(),
         }
     }
 }

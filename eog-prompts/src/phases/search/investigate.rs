@@ -100,7 +100,7 @@ impl InvestigateInput {
                 Turn::Failed(failure) => {
                     data["unusable"] = json!(cut(&mask_text(&failure.message), Some(600)));
                 }
-                Turn::Told(text) | Turn::Closed(text) => data["told"] = json!(text),
+                Turn::Message(text) | Turn::Closed(text) => data["told"] = json!(text),
             }
             since.push(Since::Came(data));
         }

@@ -1,4 +1,4 @@
-//! What is shown to whoever sets goals, moves, steps, or goes over a round.
+//! What is shown to the roles that set goals, moves and steps, and assess a round.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

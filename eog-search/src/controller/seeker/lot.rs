@@ -1,4 +1,4 @@
-//! Moves that are drawn by lot, to compare signals in words with.
+//! Moves that are drawn at random, to compare signals in words with.
 
 use eog_core::Digest;
 
@@ -13,7 +13,7 @@ impl SearchController {
         self.quest.draws && self.end.is_none()
     }
 
-    /// Draws the moves of the round by lot, once all before is stored.
+    /// Draws the moves of the round at random, once all before is stored.
     pub(in crate::controller) fn draw(&mut self) {
         let Selection::Textual { random: Some(seed), .. } = self.config.selection() else { return };
         if !std::mem::take(&mut self.quest.draws) {

@@ -16,7 +16,7 @@ impl SearchController {
         self.open(goal).into_iter().min_by_key(|at| paths[*at].selected).into_iter().collect()
     }
 
-    /// Moves came, or could not be had.
+    /// Moves came, or the call failed.
     pub(in crate::controller) fn commit_steered(&mut self, tries: Vec<Try<Steering>>) {
         self.make_moves(tries, None);
     }

@@ -1,4 +1,4 @@
-//! What came of a round: facts, candidate answers, memory, ratios, changes of the plan.
+//! The outcome of a round: facts, candidate answers, memory, ratios, changes of the plan.
 
 use eog_core::contract::Failure;
 
@@ -16,7 +16,7 @@ const RISE: u16 = 50;
 const MAX_FACTS: usize = 40;
 
 impl SearchController {
-    /// A round was gone over, or nobody did.
+    /// A round was assessed, or the role failed.
     pub(in crate::controller) fn commit_progress(
         &mut self,
         failures: Vec<Failure>,
@@ -56,8 +56,8 @@ impl SearchController {
                 memory.evidence.retain(|id| self.quest.found.contains_key(id));
                 self.quest.memory.insert(it.tip, memory);
             }
-            for (at, told) in (1..).zip(&progress.goals) {
-                if let Err(why) = self.take_ratio(&turn, told) {
+            for (at, of_goal) in (1..).zip(&progress.goals) {
+                if let Err(why) = self.take_ratio(&turn, of_goal) {
                     refuse("goal", at, why);
                 }
             }
@@ -108,16 +108,16 @@ impl SearchController {
     }
 
     /// How far a goal is. It is progress for a path that brought new evidence if the ratio rose far enough.
-    fn take_ratio(&mut self, turn: &Turn, told: &GoalProgress) -> Result<(), RefusedPart> {
-        let at = (told.goal as usize).checked_sub(1).ok_or(RefusedPart::UnknownGoal)?;
+    fn take_ratio(&mut self, turn: &Turn, progress: &GoalProgress) -> Result<(), RefusedPart> {
+        let at = (progress.goal as usize).checked_sub(1).ok_or(RefusedPart::UnknownGoal)?;
         let goal = self.quest.goals.get_mut(at).filter(|goal| !goal.complete);
         let goal = goal.ok_or(RefusedPart::UnknownGoal)?;
-        if told.ratio > 1000 {
+        if progress.ratio > 1000 {
             return Err(RefusedPart::Ratio);
         }
-        let rose = told.ratio >= goal.ratio.saturating_add(RISE);
-        goal.ratio = goal.ratio.max(told.ratio);
-        goal.summary.clone_from(&told.summary);
+        let rose = progress.ratio >= goal.ratio.saturating_add(RISE);
+        goal.ratio = goal.ratio.max(progress.ratio);
+        goal.summary.clone_from(&progress.summary);
         self.tree.node_mut(goal.node).set_score(goal.ratio);
         for ((_, path), fresh) in turn.ran.iter().filter(|((of, _), _)| *of == at) {
             #[cfg(feature = "planted-faults")]
@@ -127,7 +127,7 @@ impl SearchController {
                 (it.mark, it.returned, it.selected) = (Some(it.tip), false, 0);
             }
         }
-        if told.ratio >= self.config.stop().accept {
+        if progress.ratio >= self.config.stop().accept {
             goal.complete = true;
             self.tree.node_mut(goal.node).phase = Phase::Solution;
         }

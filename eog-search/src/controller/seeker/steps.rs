@@ -1,4 +1,4 @@
-//! Steps of the paths that were chosen, each a look.
+//! Steps of the paths that were chosen, each an evaluation.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::id::Place;
 use crate::tree::{Ix, Phase, PrunedBy};
 
 impl SearchController {
-    /// The next step of a path was chosen, or could not be had.
+    /// The next step of a path was chosen, or the call failed.
     pub(in crate::controller) fn commit_next_step(
         &mut self,
         (goal, path): (usize, usize),
@@ -53,7 +53,7 @@ impl SearchController {
         }
     }
 
-    /// The step of a path was made. A look that failed leads nowhere.
+    /// The step of a path was made. A failed evaluation leads nowhere.
     pub(in crate::controller) fn commit_stride(
         &mut self,
         (node, goal, path): (Ix, usize, usize),
@@ -83,7 +83,7 @@ impl SearchController {
         self.end_step();
     }
 
-    /// The step of a path was a call of a tool: what it answered is read by whoever chooses the next step.
+    /// The step of a path was a call of a tool: the role that chooses the next step reads its answer.
     pub(in crate::controller) fn commit_call(
         &mut self,
         node: Ix,

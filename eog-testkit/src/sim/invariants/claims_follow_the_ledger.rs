@@ -111,7 +111,7 @@ fn accepted(decision: &Decision, evaluation: &Evaluation) -> BTreeSet<ClaimEdge>
     left.into_iter().filter(|(_, count)| *count > 0).map(|(edge, _)| edge).collect()
 }
 
-/// The label that follows, where the decision tells it.
+/// The label that follows, where the decision states it.
 fn label(config: &Config, decision: &Decision, evaluation: &Evaluation) -> Option<Label> {
     let demoted = evaluation.refusals.contains(&Refusal::OriginWithoutLocalEvidence);
     match config.damping {

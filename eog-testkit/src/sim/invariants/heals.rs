@@ -1,4 +1,4 @@
-//! With the faults off and everybody looked at anew, the frontier is the truth.
+//! With the faults off and all entities evaluated anew, the frontier is the truth.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::{Checked, Finding};
 use crate::sim::simulation::history::History;
 
 /// The frontier holds every true origin that explains an alert, and no entity that is none. An
-/// investigation that was led astray may have looked at true origins that no alert leads to; they
+/// investigation that was led astray may have evaluated true origins that no alert leads to; they
 /// belong to the frontier, too. Alerts that the cap on entities shut out at the start stay out.
 pub(super) fn check(history: &History) -> Checked {
     let life = &history.healed;

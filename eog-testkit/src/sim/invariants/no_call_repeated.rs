@@ -20,7 +20,7 @@ pub(super) fn check(history: &History) -> Checked {
 #[derive(Default)]
 struct Acknowledged {
     /// The last visit that was committed. An observation begins to count anew, at a place that the
-    /// ledger alone does not tell, so the entities that one touched are left out.
+    /// ledger alone does not show, so the entities that one touched are left out.
     visits: BTreeMap<EntityId, u32>,
     touched: BTreeSet<EntityId>,
     /// Packets that were decided on.

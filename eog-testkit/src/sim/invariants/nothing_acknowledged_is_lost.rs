@@ -29,7 +29,7 @@ fn check_life(life: &Life) -> Checked {
     }
     match &life.left {
         Ok(left) => compare(life, life.processes.len(), left, &entries, &answers),
-        // `always_goes_on` tells.
+        // `always_goes_on` reports.
         Err(_) => Ok(()),
     }
 }

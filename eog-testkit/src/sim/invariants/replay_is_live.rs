@@ -70,7 +70,7 @@ fn last(side: &Controller) -> String {
     format!("{} entries, the last {}", ledger.next_seq(), last.unwrap_or_default())
 }
 
-/// Who waits and why. Whoever was discarded waits at the head, so places tell nothing.
+/// Which entities wait and why. Discarded ones wait at the head, so places show nothing.
 fn queue(side: &Controller) -> BTreeSet<String> {
     side.active().map(|(name, why)| format!("{name} {why:?}")).collect()
 }

@@ -1,4 +1,4 @@
-//! A crash at every offset: what a journal looks like that ends early.
+//! A crash at every offset: a journal that ends early.
 
 use super::history::Life;
 use super::life::from_cut;

@@ -28,8 +28,8 @@ pub(in crate::sim) struct History {
 
 impl History {
     pub(in crate::sim) fn lives(&self) -> impl Iterator<Item = &Life> {
-        let told = [&self.straight, &self.delayed, &self.crashing, &self.rough, &self.healed];
-        told.into_iter().chain(&self.cuts)
+        let lives = [&self.straight, &self.delayed, &self.crashing, &self.rough, &self.healed];
+        lives.into_iter().chain(&self.cuts)
     }
 }
 

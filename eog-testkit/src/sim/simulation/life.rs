@@ -154,7 +154,7 @@ pub(super) fn rough(plan: &Plan) -> (Life, Stage<'_>) {
     (life, stage)
 }
 
-/// The rough life goes on: the faults are off, the world is mended, and everybody is looked at
+/// The rough life goes on: the faults are off, the world is repaired, and all entities are evaluated
 /// anew, by a policy that does not err.
 pub(super) fn healed(plan: &Plan, rough: &Life, stage: Stage<'_>) -> Life {
     stage.faults.turn_off();
@@ -165,8 +165,8 @@ pub(super) fn healed(plan: &Plan, rough: &Life, stage: Stage<'_>) -> Life {
     let config = plan.healing_config();
     let mut life = stage.life("the healed life", config.clone(), plan.limits, None);
     let Ok(left) = &rough.left else { return life };
-    let everybody = plan.truth.entities().map(|(name, _)| Observation::NewEvidence(name.clone()));
-    let news = everybody.map(|news| (std::time::Duration::ZERO, news)).collect();
+    let all = plan.truth.entities().map(|(name, _)| Observation::NewEvidence(name.clone()));
+    let news = all.map(|news| (std::time::Duration::ZERO, news)).collect();
     let case = plan.truth.case();
     let changes = ForkChanges { policy: None, config: Some(config.clone()) };
     let start = Start {

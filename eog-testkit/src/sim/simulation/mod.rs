@@ -124,7 +124,7 @@ impl Summary {
                 )
             });
         }
-        let told = [
+        let lives = [
             &history.straight,
             &history.delayed,
             &history.crashing,
@@ -132,8 +132,8 @@ impl Summary {
             &history.healed,
         ];
         let mut story = format!("{}\n", history.plan);
-        for life in told {
-            tell(life, &mut story);
+        for life in lives {
+            describe(life, &mut story);
         }
         for life in [&history.straight, &history.rough] {
             if let Some((controller, _)) = life.last() {
@@ -146,7 +146,7 @@ impl Summary {
     }
 }
 
-fn tell(life: &Life, story: &mut String) {
+fn describe(life: &Life, story: &mut String) {
     for (number, process) in (1..).zip(&life.processes) {
         story.push_str(&format!("{}, process {number}: {process}\n", life.name));
     }

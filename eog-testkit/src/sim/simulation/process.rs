@@ -30,7 +30,7 @@ pub(super) struct Disks {
     pub(super) side: SimDisk,
 }
 
-/// Who answers.
+/// The responder.
 pub(super) struct Answering<'a> {
     pub(super) contract: &'a dyn ContextContract,
     pub(super) policy: &'a dyn AbductivePolicy,
@@ -67,7 +67,7 @@ impl Disks {
             if let Some(seed) = loses {
                 disk.crash(seed.wrapping_add(number));
             }
-            disk.mend();
+            disk.repair();
         }
     }
 
@@ -176,7 +176,7 @@ async fn run(
     let ended = tokio::select! {
         biased;
         ended = engine => ended,
-        () = control(handle, start.rough) => Err("nobody controls it".to_owned()),
+        () = control(handle, start.rough) => Err("it has no controls".to_owned()),
     };
     match ended {
         Ok(finished) => finish(finished, answering, &recorder).await,
@@ -202,7 +202,7 @@ async fn finish(finished: Finished, answering: &Answering<'_>, recorder: &CallRe
     }
 }
 
-/// Tells the news and cancels at the drawn times; never ends.
+/// Hands over the news and cancels at the drawn times; never ends.
 async fn control(handle: eog::Handle, rough: Rough) {
     let began = Instant::now();
     let mut steps: Vec<(Duration, Option<Observation>)> =

@@ -1,4 +1,4 @@
-//! Whom a message wakes, and what is looked at again before the end: word by word.
+//! The entities that a message wakes, and what is evaluated again before the end: word by word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,15 +61,16 @@ impl Model<'_> {
         silent && upstream && harmed && theirs.label != Label::Symptom
     }
 
-    /// When nothing is active: the first step that finds anybody, and whom.
-    pub(super) fn look_again(&mut self) -> Vec<(EntityId, Reason, bool)> {
+    /// When nothing is active: the first step that finds any entities, and these.
+    pub(super) fn widen(&mut self) -> Vec<(EntityId, Reason, bool)> {
         let Some(widening) = &self.config.widening else { return Vec::new() };
         let mut claims: BTreeSet<ClaimEdge> = BTreeSet::new();
         let mut labels = BTreeMap::new();
         for (entity, node) in &self.nodes {
             if let Some(belief) = &node.belief {
                 claims.extend(belief.signature().claims);
-                // Who changed too often is no origin as long as there is something to look at.
+                // An entity that changed too often is no origin as long as there is one left to
+                // evaluate.
                 let label = if node.damped { Label::Defer } else { belief.label };
                 labels.insert(entity.clone(), label);
             }
@@ -100,19 +101,19 @@ impl Model<'_> {
         let unexplained: BTreeSet<EntityId> =
             expected.unexplained.iter().map(|&at| alerting[at].clone()).collect();
 
-        let mut looks: BTreeMap<EntityId, Option<Notice>> = BTreeMap::new();
+        let mut again: BTreeMap<EntityId, Option<Notice>> = BTreeMap::new();
         // 1. Settle.
         for ClaimEdge { cause, effect } in &claims {
             let unread = self.history.unread(effect).contains(cause);
             if named.contains_key(cause) && unread && self.history.last_succeeded(effect) {
-                looks.insert(effect.clone(), None);
+                again.insert(effect.clone(), None);
             }
         }
         for (group, covers) in expected.groups.iter().zip(&expected.covers) {
             let counts = widening.origins_read && covers.is_empty();
             for origin in group.iter().filter(|_| counts) {
                 if !self.history.unread(origin).is_empty() && self.history.last_succeeded(origin) {
-                    looks.insert(origin.clone(), None);
+                    again.insert(origin.clone(), None);
                 }
             }
         }
@@ -121,29 +122,29 @@ impl Model<'_> {
         for ClaimEdge { cause, effect } in claims.iter().filter(|_| widening.chains_read) {
             let unread = self.history.unread(effect).contains(cause);
             if leading.contains(effect) && unread && self.history.last_succeeded(effect) {
-                looks.insert(effect.clone(), None);
+                again.insert(effect.clone(), None);
             }
         }
         for (entity, node) in self.nodes.iter().filter(|_| widening.numbers_read) {
             let weighs = node.belief.as_ref().is_some_and(|belief| belief.measures.is_some());
             let is_behind = !self.history.unread(entity).is_empty();
             if weighs && is_behind && self.history.last_succeeded(entity) {
-                looks.insert(entity.clone(), None);
+                again.insert(entity.clone(), None);
             }
         }
-        if let Some(found) = self.all_of(Reason::Settle, looks) {
+        if let Some(found) = self.all_of(Reason::Settle, again) {
             return found;
         }
         // 2. Check.
-        let mut looks = BTreeMap::new();
+        let mut again = BTreeMap::new();
         for origin in named.keys() {
             for neighbour in self.history.adjacent(origin) {
                 if self.history.visits(&neighbour) == 0 {
-                    looks.insert(neighbour, None);
+                    again.insert(neighbour, None);
                 }
             }
         }
-        if let Some(found) = self.all_of(Reason::Check, looks) {
+        if let Some(found) = self.all_of(Reason::Check, again) {
             return found;
         }
         // 3. DeadEnd.
@@ -160,12 +161,12 @@ impl Model<'_> {
             .groups
             .iter()
             .zip(&expected.covers)
-            .filter(|(_, covers)| covers.is_empty() && widening.unlinked_told)
+            .filter(|(_, covers)| covers.is_empty() && widening.unlinked_named)
             .flat_map(|(group, _)| group.iter().cloned())
             .collect();
         let left_to_ask = |entity: &EntityId| {
-            let looks = self.nodes.get(entity).map_or(0, |node| node.dead_end_looks);
-            self.history.visits(entity) > 0 && looks < 2 && !self.may_not(entity)
+            let again = self.nodes.get(entity).map_or(0, |node| node.dead_end_visits);
+            self.history.visits(entity) > 0 && again < 2 && !self.may_not(entity)
         };
         let any_left = asked.iter().any(left_to_ask);
         for entity in &unexplained {
@@ -178,10 +179,10 @@ impl Model<'_> {
             }
         }
         let all_named: BTreeSet<EntityId> =
-            named.keys().filter(|_| widening.others_told).cloned().collect();
-        let mut looks = BTreeMap::new();
+            named.keys().filter(|_| widening.others_named).cloned().collect();
+        let mut again = BTreeMap::new();
         for entity in asked {
-            let before = self.nodes.get(&entity).map_or(0, |node| node.dead_end_looks);
+            let before = self.nodes.get(&entity).map_or(0, |node| node.dead_end_visits);
             if self.history.visits(&entity) > 0 && before < 2 {
                 let reached = forth(&entity);
                 let left = expected.unexplained.iter().map(|&at| self.history.anomaly(at));
@@ -204,18 +205,18 @@ impl Model<'_> {
                         &expected.unexplained,
                     ),
                 };
-                looks.insert(entity, Some(notice));
+                again.insert(entity, Some(notice));
             }
         }
-        if let Some(found) = self.all_of(Reason::DeadEnd, looks) {
+        if let Some(found) = self.all_of(Reason::DeadEnd, again) {
             return found;
         }
         // 4. Widen.
         let mut within = unexplained;
         for _ in 0..=widening.radius.unwrap_or(100) {
             let unvisited = within.iter().filter(|entity| self.history.visits(entity) == 0);
-            let looks = unvisited.map(|entity| (entity.clone(), None)).collect();
-            if let Some(found) = self.all_of(Reason::Widen, looks) {
+            let again = unvisited.map(|entity| (entity.clone(), None)).collect();
+            if let Some(found) = self.all_of(Reason::Widen, again) {
                 return found;
             }
             let further: Vec<EntityId> =
@@ -223,7 +224,7 @@ impl Model<'_> {
             within.extend(further);
         }
         // 5. SecondOpinion.
-        let mut looks = BTreeMap::new();
+        let mut again = BTreeMap::new();
         let covering: Vec<_> = expected
             .groups
             .iter()
@@ -233,7 +234,7 @@ impl Model<'_> {
         for (origin, rivals) in named {
             let beside = covering.iter().filter(|(group, _)| !group.contains(&origin));
             let mut others: Vec<NamedOrigin> = Vec::new();
-            for (group, _) in beside.filter(|_| widening.others_told) {
+            for (group, _) in beside.filter(|_| widening.others_named) {
                 others.extend(group.iter().map(|other| self.named_origin(other)));
             }
             others.sort_by(|a, b| a.entity.cmp(&b.entity));
@@ -250,8 +251,8 @@ impl Model<'_> {
             let Some(node) = self.nodes.get(&origin) else { continue };
             let sure = node.origin_in_row >= if rivals.is_empty() { 2 } else { 3 };
             let unread = !self.history.unread(&origin).is_empty();
-            let told = !others.is_empty() || !unlinked.is_empty();
-            let uninformed = told && node.opinions == 0;
+            let is_news = !others.is_empty() || !unlinked.is_empty();
+            let uninformed = is_news && node.opinions == 0;
             if node.opinions < 3 && (!sure || unread || uninformed) {
                 let notice = Notice {
                     reason: NoticeReason::SecondOpinion,
@@ -261,10 +262,10 @@ impl Model<'_> {
                     others,
                     unlinked,
                 };
-                looks.insert(origin, Some(notice));
+                again.insert(origin, Some(notice));
             }
         }
-        self.all_of(Reason::SecondOpinion, looks).unwrap_or_default()
+        self.all_of(Reason::SecondOpinion, again).unwrap_or_default()
     }
 
     fn named_origin(&self, origin: &EntityId) -> NamedOrigin {
@@ -274,7 +275,7 @@ impl Model<'_> {
         NamedOrigin { entity: origin.clone(), rule, since, until: None, log_odds }
     }
 
-    /// The first 16 of some origins, by name, from which somebody else of these is reached over declared directions.
+    /// The first 16 of some origins, by name, from which another of these is reached over declared directions.
     fn unlinked_reaching(
         &self,
         origins: &BTreeSet<EntityId>,
@@ -315,26 +316,26 @@ impl Model<'_> {
             .map(|origin| {
                 let belief = self.nodes.get(origin).and_then(|node| node.belief.clone());
                 let cited = belief.map(|belief| belief.evidence).unwrap_or_default();
-                let until = self.history.last_told(origin, &cited);
+                let until = self.history.last_seen(origin, &cited);
                 NamedOrigin { until, ..self.named_origin(origin) }
             })
             .collect()
     }
 
-    /// Activates those that may be; nothing when nobody may.
+    /// Activates those that may be; empty if none may.
     fn all_of(
         &mut self,
         reason: Reason,
-        looks: BTreeMap<EntityId, Option<Notice>>,
+        again: BTreeMap<EntityId, Option<Notice>>,
     ) -> Option<Vec<(EntityId, Reason, bool)>> {
         let mut found = Vec::new();
-        for (entity, notice) in looks {
+        for (entity, notice) in again {
             if self.may_not(&entity) {
                 continue;
             }
             let node = self.nodes.entry(entity.clone()).or_default();
             match reason {
-                Reason::DeadEnd => node.dead_end_looks += 1,
+                Reason::DeadEnd => node.dead_end_visits += 1,
                 Reason::SecondOpinion => node.opinions += 1,
                 _ => {}
             }

@@ -1,14 +1,14 @@
-//! Origins as notices tell of them.
+//! Origins as notices list them.
 
 use crate::contract::packet::NamedOrigin;
 use crate::ids::EntityId;
 use crate::state::State;
 
-/// A notice tells of at most so many origins of a kind: beside more of them one is hardly the cause of all.
-pub(super) const MAX_TOLD: usize = 16;
+/// A notice lists at most so many origins of a kind: beside more of them one is hardly the cause of all.
+pub(super) const MAX_LISTED: usize = 16;
 
-/// An origin as notices tell of it.
-pub(super) fn told(state: &State, origin: &EntityId) -> NamedOrigin {
+/// An origin as notices list it.
+pub(super) fn named_origin(state: &State, origin: &EntityId) -> NamedOrigin {
     let belief = state.get(origin).and_then(|node| node.belief.as_ref());
     NamedOrigin {
         entity: origin.clone(),
