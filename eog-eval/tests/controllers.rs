@@ -105,7 +105,7 @@ fn a_folder_of_sets_has_tables_for_each_and_names_apart_from_confirmed() {
     assert_eq!(text.matches("\nJudged by").count(), 2, "{text}");
     assert!(text.contains("Incidents: 2. Normal times: 1."), "{text}");
     for it in &report.results {
-        // Whoever finds causes names these, and nobody is silent who was given something.
+        // An answer with causes names these, and every answer chooses something.
         assert!(it.named.is_empty() || it.named == it.chosen, "{it:?}");
         assert!(!it.chosen.is_empty(), "{it:?}");
     }

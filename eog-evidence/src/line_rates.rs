@@ -27,7 +27,7 @@ use crate::stats::median;
 /// Of the kinds that are called different, this share may be so by chance (in the mean).
 const FALSE_DISCOVERIES: f64 = 0.01;
 
-/// A rate that differs by a smaller factor is not worth telling, however surely it differs: the factor by
+/// A rate that differs by a smaller factor is not worth reporting, however surely it differs: the factor by
 /// which rates of requests differ elsewhere.
 const FACTOR: f64 = 1.5;
 
@@ -38,13 +38,13 @@ const RARE: f64 = 0.2;
 /// commonly take 10 to 30 (Law and Kelton, *Simulation Modeling and Analysis*).
 const BATCHES: usize = 12;
 
-/// Fewest usual lines from which scatter is told.
+/// Fewest usual lines from which scatter is estimated.
 const FEW: usize = 9;
 
 /// Kinds with fewer expected lines say nothing of the volume of all.
 const TYPICAL: f64 = 5.0;
 
-/// Fewest kinds from which a common volume is told.
+/// Fewest kinds from which a common volume is estimated.
 const KINDS: usize = 4;
 
 /// A kind that stays away since before the time looked at is no news: by a usual level of doubt.
@@ -148,7 +148,7 @@ pub fn line_rates(
     rates
 }
 
-/// Whether enough kinds, given by their times in order, are frequent to tell what all of them do.
+/// Whether enough kinds, given by their times in order, are frequent to show what all of them do.
 pub fn have_common_volume(kinds: &[&[Timestamp]], compared: &ComparedTimes<'_>) -> bool {
     let counted: Vec<Kind<'_>> = kinds.iter().map(|times| Kind::of(times, compared)).collect();
     common_volume(&counted, &Scale::new(compared)).is_some()
@@ -163,7 +163,7 @@ pub(crate) fn discovery_limit(chances: impl Iterator<Item = f64>, tested: usize)
     last.map_or(-1.0, |(_, chance)| *chance)
 }
 
-/// By which factor all kinds together come more often, where enough of them tell.
+/// By which factor all kinds together come more often, where enough of them are frequent.
 fn common_volume(kinds: &[Kind<'_>], scale: &Scale<'_>) -> Option<f64> {
     let ratios = kinds.iter().filter_map(|kind| {
         let expected = kind.before.len() as f64 * scale.ratio();
@@ -225,7 +225,7 @@ impl<'a> Scale<'a> {
 
     /// How much more the counts of equal parts of a time scatter than those of a Poisson process: Pearson's
     /// statistic by its degrees of freedom, at least 1. What is beyond 1 counts more by twice its own
-    /// relative standard error, since few parts tell it badly.
+    /// relative standard error, since few parts estimate it badly.
     fn overdispersion(&self, times: &[Timestamp], (from, to): (f64, f64)) -> f64 {
         let parts = times.len().isqrt().min(BATCHES);
         let length = (to - from) / parts as f64;

@@ -54,7 +54,7 @@ impl Series {
         (at_work >= MIN_BASELINE && 2 * at_work <= usual.len()).then_some(Work(finite))
     }
 
-    /// The sums of runs, each told when it begins, where what is counted usually comes in runs. A run that the series
+    /// The sums of runs, each counted when it begins, where what is counted usually comes in runs. A run that the series
     /// begins in is left out.
     pub(crate) fn by_run(&self, periods: &Periods) -> Option<Self> {
         let beginnings: Vec<Timestamp> = self.work(periods)?.beginnings().collect();

@@ -67,7 +67,7 @@ pub use masker::Masker;
 pub use reading::Masked;
 pub use stream::StreamMasker;
 
-/// The text of everything that decides what is masked. Whoever keeps masked text can tell by it
+/// The text of everything that decides what is masked. Keepers of masked text compare it to see
 /// whether it would be masked the same today.
 #[doc(hidden)]
 pub const SOURCES: [&str; 18] = [

@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_place_and_reason() {
+    fn mistakes_are_reported_with_place_and_reason() {
         let cases = [
             ("", "source.toml: sources: there is none; add one of [prometheus]"),
             ("[prometheus]\nurl = 'localhost:9090'", "[prometheus]: url must begin with http://"),

@@ -316,7 +316,7 @@ impl Reading {
             let taken = value.and_then(|value| self.take(value.get().as_bytes(), line));
             if let Err(error) = taken {
                 self.broken.add(line, &error.to_string());
-                // What follows what is broken cannot be told apart.
+                // What follows what is broken cannot be separated.
                 if error.is_syntax() || error.is_eof() {
                     return;
                 }
@@ -587,9 +587,9 @@ mod tests {
         let text = [SPAN, SPAN, "{broken", &early, &nameless, "", LOG].join("\n");
         let piece = read_text(&text, 1);
         assert_eq!((piece.spans.len(), piece.lines.len()), (1, 1));
-        let told = piece.missing.join("\n");
+        let missing = piece.missing.join("\n");
         for expected in ["line 3: ", "1 records have no service.name", "1 records beyond"] {
-            assert!(told.contains(expected), "{expected}: {told}");
+            assert!(missing.contains(expected), "{expected}: {missing}");
         }
     }
 }

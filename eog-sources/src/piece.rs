@@ -1,4 +1,4 @@
-//! What sources say, in one form, whoever said it.
+//! What sources say, in one form for all of them.
 
 use std::collections::BTreeMap;
 

@@ -95,7 +95,7 @@ pub struct SnapshotContext {
 struct Parts {
     is_workload: bool,
     pods: Vec<EntityId>,
-    /// What fails to make pods is told by the object between a workload and its pods.
+    /// A failure to make pods is reported by the object between a workload and its pods.
     makers: Vec<EntityId>,
     /// How many pods beyond [`MAX_PODS`] there are.
     more_pods: usize,
@@ -390,7 +390,7 @@ impl SnapshotContext {
         Accounts::new(self.graph.topology(), anomalies, measured, &traced, sources)
     }
 
-    /// Whether the spans of one entity tell that its calls to another fail more often.
+    /// Whether the spans of one entity show that its calls to another fail more often.
     fn calls_fail(&self, caller: &EntityId, callee: &EntityId, compare: &Compare) -> bool {
         let found = self.spans.findings(&self.snapshot.spans, caller, compare);
         found.iter().any(|finding| {
@@ -400,7 +400,7 @@ impl SnapshotContext {
         })
     }
 
-    /// Where the errors of requests begin, or come from, that log lines tell of.
+    /// Where the errors of requests begin, or come from, by log lines.
     fn join(&self, compare: &Compare) -> BTreeMap<EntityId, Vec<Finding>> {
         let Snapshot { spans, logs, .. } = self.snapshot.as_ref();
         let senders = services_of(spans, &self.graph.index);

@@ -1,4 +1,4 @@
-//! Who investigates, judged by whom, within which limits.
+//! Who investigates, with which policy, within which limits.
 
 use std::fmt;
 use std::num::NonZeroU32;

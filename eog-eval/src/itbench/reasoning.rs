@@ -1,4 +1,4 @@
-//! The score of the reasoning (appendix D.3.2 of the paper), which needs somebody who understands
+//! The score of the reasoning (appendix D.3.2 of the paper), which needs a judge who understands
 //! words.
 
 use std::fmt;
@@ -162,8 +162,9 @@ impl Reasoning {
             false => match judge.judge(&asked) {
                 Ok(answers) if answers.len() == asked.len() => answers,
                 Ok(answers) => {
-                    let (told, wanted) = (answers.len(), asked.len());
-                    let reason = format!("the judge returned {told} verdicts for {wanted} causes");
+                    let (returned, wanted) = (answers.len(), asked.len());
+                    let reason =
+                        format!("the judge returned {returned} verdicts for {wanted} causes");
                     return Self::LeftOut { reason };
                 }
                 Err(reason) => return Self::LeftOut { reason },

@@ -71,8 +71,8 @@ where
     Ok(trajectory)
 }
 
-/// A look as a step: two are equal if they are at the same evidence on the same entity, and the same came of them,
-/// whoever remembered it. A look that a message caused is no repetition if another verdict came of it.
+/// An evaluation as a step: two are equal if they are at the same evidence on the same entity, and the same came of
+/// them, even from a cache. One that a message caused is no repetition if another verdict came of it.
 pub(super) fn looked(look: Look<'_>) -> Step {
     let entity = look.entity.to_string();
     let came = match look.answer {

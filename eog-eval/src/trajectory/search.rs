@@ -98,7 +98,7 @@ fn named(arguments: &str) -> Option<String> {
 fn chain_step(reacted: &Reacted) -> Step {
     let is_step = |part: &&(String, RefusedDeed)| part.0 == "step";
     let elsewhere = reacted.refused.iter().any(|part| is_step(&part));
-    // Causes that nobody looked at are another mode.
+    // Causes that were not checked are another mode.
     let unseen = |part: &&(String, RefusedDeed)| part.1 == RefusedDeed::NotLookedAt;
     let parts = reacted.refused.iter().filter(|part| !is_step(part) && !unseen(part)).count();
     let refused = parts + reacted.failures.len();

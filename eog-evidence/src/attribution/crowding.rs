@@ -1,8 +1,8 @@
 //! Who takes what others need: of all that rest on one entity, the one that uses its resource up.
 //!
 //! Effects travel from a machine to what runs on it, so no edge leads back from one of these to the machine.
-//! But a resource that is shared is taken by somebody: its use rises with that of who takes it, and with
-//! nobody else's.
+//! But the use of a shared resource rises with that of the entity that takes it, and with
+//! that of no other.
 
 use eog_core::evidence::{EvidenceTime, Signal, Trend};
 use eog_core::incident::Onset;
@@ -29,7 +29,7 @@ pub(super) struct Rise {
     half_way: (Timestamp, f64),
 }
 
-/// One that takes what others need, and from whom.
+/// An entity that takes what others need, and the entities it takes it from.
 #[derive(Clone, Debug)]
 pub(super) struct Crowding {
     pub(super) host: EntityId,

@@ -114,12 +114,12 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The accounts of these alerts that can be drawn up: somebody else than the alerting entities
-    /// is measured on them. None: order is asked for.
+    /// The accounts of these alerts that can be drawn up: entities other than the alerting ones
+    /// are measured on them. None: order is asked for.
     ///
     /// Where little but signal `other` is recorded, a record of the alarms alone makes no account;
     /// elsewhere it does, and order is not asked for. Where alerts speak of other things alone, such as a queue
-    /// that grows, time and failures of whoever is measured may still have led to it, if there are calls
+    /// that grows, time and failures of measured entities may still have led to it, if there are calls
     /// (`has_calls`) along which they add up.
     pub(crate) fn new<'a>(
         anomalies: &[Anomaly],
@@ -154,12 +154,12 @@ impl Asked {
         Self { kinds, is_implied, by_change }
     }
 
-    /// Also the accounts of these alerts that are kept of traced requests. Where nobody counts failures that alerts speak
-    /// of, what traces tell of time may still have led to them.
+    /// Also the accounts of these alerts that are kept of traced requests. Where failures that alerts speak of are not
+    /// counted, time by traces may still have led to them.
     pub(crate) fn with_traced(mut self, anomalies: &[Anomaly], calls: &Calls) -> Self {
         let wanted = || anomalies.iter().filter_map(|alert| Kind::of(alert.signal));
-        self.kinds.extend(wanted().filter(|kind| calls.tell(kind.counted())));
-        let is_traced = calls.tell(Kind::Time.counted());
+        self.kinds.extend(wanted().filter(|kind| calls.can_count(kind.counted())));
+        let is_traced = calls.can_count(Kind::Time.counted());
         if self.kinds.is_empty() && is_traced && wanted().next().is_some() && !self.by_change {
             (self.kinds, self.is_implied) = ([Kind::Time].into(), true);
         }
@@ -255,7 +255,7 @@ pub(crate) struct Attribution<'a> {
 impl Attribution<'_> {
     /// What an entity shows in the sense of the alerts and who accounts for it: its own finding,
     /// one note for each neighbour that stands out with the share that it accounts for, and one for
-    /// the remainder. Nothing when no part of it can be told. A share of nothing is told too: that
+    /// the remainder. Nothing when no part of it is known. A share of nothing is noted too: that
     /// a neighbour does worse does not make it the cause.
     ///
     /// The note on the remainder is given only when the entity's own deviation stands out from its

@@ -24,7 +24,7 @@ pub struct Measurements {
 pub struct FoundSoFar<'a> {
     /// Where the error lines of requests begin, by who wrote them ([`joined_errors`](crate::joined_errors)).
     pub joined: &'a BTreeMap<EntityId, Vec<Finding>>,
-    /// Whether lines or spans of one entity tell that its calls to another fail more often.
+    /// Whether lines or spans of one entity show that its calls to another fail more often.
     pub calls_fail: &'a dyn Fn(&EntityId, &EntityId) -> bool,
 }
 
@@ -88,7 +88,7 @@ impl Accounts {
         self.ask(periods, found, |attribution| attribution.findings(entity))
     }
 
-    /// Whether a change of an entity cannot be what alerts tell of, since that has no part in it.
+    /// Whether a change of an entity cannot be what alerts report, since that has no part in it.
     pub fn is_cleared(&self, entity: &EntityId, periods: &Periods, found: FoundSoFar<'_>) -> bool {
         self.ask(periods, found, |attribution| attribution.is_cleared(entity))
     }
@@ -101,7 +101,7 @@ impl Accounts {
     ) -> T {
         let measured = |entity: &EntityId| {
             let Measurements { series, events } = self.measured.get(entity)?;
-            // Events date early deviations. Whoever has nothing else is not known to have no part in what adds up.
+            // Events date early deviations. An entity with nothing else is not known to have no part in what adds up.
             if series.is_empty() && !self.asked.kinds.is_empty() {
                 return None;
             }

@@ -111,7 +111,7 @@ pub(super) struct FailedRequest {
     pub(super) time: Timestamp,
     pub(super) request: String,
     pub(super) message: String,
-    /// Whose failed call it tells of.
+    /// The entity whose failed call it reports.
     pub(super) callee: Option<EntityId>,
 }
 

@@ -70,7 +70,7 @@ pub struct Manifest {
     #[serde(default)]
     pub topology: ManifestTopology,
     /// BLAKE3 digests of the other files, by their names, as they were written. A file that is another now, or gone,
-    /// is refused. Whoever changes one on purpose removes its entry.
+    /// is refused. To change one on purpose, remove its entry.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checksums: BTreeMap<String, Digest>,
 }

@@ -11,13 +11,13 @@ mod manifest;
 mod reader;
 mod schema;
 mod sibling;
+mod silent_entities;
 mod source;
 mod strangers;
 mod table;
 #[cfg(test)]
 mod tests;
 mod time;
-mod told;
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};

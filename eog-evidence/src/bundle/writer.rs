@@ -86,7 +86,7 @@ impl BundleWriter {
         put_table(dir, &STATES, &self.state_rows())
     }
 
-    /// The same, with checksums of all files in the manifest, for what nobody is to change by hand. The manifest
+    /// The same, with checksums of all files in the manifest, for files that are not to be changed by hand. The manifest
     /// is written last.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ impl BundleWriter {
                 Err(error) => tally.unusable(&error.to_string()),
             }
         }
-        tally.tell("alerts.json", complaints);
+        tally.report("alerts.json", complaints);
         (manifest, alerts)
     }
 

@@ -83,7 +83,7 @@ impl<'a> Waiting<'a> {
 }
 
 /// The strongest changes, of those that wait in the order of what they are at best. What a change
-/// names is looked for only until nobody who waits can be stronger than what was found.
+/// names is searched for only until none that waits can be stronger than what was found.
 fn strongest<'a>(
     ways: &Ways,
     waiting: Vec<Waiting<'a>>,

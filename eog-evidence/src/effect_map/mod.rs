@@ -71,18 +71,18 @@ pub(crate) use nearest::ABOUT_AS_NEAR;
 pub struct EffectMap {
     /// Strongest first.
     changes: Vec<Qualifying>,
-    /// By entity what its own changes can have caused, as it is told.
+    /// By entity what its own changes can have caused, as notes give it.
     impacts: BTreeMap<EntityId, Vec<Impact>>,
     /// Nothing when no change qualifies.
     net: Option<Arc<Net>>,
 }
 
-/// What an effect map tells of one entity.
+/// What an effect map says about one entity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
     /// All of kind [`EvidenceKind::Note`](eog_core::EvidenceKind::Note); routes first.
     pub findings: Vec<Finding>,
-    /// The ways that the notes tell, hop by hop.
+    /// The ways that the notes give, hop by hop.
     pub routes: Vec<Route>,
 }
 
@@ -94,9 +94,9 @@ struct Net {
     reached: OnceLock<Reached>,
 }
 
-/// When the harm began that an alert first told of, by findings on its entity: what the entity itself
+/// When the harm began that an alert first reported, by findings on its entity: what the entity itself
 /// does worse of the kind that the alert speaks of. The first of several measurements counts. Nothing
-/// when none was dated, or when all began surely after the alert, which then told of something else.
+/// when none was dated, or when all began surely after the alert, which then reported something else.
 pub fn harm_of_alert<'a>(
     alert: &Anomaly,
     findings: impl IntoIterator<Item = &'a Finding>,
@@ -123,7 +123,7 @@ impl EffectMap {
         Self::dated(topology, changes, anomalies, |_| None)
     }
 
-    /// The same where it is known when the harm began that alerts first told of (see
+    /// The same where it is known when the harm began that alerts first reported (see
     /// [`harm_of_alert`]): a change that was surely made later does not qualify for it, and how
     /// near a change lies is measured to the harm, not to the alert.
     pub fn dated(

@@ -118,7 +118,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// How all entities are reached from some changes, for whoever is asked about.
+/// How all entities are reached from some changes, for any entity asked about.
 #[derive(Debug)]
 pub(super) struct Reached {
     /// Where the changes and what they name are, each once.

@@ -29,7 +29,7 @@ fn changes(kinds: &[Vec<Timestamp>], of_all: bool) -> Vec<Option<RateChange>> {
 }
 
 #[test]
-fn what_differs_by_more_than_chance_is_told() {
+fn what_differs_by_more_than_chance_is_found() {
     let both = |a: Vec<Timestamp>, b: Vec<Timestamp>| [a, b].concat();
     let cases = [
         ("as usual", every(60, 0, 5400), None),
@@ -108,7 +108,7 @@ fn what_stays_away_when_nothing_is_recorded_is_not_missed() {
 }
 
 #[test]
-fn many_kinds_that_differ_by_chance_are_not_told() {
+fn many_kinds_that_differ_by_chance_are_not_found() {
     // A Poisson process by inversion, with numbers that look random (an LCG).
     let mut state = 7_u64;
     let mut draw = || {
@@ -128,8 +128,8 @@ fn many_kinds_that_differ_by_chance_are_not_told() {
         })
         .collect();
     for of_all in [false, true] {
-        let told = changes(&kinds, of_all).into_iter().flatten().count();
-        assert!(told <= 1, "{told}");
+        let found = changes(&kinds, of_all).into_iter().flatten().count();
+        assert!(found <= 1, "{found}");
     }
 }
 

@@ -192,7 +192,7 @@ impl Book {
         self.mined().iter().map(pattern).collect()
     }
 
-    /// Whom the lines name.
+    /// The entities that the lines name.
     pub(super) fn peers(&self) -> impl Iterator<Item = (&EntityId, PeerRole)> {
         let peers = self.kept.iter().filter_map(|(key, _)| key.peer.as_ref());
         peers.map(|(entity, role)| (entity, *role))

@@ -71,7 +71,7 @@ fn new_lines_began_before_the_first_by_what_chance_allows() {
 }
 
 #[test]
-fn a_surge_is_told_from_the_usual_rate() {
+fn a_surge_is_distinguished_from_the_usual_rate() {
     // One each 60 s, from 1200 on one each 2 s.
     let usual = (0..20).map(|n| 60.0 * f64::from(n) + 30.0);
     let lines: Vec<f64> = usual.chain((0..200).map(|n| 1200.0 + 2.0 * f64::from(n))).collect();

@@ -108,7 +108,7 @@ fn fold_asides(tokens: &mut Vec<Token<'_>>) {
     }
 }
 
-/// An assigned object of which only values are told is a value: `source=WorkSource{<*>}`.
+/// An assigned object of which only values are given is a value: `source=WorkSource{<*>}`.
 fn fold_objects(tokens: &mut Vec<Token<'_>>) {
     let mut at = 0;
     while let Some([assign, name, open, content, close]) = tokens.get(at..at + 5) {
@@ -155,7 +155,7 @@ fn is_assigned(before: &[Token<'_>]) -> bool {
     before.last().is_some_and(|last| last.kind == Kind::Mark('='))
 }
 
-/// What is assigned and identifies something: by the name of the field, or since nobody could speak it.
+/// What is assigned and identifies something: by the name of the field, or since it cannot be pronounced.
 fn is_id(word: &str, before: &[Token<'_>]) -> bool {
     const KEYS: [&str; 12] = [
         "id",

@@ -107,7 +107,7 @@ impl Book {
         if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Adds callees that are called less often by single requests, where batches of them do not tell.
+    /// Adds callees that are called less often by single requests, where batches of them are not conclusive.
     fn add_skipped(&mut self, skipped: Vec<Skipped>) {
         for Skipped { callee, usual, now } in skipped {
             if !self.fewer.iter().any(|(known, ..)| *known == callee) {
@@ -343,7 +343,7 @@ impl<'a> Ledger<'a> {
             let at_work = self.of_served.get(callee).copied().flatten();
             let worked = at_work.map_or(0.0, |work| work.each().max(0.0));
             // Callers ask for different things: where the callee works longer, what is left is
-            // told for all of them together.
+            // given for all of them together.
             let asked = match worked > 0.0 && at_work.is_some_and(|w| w.stands_out(w.usual)) {
                 true => self.calls_to(callee),
                 false => excess.each(),

@@ -1,4 +1,4 @@
-//! Traced calls, sorted: what each entity served, and what it asked of whom.
+//! Traced calls, sorted: what each entity served, and what it asked of its callees.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Calls {
     }
 
     /// Whether calls of callers were recorded, and something of them is counted.
-    pub(crate) fn tell(&self, counted: Counted) -> bool {
+    pub(crate) fn can_count(&self, counted: Counted) -> bool {
         let mut all = self.ways().flat_map(|(_, _, calls)| calls);
         let failed = |call: &Call| call.failed == Some(true);
         match counted {
@@ -98,7 +98,7 @@ impl Calls {
         self.served.contains_key(entity)
     }
 
-    /// Whom an entity is recorded to have called.
+    /// The callees that an entity is recorded to have called.
     pub(crate) fn callees(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {
         self.made.get(entity).into_iter().flat_map(BTreeMap::keys)
     }

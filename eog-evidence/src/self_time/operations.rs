@@ -12,7 +12,7 @@ use super::excess::{Excess, Measured};
 use crate::onsets::share_onset;
 use crate::stats::{USUAL_PERCENT, percentile};
 
-/// At most so many operations of an entity are told of, those with the most too much first.
+/// At most so many operations of an entity are given, those with the most too much first.
 const MAX_OPERATIONS: usize = 3;
 
 /// What a detail is about.

@@ -104,12 +104,12 @@ impl Trees {
             a.0.cmp(&b.0).then_with(|| end(b.1).total_cmp(&end(a.1))).then(a.1.cmp(&b.1))
         });
         trees.children = children;
-        trees.tell_attempts();
+        trees.separate_attempts();
         trees
     }
 
     /// Tells which calls are further attempts, and which failures were made good by one.
-    fn tell_attempts(&mut self) {
+    fn separate_attempts(&mut self) {
         let Self { nodes, children, .. } = self;
         for siblings in children.chunk_by(|a, b| a.0 == b.0) {
             // Of equal calls: when the first failure ended, and when the last success began.
@@ -296,7 +296,7 @@ impl Trees {
         self.node(at).filter(|node| node.parent.is_some()).map(|node| node.again)
     }
 
-    /// How long a request waited until somebody worked on it, in milliseconds, where its sender did not wait for it: from
+    /// How long a request waited until a receiver worked on it, in milliseconds, where its sender did not wait for it: from
     /// the end of the span that sent it. So it is where that span names another callee, such as a queue, or is
     /// shorter than the work; other spans outside of their callers' come of clocks that differ.
     pub(super) fn wait_ms(&self, at: u32) -> Option<f64> {

@@ -46,7 +46,7 @@ pub struct TruthGraph {
 /// The truth about one entity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TruthEntity {
-    /// Whom it really calls, declared or not.
+    /// Its actual callees, declared or not.
     pub calls: Vec<EntityId>,
     /// What happened to it.
     pub role: Role,
@@ -228,7 +228,7 @@ impl ContextContract for TruthGraph {
     }
 }
 
-/// The answer when somebody is asked for who is not in the graph.
+/// The answer for an entity that is not in the graph.
 pub fn stranger(entity: &EntityId) -> Failure {
     Failure::context(format!("{entity} is no entity of this truth graph"))
 }

@@ -23,7 +23,7 @@ const MAX_DEPENDENCIES: f64 = 1_000.0;
 pub struct TruthSpec {
     /// How many entities there are, from 1 to [`MAX_ENTITIES`].
     pub entities: usize,
-    /// Who calls whom.
+    /// The shape of the calls.
     pub shape: Shape,
     /// How many others an entity calls on average, up to 1,000, as far as there are so many.
     /// A chain has one call each; of a wide graph, this is about the middle.
@@ -43,7 +43,7 @@ pub struct TruthSpec {
     pub alerts: usize,
 }
 
-/// Who calls whom.
+/// The shape of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {

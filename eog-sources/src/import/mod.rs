@@ -1,4 +1,4 @@
-//! Imports: files as people have them, each told by its content, become one bundle.
+//! Imports: files as people have them, each recognized by its content, become one bundle.
 //!
 //! ```text
 //! files, folders, archives ──► inputs ──► kind by content ──► records ──► a bundle, and what became of each file
@@ -282,9 +282,9 @@ impl Importing<'_> {
         let whole = self.cluster.piece(period);
         self.all.join(whole);
         let inferred = connections::links(&self.cluster, &self.compose, &self.all);
-        let mut told: Vec<String> = inferred.iter().map(connections::in_words).collect();
-        told.sort();
-        told.dedup();
+        let mut links: Vec<String> = inferred.iter().map(connections::in_words).collect();
+        links.sort();
+        links.dedup();
         self.all.links.extend(inferred);
         if self.accounts.iter().all(|account| account.taken.is_empty()) {
             let reasons = self.accounts.iter().map(|account| {
@@ -328,12 +328,12 @@ impl Importing<'_> {
                 "{count} log lines lie outside of the window and the two hours before it, and are left out"
             ));
         }
-        if !told.is_empty() {
-            let count = told.len();
-            told.truncate(20);
+        if !links.is_empty() {
+            let count = links.len();
+            links.truncate(20);
             report.notes.push(format!(
                 "{count} edges are inferred from connection strings and names: {}",
-                told.join("; ")
+                links.join("; ")
             ));
         }
         report.notes.append(&mut self.all.notes);

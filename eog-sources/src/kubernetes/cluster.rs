@@ -144,7 +144,7 @@ impl Cluster {
                 }
             }
         }
-        // The state of a container may be told by an event as well.
+        // The state of a container may be reported by an event as well.
         piece.events.sort_by(|a, b| {
             (a.at, &a.who, &a.reason, &a.message).cmp(&(b.at, &b.who, &b.reason, &b.message))
         });

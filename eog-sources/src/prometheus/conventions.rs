@@ -86,14 +86,14 @@ pub(super) struct Found {
     pub(super) gauges: Vec<Gauge>,
     /// Metrics that name the version of who exports them.
     pub(super) builds: Vec<String>,
-    /// Metrics that tell when a configuration was loaded last, in seconds since 1970.
+    /// Metrics that say when a configuration was loaded last, in seconds since 1970.
     pub(super) reloads: Vec<String>,
     pub(super) has_up: bool,
     pub(super) has_starts: bool,
     pub(super) has_hosts: bool,
     pub(super) has_alerts: bool,
     pub(super) has_pods: bool,
-    /// Whether it is told which workloads pods belong to.
+    /// Whether it is known which workloads pods belong to.
     pub(super) has_owners: bool,
     pub(super) recorded: Vec<Recorded>,
 }
@@ -465,9 +465,9 @@ mod tests {
             "job:request_latency_seconds:p95",
             "job:slo_errors:ratio",
         ]);
-        let told: Vec<_> = found.recorded.iter().map(|one| (one.signal, one.unit)).collect();
+        let recorded: Vec<_> = found.recorded.iter().map(|one| (one.signal, one.unit)).collect();
         assert_eq!(
-            told,
+            recorded,
             [
                 (Signal::Saturation, "ratio"),
                 (Signal::Saturation, "ratio"),
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn outcomes_are_told_apart() {
+    fn outcomes_are_distinguished() {
         let of = |name: &'static str, value: &'static str| {
             failed(move |label: &str| if label == name { value } else { "" })
         };

@@ -83,7 +83,7 @@ impl Inventory {
         self.hosts.get(raw.label("instance")).map(|host| Who::Host(host.clone()))
     }
 
-    /// The server that a client's requests name, where that can be told.
+    /// The server that a client's requests name, where that is known.
     pub(super) fn server(&self, raw: &Raw) -> Option<Who> {
         let label = |name: &str| Some(raw.label(name)).filter(|value| !value.is_empty());
         if let Some(name) = label("peer_service") {

@@ -16,7 +16,7 @@ pub(super) struct SpanRow<W = Who, T = String> {
     pub(super) name: T,
     pub(super) kind: u8,
     pub(super) failed: bool,
-    /// Whom it says it asks.
+    /// The peer that it says it asks.
     pub(super) peer: T,
     pub(super) message: T,
 }
@@ -40,7 +40,7 @@ pub(super) struct SeriesKey {
     pub(super) peer: String,
     pub(super) failed: bool,
     pub(super) kind: PointKind,
-    /// A hash of all attributes and of the resource: streams are told apart by it.
+    /// A hash of all attributes and of the resource, which distinguishes streams.
     pub(super) stream: u64,
 }
 

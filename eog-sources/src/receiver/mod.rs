@@ -46,7 +46,7 @@ impl Received {
         self.with(|window| reading::piece(window, period, spans, lines))
     }
 
-    /// Whoever panicked while it held the window left whole records behind.
+    /// A thread that panicked while it held the window left whole records behind.
     fn with<T>(&self, then: impl FnOnce(&mut Window) -> T) -> T {
         then(&mut self.window.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -77,7 +77,7 @@ impl Cache {
         self.key == other.key
     }
 
-    /// What the file holds, if it is there and fits in every respect, and somebody waits for it. One that
+    /// What the file holds, if it is there and fits in every respect, and reading is not cancelled. One that
     /// is larger than the memory that may be used holds another snapshot.
     pub(crate) fn load(&self, budget: &Budget) -> Option<Cached> {
         if !fs::metadata(&self.path).is_ok_and(|found| found.is_file()) {
@@ -128,7 +128,7 @@ impl Cache {
             .and_then(|()| file.write_all(bytes))
             .and_then(|()| fs::rename(&temporary, &self.path));
         if written.is_err() {
-            // What cannot be removed is in nobody's way: its name is never looked for.
+            // A file that cannot be removed does no harm: its name is never searched for.
             let _ = fs::remove_file(&temporary);
         }
         written
@@ -161,7 +161,7 @@ impl Cache {
 /// How much is read at a time, in bytes.
 const CHUNK: u64 = 1 << 20;
 
-/// The rest of a file that has this checksum, unless nobody waits for it any more.
+/// The rest of a file that has this checksum, unless reading is cancelled.
 fn read_whole(file: &fs::File, checksum: &[u8], budget: &Budget) -> Option<Vec<u8>> {
     let (mut bytes, mut hash) = (Vec::new(), blake3::Hasher::new());
     loop {

@@ -61,7 +61,7 @@ impl LogIndex {
         self.by_entity.get(entity).map_or(0, Vec::len)
     }
 
-    /// What the lines of an entity tell.
+    /// What the lines of an entity say.
     pub(crate) fn findings(
         &self,
         logs: &Logs,

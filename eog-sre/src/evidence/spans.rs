@@ -71,8 +71,8 @@ impl SpanIndex {
                 index.served.entry(own.clone()).or_default().push(span.row());
             }
             sent.entry(own.clone()).or_default().push(span.row());
-            // A call is told once: by the caller's own span where there is one, which also knows
-            // of calls that nobody took, and of time lost on the way; else by the callee's.
+            // A call counts once: by the caller's own span where there is one, which also knows
+            // of calls that were not accepted, and of time lost on the way; else by the callee's.
             let (caller, callee) = (parties.caller(span), parties.callee(span));
             if let Some(caller) = caller.filter(|caller| *caller != own) {
                 index.add_call(caller, own.clone(), span.row());
@@ -88,14 +88,14 @@ impl SpanIndex {
                 index.pods.entry(pod).or_default().insert(service);
             }
         }
-        // A service that serves nothing, such as a load generator, is told by all it sends.
+        // A service that serves nothing, such as a load generator, is measured by all it sends.
         for (entity, spans) in sent {
             index.served.entry(entity).or_insert(spans);
         }
         index
     }
 
-    /// The services that spans tell of, each with the spans of what it serves.
+    /// The services in spans, each with the spans of what it serves.
     pub(crate) fn services(&self) -> impl Iterator<Item = (&EntityId, &[u32])> {
         self.served.iter().map(|(entity, spans)| (entity, spans.as_slice()))
     }
@@ -220,7 +220,7 @@ impl SpanIndex {
         harms.min()
     }
 
-    /// That an entity does what it did before, where its spans show that. For those of whom
+    /// That an entity does what it did before, where its spans show that. For entities of which
     /// nothing else is known.
     pub(crate) fn steady(
         &self,
@@ -308,7 +308,7 @@ fn addressed(span: SpanRef<'_>, names: &NameIndex) -> Option<EntityId> {
         let known = !by_host || names.is_host(space, &name);
         known.then(|| find_service(names, space, &name)).flatten()
     });
-    // Whoever is outside of the cluster has the account that its callers keep of it.
+    // An entity outside of the cluster has the account that its callers keep of it.
     known.or_else(|| span.peer_host().and_then(|host| outside_entity(host, names)))
 }
 
@@ -560,7 +560,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The request that a call was made for: the nearest one around it that somebody served.
+/// The request that a call was made for: the nearest one around it that was served.
 fn request_of(call: SpanRef<'_>) -> Option<SpanRef<'_>> {
     let around = std::iter::successors(call.parent(), |span| span.parent());
     // Spans that name each other as parents must come to an end.

@@ -214,8 +214,8 @@ impl Folder {
         &self.budget
     }
 
-    /// Tells from now on how far the reading of these files has come.
-    pub(crate) fn tell(&mut self, progress: &Progress, layout: &Layout) {
+    /// Reports from now on how far the reading of these files has come.
+    pub(crate) fn report_to(&mut self, progress: &Progress, layout: &Layout) {
         let total = layout.files().map(|file| self.size(file)).fold(0, u64::saturating_add);
         self.meter = Some(Arc::new(Meter::new(progress.clone(), total)));
     }

@@ -21,7 +21,7 @@ const POINT: usize = 2 * (8 + 8);
 /// labels, as text whose labels are remembered, and for the pieces that they are cut into.
 const SERIES: usize = 1_000;
 
-/// Labels that tell who scraped a value and not what it measures.
+/// Labels of who scraped a value and not of what it measures.
 const SCRAPE_LABELS: [&str; 14] = [
     "endpoint",
     "exported_instance",

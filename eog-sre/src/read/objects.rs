@@ -38,7 +38,7 @@ impl ObjectHistory {
 }
 
 /// Objects by entity, with the file they came from, and for each kind the sorted times of all its
-/// rows, which tell the rounds of dumps apart.
+/// rows, which distinguish the rounds of dumps.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     pub(crate) histories: BTreeMap<EntityId, ObjectHistory>,

@@ -71,7 +71,7 @@ enum Quotes {
     AreText,
 }
 
-/// Why a record cannot be told yet.
+/// Why a record cannot be given yet.
 struct MoreNeeded;
 
 impl<R: Read> Records<R> {

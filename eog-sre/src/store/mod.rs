@@ -51,8 +51,8 @@ macro_rules! columns {
 
             /// Who sent rows, by number.
             pub(crate) fn sender(&self, number: u32) -> &Resource {
-                static NOBODY: Resource = Resource::nobody();
-                self.senders.get(number as usize).map_or(&NOBODY, AsRef::as_ref)
+                static UNKNOWN: Resource = Resource::unknown();
+                self.senders.get(number as usize).map_or(&UNKNOWN, AsRef::as_ref)
             }
 
             /// Adds a row at the end.

@@ -127,7 +127,7 @@ impl<'a> SpanRef<'a> {
         Some(self.text_in(&self.of.peer_host)).filter(|host| !host.is_empty())
     }
 
-    /// All that tells whom a client span says it talks to, to compare: sender, name and host.
+    /// All that identifies the callee of a client span, to compare: sender, name and host.
     pub(crate) fn address(self) -> (u32, u32, u32) {
         let Spans { name, peer_host, .. } = self.of;
         (self.sender_number(), self.cell(name), self.cell(peer_host))

@@ -1,7 +1,7 @@
 //! Traced requests: each a tree of spans, those of callers and those of callees, nested in time.
 //!
 //! Who gives up tells its callees to stop (deadlines are passed on), so no call outlasts its caller.
-//! Messages are worked on later, by whoever takes them, in the same trace.
+//! Messages are worked on later, by their consumers, in the same trace.
 
 use std::collections::VecDeque;
 
@@ -137,7 +137,7 @@ impl<'a> Tracer<'a> {
         for clients in self.recorder.system.having(&[Role::Clients]) {
             for link in self.links[clients].clone() {
                 let one = self.recorder.system.links[link];
-                // A few requests tell how many spans one has.
+                // A few requests show how many spans one has.
                 for _ in 0..20 {
                     let at = 1_000.0 * length * 0.2 * self.draw.share();
                     self.request(&one, at);

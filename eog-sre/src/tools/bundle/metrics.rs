@@ -238,8 +238,8 @@ impl BundleTool for MetricAnalysis {
             }
         }
         let rows = groups.into_iter().map(|(mut cells, points)| {
-            let told = |one: &Statistic| statistic(*one, points.clone()).map(readable).into();
-            cells.extend(statistics.iter().map(told));
+            let cell = |one: &Statistic| statistic(*one, points.clone()).map(readable).into();
+            cells.extend(statistics.iter().map(cell));
             cells
         });
         let names = keys.iter().map(|key| (*key, Kind::Text));

@@ -90,7 +90,7 @@ impl Statistic {
 pub(crate) struct Points<'a> {
     series: Vec<&'a MetricSeries>,
     window: Window,
-    /// Of the buckets of histograms: what was observed is told and not the counters themselves.
+    /// Of the buckets of histograms: what was observed is given and not the counters themselves.
     histogram: bool,
     sorted: OnceCell<Vec<f64>>,
 }
