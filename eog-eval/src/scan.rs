@@ -1,6 +1,6 @@
 //! A scan of telemetry without any graph: who is saturated, else works longer, else has more errors in its logs.
 //!
-//! What an engineer may write in an hour. It looks at each entity alone: nothing tells who passes on the
+//! What an engineer may write in an hour. It checks each entity alone: nothing shows who passes on the
 //! trouble of others.
 
 use std::collections::BTreeMap;

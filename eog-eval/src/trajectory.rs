@@ -50,10 +50,10 @@ pub struct Step {
     /// Whose conversation it belongs to.
     #[serde(default)]
     pub who: String,
-    /// The tool that is called; `look` for a look at an entity; empty for what calls nothing.
+    /// The tool that is called; `look` for an evaluation of an entity; empty for what calls nothing.
     #[serde(default)]
     pub tool: String,
-    /// What tells two calls of a tool apart.
+    /// What distinguishes two calls of a tool.
     #[serde(default)]
     pub arguments: String,
     /// The entity that it is about, if it is about one.

@@ -99,7 +99,7 @@ impl FolderHandle {
     /// The folder of a path that is relative to this one. It may not lead out of it, not even on the way.
     ///
     /// # Errors
-    /// Why there is no folder, or it may not be read: [`leads_outside`] tells one from the other.
+    /// Why there is no folder, or it may not be read: [`leads_outside`] distinguishes the two.
     pub fn below(&self, path: &Path) -> io::Result<Self> {
         let real = self.real(path)?;
         let Some(name) = real.file_name() else { return Ok(self.clone()) };
@@ -138,7 +138,7 @@ impl FolderHandle {
         &self.path
     }
 
-    /// Where a relative path leads, without links: relative, too. Whether there is something is not looked
+    /// Where a relative path leads, without links: relative, too. Whether there is something is not
     /// at.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ pub struct Reordered {
     pub line: usize,
     /// The place of the kind that usually follows.
     pub usual_next: usize,
-    /// How many of how many lines are followed in the time looked at.
+    /// How many of how many lines are followed in the time of interest.
     pub now: (usize, usize),
     /// How many of how many were in the usual time.
     pub before: (usize, usize),
@@ -164,7 +164,7 @@ fn test(
     let counts = |cases: &[(Timestamp, bool)], failing: usize| (cases.len() - failing, cases.len());
     let (now_counts, before_counts) = (counts(&now, fails), counts(&before, failed));
     let mut cases = [before, now].concat();
-    // A usual time that is given may lie after the time looked at.
+    // A usual time that is given may lie after the time of interest.
     cases.sort_unstable();
     Some(Reordered {
         line,

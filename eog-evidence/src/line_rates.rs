@@ -1,13 +1,13 @@
 //! Which of many kinds of lines come more or less often than usual, by more than chance.
 //!
 //! Every test is conditional on how often a kind came in all, and asks how likely chance alone would
-//! have divided its lines so between the usual time and the time looked at:
+//! have divided its lines so between the usual time and the time of interest:
 //!
 //! - *Counts on both sides*: the binomial tail, which is the exact comparison of two Poisson rates
 //!   (Przyborowski and Wilenski, *Homogeneity of results in testing samples from Poisson series*,
 //!   Biometrika 1940).
 //! - *Never before*, and *stays away*: that all lines but one fall into the time since the first one, or
-//!   until the last one. The time in which nothing came tells more than the counts of two periods of
+//!   until the last one. The time in which nothing came carries more information than the counts of two periods of
 //!   which one holds the change somewhere inside.
 //!
 //! Lines come in bursts: counts are divided by their dispersion (batch means), and rare lines of one
@@ -47,7 +47,7 @@ const TYPICAL: f64 = 5.0;
 /// Fewest kinds from which a common volume is estimated.
 const KINDS: usize = 4;
 
-/// A kind that stays away since before the time looked at is no news: by a usual level of doubt.
+/// A kind that stays away since before the time of interest is no news: by a usual level of doubt.
 const AWAY_BEFORE: f64 = 0.05;
 
 /// What is compared with what.
@@ -55,7 +55,7 @@ const AWAY_BEFORE: f64 = 0.05;
 pub struct ComparedTimes<'a> {
     /// The usual time.
     pub before: Intervals,
-    /// The time that is looked at.
+    /// The time of interest.
     pub after: Window,
     /// Until when lines were surely recorded: a line that does not come later says nothing.
     pub until: Timestamp,
@@ -199,14 +199,14 @@ impl<'a> Scale<'a> {
         self.after / self.before
     }
 
-    /// The recorded seconds until an instant, those looked at counted `volume` times.
+    /// The recorded seconds until an instant, those of interest counted `volume` times.
     fn place(&self, at: Timestamp, volume: f64) -> f64 {
         let within = |part: Window| {
             let window = Window::new(part.start(), at.min(part.end())).ok();
             window.map_or(0.0, |window| recorded_seconds(window, self.compared.holes))
         };
         let after = self.compared.after;
-        // A usual time that is given may lie after the time looked at.
+        // A usual time that is given may lie after the time of interest.
         if self.compared.before.contains(at) || at < after.start() {
             return self.compared.before.iter().map(within).sum::<f64>().min(self.before);
         }

@@ -41,7 +41,7 @@ pub struct LogLine {
 }
 
 impl LogLine {
-    /// The request that an error belongs to: as recorded, or as the message tells.
+    /// The request that an error belongs to: as recorded, or as the message says.
     pub(crate) fn failed_request(&self) -> Option<&str> {
         let is_error = Level::of(&self.level) == Level::Error;
         let recorded = || self.trace.as_deref().or_else(|| request_id(&self.message));

@@ -80,7 +80,7 @@ pub fn series_findings(
     };
     let (mut as_usual, mut findings): (Vec<Finding>, Vec<Finding>) =
         kept.into_iter().partition(is_as_usual);
-    // What tells most about an entity's health first.
+    // What says most about an entity's health first.
     as_usual.sort_by_key(|finding| (finding.signal, finding.peer.is_some()));
     if as_usual.len() > steady {
         omitted.push(format!("{} series more that did not shift", as_usual.len() - steady));

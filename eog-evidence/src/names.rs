@@ -151,7 +151,7 @@ fn entity_words(entity: &EntityId) -> Vec<String> {
     name
 }
 
-/// The definition, for tests to compare with: each name is looked for in each text.
+/// The definition, for tests to compare with: each name is searched for in each text.
 #[cfg(test)]
 pub(crate) mod reference {
     use super::*;

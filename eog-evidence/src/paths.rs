@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use eog_core::incident::{Direction, Neighbour};
 use eog_core::{EntityId, Topology};
 
-/// Longest path that is looked for, in edges.
+/// Longest path that is searched for, in edges.
 pub const MAX_PATH_HOPS: usize = 10;
 
 /// The relations on which demand travels from source to target: from a caller to its callee.

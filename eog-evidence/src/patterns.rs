@@ -75,7 +75,7 @@ impl Miner {
         Self::default()
     }
 
-    /// Adds a line, and gives the number by which [`Patterns`] tells its pattern.
+    /// Adds a line, and gives the number by which [`Patterns`] knows its pattern.
     pub fn add(&mut self, line: &str) -> u32 {
         let mut template = std::mem::take(&mut self.buffer);
         template.clear();

@@ -125,7 +125,7 @@ impl Periods {
 }
 
 impl Periods {
-    /// The same where nothing but alerts tells when the trouble began: an alert may be late by as much as its rule looks
+    /// The same where nothing but alerts shows when the trouble began: an alert may be late by as much as its rule looks
     /// back, commonly up to 5 minutes, which is taken from at most half of what was recorded before it. A given baseline stays.
     ///
     /// ```
@@ -210,7 +210,7 @@ impl Periods {
     }
 
     /// The time of the window after the last normal one in it.
-    pub(crate) fn looked_at(&self, usual: &Intervals) -> Option<Window> {
+    pub(crate) fn after_usual(&self, usual: &Intervals) -> Option<Window> {
         let inside = usual.iter().map(|one| one.end()).filter(|end| self.window.contains(*end));
         let start = inside.max().unwrap_or(self.window.start());
         Window::new(start, self.window.end()).ok()

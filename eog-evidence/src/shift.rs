@@ -38,7 +38,7 @@ pub(crate) const MIN_RUN: usize = 2;
 ///
 /// With `m` the median of the baseline and `s = 1.4826 · MAD` its robust spread, a point `x` of
 /// the incident part deviates when `|x − m|` exceeds `t s`, `0.1 |m|`, and for a unit of `ratio`
-/// 0.01, for `percent` or `%` 1. Of a long baseline `t` is 4; of a short one, which tells its spread badly, it is the
+/// 0.01, for `percent` or `%` 1. Of a long baseline `t` is 4; of a short one, which estimates its spread badly, it is the
 /// quantile of Student's t that is as rare. A shift is the longest run of at least 2 deviating points in one
 /// direction (of equal runs the first). The finding's time is the run; its quantity is the median
 /// of the run against `m`; its trend the direction. The use of a processor in cores that has come to a limit is given as a
@@ -129,7 +129,7 @@ fn is_unit_of_processors(unit: &str) -> bool {
         || matches!(unit.as_str(), "millicore" | "millicores" | "mcores" | "mcpu")
 }
 
-/// How a series shifted: what [`shift_finding`] tells, in numbers.
+/// How a series shifted: what [`shift_finding`] says, in numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
     /// The median of the baseline.
@@ -212,7 +212,7 @@ fn shift_from(usual: &Usual, parts: &Parts) -> Option<Shift> {
     })
 }
 
-/// The shift of a series, as [`find_shift`] tells it. Where requests or failures are counted, the counts must also
+/// The shift of a series, as [`find_shift`] finds it. Where requests or failures are counted, the counts must also
 /// differ by more than the chance of counting ([`rates_differ`]): of what comes seldom, two in a row are no shift.
 pub fn shift_of(series: &Series, periods: &Periods) -> Option<Shift> {
     if !is_counted(series) {
@@ -274,7 +274,7 @@ impl Usual {
 
 /// The level of a series that did *not* shift, or nothing when it did or has too few points.
 ///
-/// Says that something was looked at and found as usual. Time: the incident part.
+/// Says that something was checked and found as usual. Time: the incident part.
 pub fn steady_finding(
     series: &Series,
     periods: &Periods,

@@ -62,7 +62,7 @@ fn use_of(finding: &Finding) -> Option<f64> {
     share_in_use(finding.signal, &quantity.unit, quantity.observed)
 }
 
-/// How much of a resource a value says is used, from 0 to 1, where the unit tells what is all of it.
+/// How much of a resource a value says is used, from 0 to 1, where the unit says what is all of it.
 pub(crate) fn share_in_use(signal: Signal, unit: &str, value: f64) -> Option<f64> {
     let whole = match unit {
         "ratio" => 1.0,

@@ -43,7 +43,7 @@ const TAIL: SignedDuration = SignedDuration::from_hours(2);
 /// the overload it causes. Without any anomaly in the window, failed and changed entities are
 /// seeds whatever they reach.
 ///
-/// **Record**: every change that is known, whether or not it is looked at ([`Case::record`]).
+/// **Record**: every change that is known, whether or not it is used ([`Case::record`]).
 ///
 /// # Errors
 /// [`StartError`] when there is nothing to start from.

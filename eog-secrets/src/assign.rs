@@ -10,13 +10,13 @@ use crate::marker;
 use crate::names::{self, Name};
 use crate::value::{Tie, goes_on_after, is_secret, is_state};
 
-/// Longest name that is looked at, to either side of the word that gave it away.
+/// Longest name that is read, to either side of the word that gave it away.
 const MAX_NAME: usize = 64;
 
 /// Farthest end of a quoted value; beyond it the quote counts as left open.
 const MAX_QUOTED: usize = 16 * 1024;
 
-/// So much of a value without quotes is looked at to tell whether it is a secret. One that is longer
+/// So much of a value without quotes is read to decide whether it is a secret. One that is longer
 /// is masked to its end.
 const MAX_JUDGED: usize = 512;
 
@@ -31,7 +31,7 @@ pub(crate) struct Found {
     pub(crate) value: Option<Range<usize>>,
 }
 
-/// Looks at the name around a telling word.
+/// Checks the name around a telling word.
 pub(crate) fn find(text: &[u8], word: Range<usize>) -> Found {
     let name = name_around(text, &word);
     let value = value_of(text, &name).filter(|value| !value.is_empty());

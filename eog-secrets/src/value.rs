@@ -178,7 +178,7 @@ fn is_setting(value: &[u8]) -> bool {
     value.is_empty() || SETTINGS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether a word tells the state of a secret. Punctuation at its end does not count.
+/// Whether a word gives the state of a secret. Punctuation at its end does not count.
 pub(crate) fn is_state(value: &[u8]) -> bool {
     let first = value.split(|byte| b" \t".contains(byte)).next().unwrap_or_default();
     let end = first.iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |at| at + 1);

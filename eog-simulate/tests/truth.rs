@@ -236,7 +236,7 @@ fn with_perfect_evidence_the_frontier_is_the_truth() {
         let (linked, unlinked) = frontier(&ended);
         let (shape, seed) = (truth.spec().shape, truth.seed());
         assert_eq!(linked, truth.linked_origins(), "{shape:?}, seed {seed}");
-        // Looking around named origins before the end may meet others, which explain no alert.
+        // Checking around named origins before the end may meet others, which explain no alert.
         assert!(unlinked.is_subset(&truth.origins()), "{shape:?}, seed {seed}: {unlinked:?}");
         let conclusion = ended.conclusion();
         assert!(conclusion.unexplained.is_empty() && conclusion.derived_origins.is_empty());

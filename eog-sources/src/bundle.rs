@@ -26,7 +26,7 @@ pub(crate) const NO_PLACE: &str = "no place for alert";
 /// Most alerts that are named for it.
 const MAX_NOTES: usize = 20;
 
-/// How long before the first alert is looked at where none has a place, in milliseconds.
+/// How long before the first alert is investigated where none has a place, in milliseconds.
 const LEAD: Millis = 30 * 60 * 1000;
 
 /// Records that a bundle cannot have, by what they are.
@@ -200,7 +200,7 @@ struct Placed {
 }
 
 /// Writes the alerts, and says of those that are on nothing that is known what they name. Where none is on anything that
-/// is known, there is no place to start from: then whatever is abnormal around them is looked at.
+/// is known, there is no place to start from: then whatever is abnormal around them is investigated.
 fn alerts(
     config: &SourceConfig,
     captured: Window,
@@ -265,7 +265,7 @@ fn alerts(
     if placed.is_without_a_place {
         placed.notes.push(
             "no alert is on anything that the sources know, so there is no alert to start from: whatever failed or was \
-             changed around them is looked at instead"
+             changed around them is investigated instead"
                 .to_owned(),
         );
     }

@@ -10,7 +10,7 @@ use reqwest::{Client, Url, redirect};
 use crate::config::Endpoint;
 use crate::error::{AskError, ConfigError};
 
-/// How often a call is tried that failed before it was looked at.
+/// How often a call is tried that failed before it was handled.
 const ATTEMPTS: usize = 3;
 
 /// Longest part of an error body that is shown.

@@ -20,7 +20,7 @@ const MOST: usize = 12;
 const SHOWN: usize = 200;
 const HELD: usize = 4;
 
-/// About how many bytes a series takes that attribution looks at, without its points.
+/// About how many bytes a series takes that attribution uses, without its points.
 const SERIES: usize = 500;
 
 /// About how many bytes the graph, the facts and the incident of records take, and the series of attribution.

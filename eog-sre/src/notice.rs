@@ -101,7 +101,7 @@ pub struct Notice {
     pub ends_at: Option<Timestamp>,
     /// What was measured, if it says so.
     pub value: Option<f64>,
-    /// What tells it from other alerts; empty where its labels do.
+    /// What distinguishes it from other alerts; empty where its labels do.
     pub key: String,
 }
 

@@ -117,7 +117,7 @@ const OF_CLUSTER: [&str; 3] = ["kube-state-metrics", "kubelet", "cadvisor"];
 /// Usual ports of exporters of machines: of Linux and of Windows.
 const HOST_PORTS: [&str; 2] = ["9100", "9182"];
 
-/// Shortest name that is looked for in a text, in characters.
+/// Shortest name that is searched for in a text, in characters.
 const MIN_NAMED: usize = 3;
 
 /// How surely a label names the subject.

@@ -12,7 +12,7 @@ use crate::table::count;
 /// What k runs of every scenario came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunsReport {
-    /// How many runs are looked at.
+    /// How many runs are scored.
     pub k: usize,
     /// How many scenarios there are.
     pub scenarios: usize,

@@ -39,7 +39,7 @@ fn generate(seed: u64, faulty: bool) -> (BundleWriter, Truth) {
             calls.push((caller, callee, random.random_range(0.3..2.0)));
         }
     }
-    // Bystanders: hardly ever called, and far more changed than anybody else.
+    // Bystanders: hardly ever called, and far more changed than any other.
     let bystanders: BTreeSet<usize> = (count..count + 3).collect();
     let count = count + bystanders.len();
     for bystander in &bystanders {

@@ -234,7 +234,7 @@ impl Attribution<'_> {
     }
 
     fn find_control_end(&self, kind: Kind) -> Option<Timestamp> {
-        // What an alert of another kind tells comes any time after the trouble began.
+        // What an alert of another kind reports comes any time after the trouble began.
         if self.asked.is_implied {
             return None;
         }

@@ -246,12 +246,12 @@ fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
             seen.push(event.time);
         }
     }
-    let looked_at = Intervals::from(periods.looked_at(&baseline)).seconds();
+    let after_usual = Intervals::from(periods.after_usual(&baseline)).seconds();
     let length = baseline.seconds();
     let judge = |(reason, (usual, seen)): (&str, (usize, Vec<Timestamp>))| {
         let onset = seen.iter().min().copied()?;
         // The number of independent events varies by its square root (Poisson).
-        let expected = usual as f64 * looked_at / length.max(1.0);
+        let expected = usual as f64 * after_usual / length.max(1.0);
         let limit = expected + BEYOND_CHANCE * expected.max(1.0).sqrt();
         let how = match usual {
             0 => How::Novel,

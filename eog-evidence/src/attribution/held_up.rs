@@ -127,8 +127,10 @@ impl Attribution<'_> {
     /// The calls that hold each request of an entity longest beyond the usual.
     fn held_longer(&self, entity: &EntityId) -> Option<Longer> {
         let traced = self.traced_books(Kind::Time);
-        let tells = self.traces_its_calls(entity) && !self.loses_calls(entity);
-        if let Some(book) = traced.as_ref().filter(|_| tells).and_then(|books| books.get(entity)) {
+        let has_traces = self.traces_its_calls(entity) && !self.loses_calls(entity);
+        if let Some(book) =
+            traced.as_ref().filter(|_| has_traces).and_then(|books| books.get(entity))
+        {
             let (callee, part) = book.callees.first().filter(|(_, part)| *part > 0.0)?;
             let times = 1.0 + part / book.usual.max(f64::MIN_POSITIVE);
             return Some(Longer { callee: callee.clone(), times, since: None });

@@ -1,7 +1,7 @@
 //! How much of what one entity shows its upstream neighbours account for.
 //!
 //! A z-score says how unusual a series is, not where the trouble lies: a caller of a slow callee is
-//! as unusual as the callee. What tells them apart is bookkeeping. Time spent and requests failed
+//! as unusual as the callee. Bookkeeping distinguishes them. Time spent and requests failed
 //! add up along calls, so what a callee has too much of is contained in what its caller has too
 //! much of; the part that no upstream neighbour accounts for is the entity's own.
 //!
@@ -96,7 +96,7 @@ impl Kind {
     }
 }
 
-/// The telemetry of one entity that attribution looks at.
+/// The telemetry of one entity that attribution uses.
 #[derive(Clone, Default)]
 pub(crate) struct Measured<'a> {
     pub(crate) series: Vec<&'a Series>,
@@ -191,7 +191,7 @@ struct Kept {
 }
 
 impl Books {
-    /// What is kept, or what is worked out now and kept. Working out does not look into the books.
+    /// What is kept, or what is worked out now and kept. Working out does not read the books.
     fn or_else<T: Clone>(
         &self,
         periods: &Periods,

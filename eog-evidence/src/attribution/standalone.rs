@@ -10,7 +10,7 @@ use crate::self_time::{Calls, TracedSpan};
 use crate::series::{Periods, Series};
 use crate::ways::Ways;
 
-/// What was recorded of one entity that attribution looks at.
+/// What was recorded of one entity that attribution uses.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
     /// What was measured.

@@ -39,7 +39,7 @@ struct World {
     spans: Vec<SpanRecord>,
     /// Callers whose calls are recorded to fail, with their callees.
     failing: Vec<(EntityId, EntityId)>,
-    /// What the last look said of where to look.
+    /// What the last context said of where to check first.
     hints: RefCell<Vec<String>>,
 }
 
@@ -207,7 +207,7 @@ impl World {
     /// of what alerts show, `name x5` for a callee that is called five times as often.
     fn of(&self, entity: &str) -> String {
         let mut findings = self.findings(entity);
-        // Where to look gives no share; it has tests of its own.
+        // Where to check first gives no share; it has tests of its own.
         let is_hint =
             |finding: &Finding| finding.kind == EvidenceKind::Note && finding.quantity.is_none();
         self.hints.replace(
@@ -524,7 +524,7 @@ fn is_sure(hint: &Finding) -> bool {
 }
 
 #[test]
-fn what_alone_can_be_behind_all_that_is_slow_is_looked_at_first() {
+fn what_alone_can_be_behind_all_that_is_slow_is_checked_first() {
     // `app` is hit harder, by what it waits for; `web` shows nothing, since it does much else.
     let world = |calls: &str| {
         World::default()

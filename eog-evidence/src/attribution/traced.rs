@@ -33,8 +33,8 @@ impl Attribution<'_> {
     /// What an entity has too much of by its traced requests; nothing where these are not conclusive.
     pub(super) fn by_traced(&self, entity: &EntityId, kind: Kind) -> Option<Vec<Finding>> {
         let books = self.traced_books(kind)?;
-        let tells = self.traces_its_calls(entity) && !self.loses_calls(entity);
-        let book = books.get(entity).filter(|_| tells && !self.loses_spans(entity))?;
+        let has_traces = self.traces_its_calls(entity) && !self.loses_calls(entity);
+        let book = books.get(entity).filter(|_| has_traces && !self.loses_spans(entity))?;
         let has_shares = book.callees.iter().any(|(_, part)| *part > 0.0);
         let shown = book.total() > 0.0 && (book.stands_out || has_shares);
         let held_up = self.held_up_by(entity);

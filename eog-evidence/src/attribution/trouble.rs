@@ -1,8 +1,8 @@
-//! Where to look first: the entities upstream that are hit hardest, wherever they are.
+//! Where to check first: the entities upstream that are hit hardest, wherever they are.
 //!
 //! An entity with many neighbours cannot ask them all at once. What an entity passes on of the trouble of others
 //! is diluted by what else it does, so that of several in trouble the one that is hit hardest, compared with
-//! its own usual, is looked at first.
+//! its own usual, is checked first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -50,7 +50,7 @@ const MAX_STEADY: usize = 5;
 /// not shift. Within a class the larger shift comes first, then the earlier, then by id. A page
 /// holds [`FINDINGS_PER_PAGE`]; `omitted` says what is on other pages or left out.
 ///
-/// *Relation metrics* (series with a peer) are given only from the second visit on: a first look
+/// *Relation metrics* (series with a peer) are given only from the second visit on: a first context
 /// is cheap and local, a further one, asked for by a neighbour's message, brings the relations
 /// (paper §4.4, t=4).
 ///
@@ -90,7 +90,7 @@ pub struct BundleContext {
     joined: Arc<OnceLock<BTreeMap<EntityId, Vec<Finding>>>>,
     /// What changes say of the trouble, by entity.
     change_words: Arc<OnceLock<Vec<Finding>>>,
-    /// The kinds of evidence that were recorded of anybody.
+    /// The kinds of evidence that were recorded of any entity.
     recorded: Arc<[EvidenceKind]>,
     silent: Arc<SilentEntities>,
     silent_series: Arc<OnceLock<SilentSeries>>,
@@ -460,7 +460,7 @@ impl ContextContract for BundleContext {
     }
 }
 
-/// The kinds of evidence that were recorded of anybody.
+/// The kinds of evidence that were recorded of any entity.
 fn recorded_kinds(bundle: &Bundle) -> Vec<EvidenceKind> {
     let mut kinds: BTreeSet<EvidenceKind> =
         bundle.telemetry.values().flat_map(|own| measured_kinds(own)).collect();

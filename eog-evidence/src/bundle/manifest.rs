@@ -59,7 +59,7 @@ pub struct Manifest {
     /// their baseline, else all of it, is added to the baseline of this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baseline_from: Vec<SiblingName>,
-    /// The time over which every change was recorded, harmless ones too. It tells how rare changes
+    /// The time over which every change was recorded, harmless ones too. It shows how rare changes
     /// are. Without it, the extent of the telemetry and the window stands for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes_recorded: Option<Window>,

@@ -29,7 +29,7 @@ pub(super) fn can_cause(finding: &Finding) -> bool {
     finding.kind == EvidenceKind::Change && finding.signal != Signal::Restart
 }
 
-/// Chooses among changes that can be causes. `ran` tells the entities of experiments that ran.
+/// Chooses among changes that can be causes. `ran` gives the entities of experiments that ran.
 pub(super) fn choose<'a>(
     ways: &'a Ways,
     changes: impl Iterator<Item = &'a Finding>,

@@ -5,7 +5,7 @@
 //!
 //! - which anomalies a change reaches, and how far they are, is searched backwards from the
 //!   anomalies, 64 of them at a time ([`Alarms`]);
-//! - what changes name is looked for only for those that may be among the strongest;
+//! - what changes name is searched for only for those that may be among the strongest;
 //! - how the strongest reach an entity that is asked about is searched from all of them together,
 //!   when the first one is asked about ([`roads`]).
 
@@ -101,13 +101,13 @@ pub fn harm_of_alert<'a>(
     alert: &Anomaly,
     findings: impl IntoIterator<Item = &'a Finding>,
 ) -> Option<Onset> {
-    let tells = |finding: &&Finding| {
+    let is_harm = |finding: &&Finding| {
         finding.entity == alert.entity
             && finding.signal == alert.signal
             && role(finding) != Some(PeerRole::Callee)
             && is_worse(finding)
     };
-    let onsets = findings.into_iter().filter(tells).filter_map(|finding| finding.onset);
+    let onsets = findings.into_iter().filter(is_harm).filter_map(|finding| finding.onset);
     let first = onsets
         .reduce(|a, b| Onset::between(a.earliest().min(b.earliest()), a.latest().min(b.latest())));
     first.filter(|harm| harm.earliest() <= alert.onset)

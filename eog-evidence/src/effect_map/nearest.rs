@@ -27,7 +27,7 @@ pub(super) struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    /// `ran` tells the entities of experiments that ran. What defines one may be one step above it, as
+    /// `ran` gives the entities of experiments that ran. What defines one may be one step above it, as
     /// a schedule is.
     pub(super) fn new(change: &'a Finding, ways: &Ways, ran: &BTreeSet<Number>) -> Option<Self> {
         let entity = ways.number(&change.entity)?;

@@ -223,7 +223,7 @@ fn steps(entities: usize, shape: Shape, kind: Changes) -> [usize; 2] {
 #[test]
 fn steps_grow_with_the_incident_and_no_faster() {
     for shape in SHAPES {
-        // What is named is looked for once for each change that is kept, and hardly more often.
+        // What is named is searched for once for each change that is kept, and hardly more often.
         for (kind, most) in [(Changes::Spread, [100, 500]), (Changes::Naming, [1_000, 500])] {
             let small = steps(1_000, shape, kind);
             let large = steps(8_000, shape, kind);

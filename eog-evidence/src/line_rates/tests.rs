@@ -8,7 +8,7 @@ fn window(start: i64, end: i64) -> Window {
     Window::new(at(start), at(end)).unwrap()
 }
 
-/// An hour is usual, the next half hour is looked at.
+/// An hour is usual, the next half hour is of interest.
 fn compared() -> ComparedTimes<'static> {
     let (before, after) = (window(0, 3600), window(3600, 5400));
     ComparedTimes { before: before.into(), after, until: at(5400), holes: &[] }

@@ -17,7 +17,7 @@ const NAMES: [&str; 8] = [
 /// Shortest and longest id, in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 6..=64;
 
-/// How much of a line is looked at, in bytes.
+/// How much of a line is searched, in bytes.
 const MAX_LINE: usize = 4096;
 
 /// The id of a trace or a request that a line names: the value of a field such as `trace_id=…`,

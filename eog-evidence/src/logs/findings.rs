@@ -312,7 +312,7 @@ impl<'a> LinesRecorded<'a> {
     /// What is compared; nothing without a baseline.
     pub fn compared(&self, periods: &Periods, ordinary: bool) -> Option<ComparedTimes<'a>> {
         let baseline = periods.counting_baseline();
-        let after = periods.looked_at(&baseline)?;
+        let after = periods.after_usual(&baseline)?;
         let lines = self.ordinary;
         let start = lines.filter(|_| ordinary).map(|lines| lines.start());
         let later = |one: Window| {
@@ -373,7 +373,7 @@ fn trend(change: RateChange) -> Trend {
     if change.is_more() { Trend::Rising } else { Trend::Falling }
 }
 
-/// From when something had become less to the end of what is looked at.
+/// From when something had become less to the end of the time of interest.
 fn time_without(onset: Option<Onset>, compared: &ComparedTimes<'_>) -> Option<EvidenceTime> {
     let start = compared.after.start();
     let from = onset.map_or(start, |onset| onset.latest().max(start));

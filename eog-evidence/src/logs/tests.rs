@@ -15,7 +15,7 @@ fn patterns(lines: impl IntoIterator<Item = (i64, &'static str, String)>) -> Log
     patterns
 }
 
-/// The second of two hours is looked at.
+/// The second of two hours is of interest.
 fn periods(baseline: bool) -> Periods {
     let window = Window::new(second(3600), second(7200)).unwrap();
     let observed = baseline.then(|| Window::new(second(0), second(7200)).unwrap());

@@ -112,7 +112,7 @@ fn a_step_lies_between_the_last_usual_samples_and_the_first_other() {
     let mut values = [noisy.clone(), vec![150.0; 10]].concat();
     values[28..30].fill(f64::NAN);
     assert_eq!(level(&values, 20), Some((26.0, 30.0)));
-    // The incident is looked at from minute 35 on, and began before.
+    // The window of the incident starts at minute 35, and began before.
     let values = [noisy[..25].to_vec(), vec![150.0; 20]].concat();
     assert_eq!(level(&values, 35), Some((23.0, 25.0)));
 }

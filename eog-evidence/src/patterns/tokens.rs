@@ -16,7 +16,7 @@ pub(super) struct Token<'t> {
 pub(super) enum Kind<'t> {
     /// A masked value.
     Hole,
-    /// A word that is a value by its form, though no digit tells: a path, a host, an id.
+    /// A word that is a value by its form, though it has no digit: a path, a host, an id.
     Value(&'t str),
     /// A word that is a value by its place, if it has some alternatives: `for user ann`.
     Name(&'t str),
@@ -224,7 +224,7 @@ fn is_named(word: &str, before: &[Token<'_>]) -> bool {
     is(noun, &NOUNS) && is(preposition, &PREPOSITIONS) && !NEVER.contains(&word) && !is_event(word)
 }
 
-/// Whether a word tells what happened: a participle, or a constant of the program, such as a state.
+/// Whether a word says what happened: a participle, or a constant of the program, such as a state.
 pub(super) fn is_event(word: &str) -> bool {
     let word = word.trim_end_matches(['.', '!', '?']);
     is_constant(word) || (word.len() > 4 && (word.ends_with("ed") || word.ends_with("ing")))

@@ -55,7 +55,7 @@ type Operations = BTreeMap<u32, [Tally; 2]>;
 /// end. Further evidence may be needed to distinguish it from chance.
 pub(super) fn endings(requests: &[Request<'_>], split: Timestamp) -> Vec<Ending> {
     let mut tallies: BTreeMap<&EntityId, Operations> = BTreeMap::new();
-    // Who fails before it asks anybody does so by itself.
+    // An entity that fails before it makes a call does so by itself.
     let mut unasked = [Tally::default(); 2];
     for request in requests {
         let side = usize::from(request.time >= split);
@@ -76,8 +76,8 @@ pub(super) fn endings(requests: &[Request<'_>], split: Timestamp) -> Vec<Ending>
     early.into_iter().chain(most(&tallies, End::Failed, by_itself.max(0.0))).collect()
 }
 
-/// When requests began to end after the answers of a callee, or before they ask anybody, where nothing that is slow or
-/// fails tells when trouble began.
+/// When requests began to end after the answers of a callee, or before they make a call, where nothing that is slow or
+/// fails shows when trouble began.
 pub(super) fn began<'a>(
     requests: impl Iterator<Item = (&'a EntityId, Request<'a>)>,
     alert: Timestamp,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_before_it_asks_anybody_fails_by_itself() {
+    fn who_fails_before_it_makes_a_call_fails_by_itself() {
         let [users, orders] = ["users", "orders"].map(|n| EntityId::new(n).unwrap());
         let count = |unasked: bool| {
             let requests = (0..90).map(|n| match n >= 40 && n % 3 > 0 {

@@ -70,7 +70,7 @@ fn best_end(
                 continue;
             }
             let score = explained + own.get(entity).copied().unwrap_or(0.0).max(0.0);
-            // Where nothing tells them apart, the callee is nearer to the cause.
+            // Where nothing distinguishes them, the callee is nearer to the cause.
             let better = best.as_ref().is_none_or(|(known, of_callee, ..)| {
                 score > *known || (score == *known && is_callee && !of_callee)
             });

@@ -78,7 +78,7 @@ pub(super) fn operations(
     found
 }
 
-/// What of a request is the entity's own, as its trace tells.
+/// What of a request is the entity's own, as its trace shows.
 pub(super) fn own_of(calls: &Calls, counted: Counted, call: &Call) -> Option<f64> {
     match counted {
         Counted::Time => calls.trees().own_ms(call.span),

@@ -6,7 +6,7 @@ use eog_core::{EntityId, Timestamp};
 
 use super::calls::{Call, Calls};
 
-/// Where the places of spans are not known, at most so many calls are looked at for a request, the last ones.
+/// Where the places of spans are not known, at most so many calls are considered for a request, the last ones.
 const LAST_CALLS: usize = 64;
 
 /// How a request ends whose calls went well.
@@ -18,7 +18,7 @@ pub(crate) enum End {
     Failed,
 }
 
-/// The requests that an entity served up to a time, if it calls anybody: without those that failed with a call, and those
+/// The requests that an entity served up to a time, if it makes calls: without those that failed with a call, and those
 /// that failed where it is unknown which calls are their own.
 pub(super) fn requests<'a>(
     calls: &'a Calls,

@@ -45,7 +45,7 @@ pub(super) fn skipped(requests: &[Request<'_>], split: Timestamp) -> Vec<Skipped
             of[side].calls += calls;
         }
     }
-    // Where requests stop before they ask anybody, all that they asked is left out.
+    // Where requests stop before they make a call, all that they asked is left out.
     let stops = strata_apart(any.values().map(fourfold)) <= -BEYOND_CHANCE;
     let enough = if stops { LIKELY } else { BEYOND_CHANCE };
     let skipped = asking.into_iter().filter_map(|(callee, operations)| {

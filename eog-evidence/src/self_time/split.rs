@@ -43,7 +43,7 @@ fn most_lost(changes: Vec<Change>) -> Option<Timestamp> {
     most.map(|(_, at)| at)
 }
 
-/// Which values are looked for after a change.
+/// Which values are searched for after a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Worse {
     Higher,

@@ -233,7 +233,7 @@ pub fn stranger(entity: &EntityId) -> Failure {
     Failure::context(format!("{entity} is no entity of this truth graph"))
 }
 
-/// Names in an order that tells nothing about the shape.
+/// Names in an order that says nothing about the shape.
 fn names(spec: &TruthSpec, seed: RandomSeed) -> Vec<EntityId> {
     let numbers = seed.stream("names").sample(spec.entities, spec.entities);
     let name = |number| {

@@ -50,7 +50,7 @@ pub enum Shape {
     /// Layers, as of frontends, services and stores: most calls go to the next layer, some deeper.
     /// Without cycles.
     Layered,
-    /// Anybody calls anybody. With cycles.
+    /// Any service calls any other. With cycles.
     Random,
     /// Each calls the next one.
     Chain,

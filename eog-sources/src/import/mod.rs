@@ -35,7 +35,7 @@ use logs::{BOUNDS, Spool};
 /// Most records of each kind but log lines that are kept: points, spans, and so on.
 const MAX_RECORDS: usize = 2_000_000;
 
-/// How much before the end is looked at where there are no alerts, and how much before a window is kept, in milliseconds.
+/// How much before the end is investigated where there are no alerts, and how much before a window is kept, in milliseconds.
 const RECENT: Millis = 2 * 3_600_000;
 
 /// Most reasons that are named of one file.

@@ -137,7 +137,7 @@ fn what_is_broken_or_unknown_is_one_clear_line_and_nothing_else_is_lost() {
 }
 
 #[test]
-fn archives_and_folders_are_looked_into() {
+fn archives_and_folders_are_read() {
     let mut tar = tar::Builder::new(Vec::new());
     let line = b"2026-01-01T10:00:00Z ERROR out of memory\n";
     for name in

@@ -118,7 +118,7 @@ fn whole(template: &Value) -> Value {
 }
 
 /// When a revision came after another. One that was there before is taken up again by a rollback: then the
-/// last write of the template tells.
+/// last write of the template says.
 fn made(workload: &Object, old: &Object, new: &Object) -> Option<(Millis, &'static str)> {
     let created = new.created?;
     if old.created.is_none_or(|before| before <= created) {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::config::Kubernetes as Settings;
 use crate::error::{AskError, ConfigError};
 
-/// How often a call is tried that failed before it was looked at.
+/// How often a call is tried that failed before it was handled.
 const ATTEMPTS: usize = 3;
 
 /// Longest part of an error body that is shown, in characters.

@@ -219,7 +219,7 @@ impl Collected {
     }
 }
 
-/// Most values of environments that are looked at.
+/// Most values of environments that are read.
 const MAX_ENVIRONMENTS: usize = 200_000;
 
 /// What lists say, by their plural names.

@@ -227,7 +227,7 @@ fn routed(value: &Value, names: &mut BTreeSet<(String, String)>) {
 /// What of a template can be a change.
 fn template(value: Option<&Value>) -> Option<Value> {
     let mut kept = value?.clone();
-    // What tells the pods of revisions apart is no difference of its own.
+    // What distinguishes the pods of revisions is no difference of its own.
     if let Some(labels) = kept.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
         for name in ["pod-template-hash", "controller-revision-hash"] {
             labels.remove(name);

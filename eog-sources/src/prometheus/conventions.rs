@@ -28,7 +28,7 @@ pub(super) enum Subject {
     Pod,
     /// What the object of Kubernetes is whose pods are counted: a Deployment and the like.
     Workload,
-    /// A service, or a machine if it is what a node exporter tells.
+    /// A service, or a machine for series of a node exporter.
     Either,
 }
 
@@ -254,7 +254,7 @@ fn meshes(has: &impl Fn(&str) -> bool) -> Vec<Requests> {
     found
 }
 
-/// What a recording rule tells, by the words of its name; nothing where it is not clear.
+/// What a recording rule measures, by the words of its name; nothing where it is not clear.
 fn recorded(name: &str) -> Option<(Signal, &'static str)> {
     let words = eog_evidence::words(&name.replace(':', "_"));
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));

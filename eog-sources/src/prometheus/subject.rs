@@ -73,12 +73,12 @@ impl Naming {
 }
 
 impl Inventory {
-    /// The service, or the machine if it is what a node exporter tells.
+    /// The service, or the machine for series of a node exporter.
     pub(super) fn whose(&self, naming: &Naming, raw: &Raw) -> Option<Who> {
         self.host(raw).or_else(|| naming.service(raw))
     }
 
-    /// The machine, if it is what a node exporter tells.
+    /// The machine, for series of a node exporter.
     pub(super) fn host(&self, raw: &Raw) -> Option<Who> {
         self.hosts.get(raw.label("instance")).map(|host| Who::Host(host.clone()))
     }

@@ -116,7 +116,7 @@ impl Receiver {
     }
 }
 
-/// What is captured of a request, the kind of which a byte tells.
+/// What is captured of a request, the kind of which a byte gives.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn piece_of(kind: u8, message: &[u8], period: Period) -> Option<Piece> {
     use intake::Intake;

@@ -36,7 +36,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Looks at every source file, at most the ends of large ones.
+    /// Checks every source file, at most the ends of large ones.
     pub(crate) fn find(
         at: &CacheAt,
         folder: &Folder,
@@ -67,7 +67,7 @@ impl Cache {
         key.update(format!("{program:?} {warnings:?} {layout:?}").as_bytes());
         key.update(stored::FIELDS.as_bytes());
         for file in layout.files() {
-            stamp(&mut key, &folder.root().join(file), folder.look(file));
+            stamp(&mut key, &folder.root().join(file), folder.peek(file));
         }
         Self { path, key: key.finalize().into() }
     }

@@ -1,4 +1,4 @@
-//! What tells that a source file is the one that was read.
+//! What shows that a source file is unchanged since it was read.
 //!
 //! Name, size, times and number of the file, and a digest of its content: of all of it when the
 //! file is small, when it changed a moment ago (a second change within the clock's step would not
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(ends_now, ends, "the ends are the same");
         assert_ne!(whole_now, whole, "a file that changed just now is digested whole");
         if cfg!(unix) {
-            assert_ne!(facts_now, facts, "the system tells when the content was set");
+            assert_ne!(facts_now, facts, "the system says when the content was set");
         }
     }
 

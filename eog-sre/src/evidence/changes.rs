@@ -380,7 +380,7 @@ pub(crate) fn object_changes<'s>(objects: &'s Objects, entity: &EntityId) -> Vec
 }
 
 /// The first round of dumps without an object that was last seen at `last`. A round with less than
-/// half the rows of the object's last one is taken as cut and tells nothing.
+/// half the rows of the object's last one is taken as cut and says nothing.
 fn missing_since(times: &[Timestamp], last: Timestamp) -> Option<Timestamp> {
     // The times are sorted, and as many as there are rows: each object looks into them by halving.
     let rows = |at: Timestamp| {

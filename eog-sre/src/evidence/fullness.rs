@@ -125,7 +125,7 @@ const RESOURCES: [Resource; 15] = [
     ),
 ];
 
-/// Whether a metric tells how much there is of something: no measurement of its own.
+/// Whether a metric gives how much there is of something: no measurement of its own.
 pub(super) fn is_whole(metric: &str) -> bool {
     RESOURCES.iter().any(|resource| resource.whole.contains(&metric))
 }
@@ -248,7 +248,7 @@ fn is_in_use(series: &MetricSeries) -> bool {
 }
 
 /// What is used of what there is at each time. No limit at all is stored as zero, as less, or as more
-/// than anybody has.
+/// than any machine has.
 fn shares(used: &MetricSeries, whole: impl Fn(Timestamp) -> Option<f64>) -> Vec<(Timestamp, f64)> {
     const UNLIMITED: f64 = 9.0e18;
     let share = |(at, used): (Timestamp, f64)| {

@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 1.1;
 
 /// Something that holds of an object at a time.
 pub(super) struct Level {
-    /// What tells it from other levels of its object.
+    /// What distinguishes it from other levels of its object.
     pub(super) field: &'static str,
     pub(super) signal: Signal,
     pub(super) said: String,

@@ -51,7 +51,7 @@ impl LogIndex {
         Self { by_entity, holes: holes(logs.iter().map(LogRef::at)), ordinary, extent }
     }
 
-    /// Whether there are no lines of anybody.
+    /// Whether there are no lines of any entity.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_entity.is_empty()
     }

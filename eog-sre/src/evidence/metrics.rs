@@ -89,7 +89,7 @@ impl MetricIndex {
         index
     }
 
-    /// Whether there are no series of anybody.
+    /// Whether there are no series of any entity.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_entity.is_empty()
     }
@@ -130,7 +130,7 @@ impl MetricIndex {
         all
     }
 
-    /// What was measured of an entity tells, strongest first.
+    /// What the measurements of an entity show, strongest first.
     pub(crate) fn findings(
         &self,
         series: &[MetricSeries],

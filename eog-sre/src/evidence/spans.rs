@@ -38,7 +38,7 @@ const MIN_TRAFFIC_FACTOR: f64 = 1.5;
 /// Fewest requests in each period for latency and traffic to be compared.
 pub(crate) const MIN_REQUESTS: usize = 20;
 
-/// So many spans around a call are looked at for the request that it belongs to.
+/// So many spans around a call are considered for the request that it belongs to.
 const MAX_DEPTH: usize = 16;
 
 /// An onset that is known less exactly than this does not end a control. Alerts are commonly
@@ -112,7 +112,7 @@ impl SpanIndex {
         self.calls.entry(caller).or_default().entry(callee).or_default().push(span);
     }
 
-    /// Whether there are no spans of anybody.
+    /// Whether there are no spans of any entity.
     pub(crate) fn is_empty(&self) -> bool {
         self.served.is_empty()
     }
@@ -279,7 +279,7 @@ impl<'a> Parties<'a> {
         self.service(span.sender_number())
     }
 
-    /// Who sent the parent, unless the parent's own span tells the call.
+    /// Who sent the parent, unless the parent's own span describes the call.
     fn caller(&self, span: SpanRef<'_>) -> Option<EntityId> {
         let parent = span.parent().filter(|parent| parent.kind() != SpanKind::Client)?;
         self.sender(parent)
@@ -325,14 +325,14 @@ pub(crate) struct View<'a> {
     spans: &'a Spans,
     pub(crate) before: &'a [u32],
     pub(crate) after: &'a [u32],
-    /// All until the end of the second period: onsets are looked for in the whole recording.
+    /// All until the end of the second period: onsets are searched for in the whole recording.
     pub(super) all: &'a [u32],
     /// Recorded seconds of each period.
     pub(crate) seconds: (f64, f64),
 }
 
 impl<'a> View<'a> {
-    /// `list` tells rows, in time order.
+    /// `list` gives rows, in time order.
     pub(crate) fn of(spans: &'a Spans, list: &'a [u32], compare: &Compare) -> Option<Self> {
         let before = spans.at.among(list, compare.before);
         let after = spans.at.among(list, compare.after);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::stop::Stop;
 
-/// After how many bytes a reader tells what it keeps.
+/// After how many bytes a reader reports what it keeps.
 const STEP: u64 = 64 * 1024;
 
 /// The bytes that all readers together may keep. Copies count as one.

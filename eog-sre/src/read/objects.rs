@@ -147,7 +147,7 @@ fn weight(value: &Value) -> usize {
     size_of::<Value>() + within
 }
 
-/// An object as one row tells it.
+/// An object as one row describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Body {
     pub(crate) entity: EntityId,

@@ -12,7 +12,7 @@ use crate::warnings::Warnings;
 /// Longest field that is kept, in bytes.
 pub const MAX_FIELD_BYTES: usize = 4 * 1024 * 1024;
 
-/// How often lines are looked through once more for a quote that was never closed, in each file.
+/// How often lines are searched once more for a quote that was never closed, in each file.
 const MAX_RESUMES: usize = 16;
 
 /// A table under way. [`Table::next_row`] gives rows until the file or the row limit ends.

@@ -135,7 +135,7 @@ fn an_experiment_is_defined_and_then_runs() {
     assert!(lines_of_page[0].starts_with("Change Experiment"), "{lines_of_page:#?}");
     assert!(lines_of_page[1].contains("the experiment ran"), "{lines_of_page:#?}");
     assert_eq!(lines_of_page.len(), 2);
-    // It ran between the two dumps; nothing tells more.
+    // It ran between the two dumps; nothing says more.
     let ran = page.findings.iter().find(|it| it.excerpt.contains("the experiment ran")).unwrap();
     assert_eq!(ran.time.start(), at("10:05:00"));
     assert_eq!(ran.onset.unwrap().earliest(), at("10:00:00"));

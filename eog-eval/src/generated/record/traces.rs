@@ -1,6 +1,6 @@
 //! Traced requests: each a tree of spans, those of callers and those of callees, nested in time.
 //!
-//! Who gives up tells its callees to stop (deadlines are passed on), so no call outlasts its caller.
+//! A caller that gives up cancels its calls (deadlines are passed on), so no call outlasts its caller.
 //! Messages are worked on later, by their consumers, in the same trace.
 
 use std::collections::VecDeque;

@@ -183,7 +183,7 @@ impl GetMetricAnomalies {
     }
 }
 
-/// What tells the series of a snapshot apart.
+/// What distinguishes the series of a snapshot.
 const NAMES: [&str; 4] = ["entity", "metric", "measure", "labels"];
 
 fn names(measure: &Measure) -> Cells<'static> {

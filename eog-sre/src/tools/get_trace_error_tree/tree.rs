@@ -98,7 +98,7 @@ impl Node {
 struct Grower<'a> {
     spans: &'a Spans,
     parties: Parties<'a>,
-    /// The node of each span that was looked at.
+    /// The node of each span that was visited.
     places: Vec<Option<usize>>,
     tree: PathTree,
 }

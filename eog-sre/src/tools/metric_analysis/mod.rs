@@ -87,7 +87,7 @@ struct Question {
     selectors: BTreeMap<Selector, Matcher>,
 }
 
-/// What one column tells.
+/// What one column contains.
 enum Value {
     Statistic(Statistic),
     Derived { name: String, expression: Expression, plain: Option<Statistic> },
