@@ -71,7 +71,7 @@ pub(crate) fn baselines_with(
     rankings.into_iter().chain(of_bundle).collect()
 }
 
-/// Who is one step upstream of the alerting entities, by name.
+/// The entities one step upstream of the alerting ones, by name.
 fn parents(topology: &Topology, alerting: &BTreeSet<EntityId>) -> Vec<EntityId> {
     let rows = alerting.iter().flat_map(|entity| topology.neighbours(entity));
     let upstream = rows.filter(|row| row.direction != Direction::Downstream);

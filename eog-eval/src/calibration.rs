@@ -87,7 +87,7 @@ pub struct Calibration {
     pub whole: Said,
     /// Investigations of the same incidents without the cause; nothing where none was made.
     pub knocked_out: Option<Said>,
-    /// Of the right results with everything in, the share that is `confirmed`; nothing where none
+    /// The share of the right results with everything in that is `confirmed`; nothing where none
     /// is right. Only incidents with a cause count.
     pub right_confirmed: Option<Share>,
 }

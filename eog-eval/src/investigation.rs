@@ -23,7 +23,7 @@ use crate::ranking::Ranking;
 pub struct Method {
     /// Which controller investigates, with every choice of it.
     pub settings: AnySettings,
-    /// Who judges.
+    /// The policy.
     pub judge: Arc<dyn Policies + Send + Sync>,
 }
 

@@ -47,7 +47,7 @@ pub struct Trajectory {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Whose conversation it belongs to.
+    /// The role whose conversation it belongs to.
     #[serde(default)]
     pub who: String,
     /// The tool that is called; `look` for an evaluation of an entity; empty for what calls nothing.

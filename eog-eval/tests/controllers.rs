@@ -110,7 +110,7 @@ fn a_folder_of_sets_has_tables_for_each_and_names_apart_from_confirmed() {
         assert!(!it.chosen.is_empty(), "{it:?}");
     }
     let eog = report.judged(&Condition::usual(CONTROLLERS[0], 0.0)).expect("it was compared");
-    // Of two incidents it names the cause of one; all three results are confirmed, two of them wrong.
+    // It names the cause of one of two incidents; all three results are confirmed, two of them wrong.
     assert_eq!((eog.named.value, eog.found.value, eog.confirmed.value), (0.5, 0.5, 0.5));
     assert!((eog.wrongly - 2.0 / 3.0).abs() < 1e-9, "{eog:?}");
     assert_eq!(report.to_csv().lines().next().expect("a header").split(',').next(), Some("set"));

@@ -24,7 +24,7 @@ use crate::intervals::Intervals;
 use crate::recorded::recorded_seconds;
 use crate::stats::median;
 
-/// Of the kinds that are called different, this share may be so by chance (in the mean).
+/// The share of kinds called different that may be so by chance (in the mean).
 const FALSE_DISCOVERIES: f64 = 0.01;
 
 /// A rate that differs by a smaller factor is not worth reporting, however surely it differs: the factor by

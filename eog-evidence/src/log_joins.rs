@@ -45,7 +45,7 @@ pub struct RequestError<'a> {
     pub request: &'a str,
     /// When it was written.
     pub time: Timestamp,
-    /// Who wrote it.
+    /// Its writer.
     pub entity: &'a EntityId,
     /// What it says, or its pattern. Untrusted text.
     pub message: &'a str,
@@ -235,8 +235,8 @@ pub fn joined_errors<'a>(
     found.collect()
 }
 
-/// Who complains first, whose failed call that reports, whose failed call that one reports, and so on. A caller that waits no
-/// longer complains before who is called.
+/// The first writer, the callee whose failed call it reports, that one's callee, and so on. A caller that waits no
+/// longer writes before its callee.
 fn chain_of_calls<'a>(first: &'a EntityId, course: &Course<'a>) -> Vec<&'a EntityId> {
     let mut chain = vec![first];
     let called = |last: &&'a EntityId| course.get(last).and_then(|said| said.callee);
@@ -246,7 +246,7 @@ fn chain_of_calls<'a>(first: &'a EntityId, course: &Course<'a>) -> Vec<&'a Entit
     chain
 }
 
-/// Who complains first in a request, if that is clear.
+/// The entity that writes first in a request, if that is clear.
 fn beginning<'a>(
     request: &str,
     course: &Course<'a>,

@@ -14,7 +14,7 @@ pub const DEMAND_RELATIONS: [&str; 2] = ["calls", "sends_load"];
 /// The shortest path on which *effects* (failures, slowness) travel from a cause to an affected
 /// entity, both inclusive; at most [`MAX_PATH_HOPS`] edges.
 ///
-/// Of several shortest paths the one found first by name is taken, so that equal input gives an
+/// The first by name of several shortest paths is taken, so that equal input gives an
 /// equal path. An entity reaches itself by a path of one.
 ///
 /// ```

@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     version: u32,
-    /// Of the configuration and of the program that wrote it.
+    /// A digest of the configuration and of the program that wrote it.
     digest: String,
     pub(crate) window: Option<Window>,
     /// When it began: no later state is asked for.

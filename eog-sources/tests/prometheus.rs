@@ -179,7 +179,7 @@ async fn bad_server(answer: &'static str, pause: Duration) -> u16 {
         while let Ok((mut stream, _)) = listener.accept().await {
             tokio::spawn(async move {
                 let mut request = [0; 4096];
-                // Who hangs up is not served.
+                // A client that hangs up is not served.
                 let _ = stream.read(&mut request).await;
                 tokio::time::sleep(pause).await;
                 let _ = stream.write_all(answer.as_bytes()).await;

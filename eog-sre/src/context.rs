@@ -82,7 +82,7 @@ pub struct SnapshotContext {
     spans: Arc<SpanIndex>,
     metrics: MetricIndex,
     logs: LogIndex,
-    /// Who accounts for what alerts show.
+    /// Which entities account for what alerts show.
     accounts: OnceLock<Accounts>,
     /// What changes say of the trouble, by window.
     change_words: OfWindow<Vec<Finding>>,
@@ -90,7 +90,7 @@ pub struct SnapshotContext {
     joined: OfWindow<BTreeMap<EntityId, Vec<Finding>>>,
 }
 
-/// Whose evidence is a workload's own.
+/// Objects whose evidence is a workload's own.
 #[derive(Debug, Default)]
 struct Parts {
     is_workload: bool,
@@ -308,7 +308,7 @@ impl SnapshotContext {
         EffectMap::dated(topology, &changes, &alerts.anomalies, harm_of)
     }
 
-    /// Which change can have caused what at an entity, unless it has no part in it, and who accounts for what the entity
+    /// Which change can have caused what at an entity, unless it is not involved, and which entities account for what the entity
     /// shows.
     fn accounted(&self, entity: &EntityId, window: Window) -> Notes {
         let Notes { findings: mut notes, mut routes } = self.notes(entity, window);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::time;
 
-/// Who writes alerts in a form.
+/// The systems that write alerts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum AlertForm {

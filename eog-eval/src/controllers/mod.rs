@@ -27,7 +27,7 @@ pub use conditions::{Condition, Contender};
 pub use incidents::Incidents;
 pub use report::{CaseResult, Comparison, Judged};
 
-/// Who is compared, in the order of the tables.
+/// The controllers that are compared, in the order of the tables.
 pub const CONTROLLERS: [ControllerName; 8] = [
     ControllerName::Eog,
     ControllerName::Search(Profile::Lats),

@@ -22,7 +22,7 @@ pub struct CaseResult {
     pub incident: String,
     /// Whether nothing was wrong.
     pub is_normal: bool,
-    /// Who investigated, and how.
+    /// The controller that investigated, and its condition.
     pub condition: Condition,
     /// Which run: 0 with rules that do not err, others with other errors each.
     pub run: u64,

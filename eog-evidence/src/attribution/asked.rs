@@ -19,7 +19,7 @@ use crate::shift::MIN_RELATIVE;
 pub(super) struct CallsAsSeen {
     /// By caller and callee, without those that are slow because of their caller.
     calls: BTreeMap<(EntityId, EntityId), Burden>,
-    /// Of those to one callee the one with most, by callee.
+    /// The one with most of those to one callee, by callee.
     to: BTreeMap<EntityId, Burden>,
     /// Entities that are called, and measured by a caller.
     measured: BTreeSet<EntityId>,

@@ -27,7 +27,7 @@ use crate::ways::Number;
 pub(super) struct Demand {
     /// Where it comes from.
     pub(super) source: EntityId,
-    /// Who passes it on to the entity.
+    /// The entity that passes it on.
     pub(super) by: EntityId,
     /// How many times the usual the source sends.
     pub(super) sent: f64,
@@ -107,7 +107,7 @@ impl Attribution<'_> {
     }
 
     /// Sources of what is borne: how full the resources of the entities it reaches are is measured, and none is nearly full.
-    /// Who works in runs may be as full at work as ever: more work takes it longer.
+    /// An entity that works in runs may be as full at work as usual: more work takes it longer.
     fn bearing(&self, reached: &BTreeMap<Number, Demand>) -> BTreeSet<EntityId> {
         let mut full: BTreeMap<&EntityId, bool> = BTreeMap::new();
         for (number, demand) in reached {
@@ -174,7 +174,7 @@ impl Attribution<'_> {
         let runs = traffic.by_run(&self.periods);
         let traffic = runs.as_ref().unwrap_or(traffic);
         let shift = shift_of(traffic, &self.periods)?;
-        // Of what is usually not sent at all nothing says how much is more.
+        // Where nothing is usually sent, no factor can be given.
         let times = shift.observed / Some(shift.baseline).filter(|usual| *usual > 0.0)?;
         let onset = level_onset(&traffic.points, &shift);
         (times >= MORE).then_some((shift, onset, times))

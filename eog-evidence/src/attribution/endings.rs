@@ -1,4 +1,4 @@
-//! Whose answers end the requests of those who asked.
+//! Callees whose answers end the requests of their callers.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Attribution<'_> {
     /// the doing of who asked: it fails, or returns, there. They count where those of another caller, or for another of its
     /// operations, end after answers of the same callee, and where an alert speaks of the callee itself.
     fn endings_that_count<'b>(&self, books: &'b Books) -> Vec<(&'b EntityId, &'b Ending)> {
-        // Who takes longer itself may be cut off anywhere.
+        // An entity that takes longer itself may be cut off anywhere.
         let works_longer =
             |caller: &EntityId| books.get(caller).is_some_and(|book| book.own_stands_out);
         let known = books

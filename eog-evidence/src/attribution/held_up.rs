@@ -1,4 +1,4 @@
-//! Who is held up by a call: slow calls that fill up what holds the requests of their caller.
+//! Entities that are held up by a call: slow calls that fill up what holds the requests of their caller.
 //!
 //! A pool, or threads, of which each request holds one while it waits for its calls: what is in use is how many
 //! requests come times how long each is held (Little's law). Calls that take longer can fill it up, and then requests

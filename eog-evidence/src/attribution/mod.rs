@@ -57,7 +57,7 @@ use trouble::Spot;
 /// At most this many neighbours are named, those that account for most first.
 const MAX_NAMED: usize = 8;
 
-/// Who has less than a tenth of what is bad has no part in it, and is not named.
+/// An entity that has less than a tenth of what is bad is not involved, and is not named.
 const MINOR: f64 = 0.1;
 
 /// What adds up along the relations of the topology.

@@ -58,7 +58,7 @@ pub(super) fn of_account(
     findings.extend(shown.then_some(own_finding));
     findings.extend(shares.iter().map(|(neighbour, share, theirs)| {
         let excess = amount(theirs);
-        // Of what is not there no part can be accounted for.
+        // No part of what is not there can be accounted for.
         let excerpt = match shown {
             true => format!(
                 "{neighbour} is {excess} above normal, which can account for {} of the excess of {entity}",

@@ -53,7 +53,7 @@ impl Attribution<'_> {
                 })
                 .or_insert(part);
         }
-        // Of what is not known at the alert, what is far more than by chance here may be any part.
+        // Where the amount at the alert is unknown, an excess here that is beyond chance may be any part of it.
         let is_open = |signal: &Signal, part: &Option<Part<'_>>| {
             let mut kinds = self.asked.kinds.iter().filter(|kind| kind.signal() == *signal);
             let is_hit = |kind| self.spot_of_account(entity, kind).is_some_and(|spot| spot.is_sure);
@@ -179,7 +179,7 @@ impl Attribution<'_> {
         Some(held_up.fold(own, f64::max))
     }
 
-    /// Who is held up by calls to which callees.
+    /// Which callers are held up by calls to which callees.
     fn all_held_up(&self) -> Vec<(EntityId, EntityId)> {
         let pair = |name: &EntityId| Some((name.clone(), self.held_up_by(name)?));
         self.ways.names().iter().filter_map(pair).collect()

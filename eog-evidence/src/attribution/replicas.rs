@@ -161,7 +161,7 @@ impl Attribution<'_> {
         }
     }
 
-    /// Whether a change of an entity cannot be what alerts report: it has no part in that, though it is measured; or it
+    /// Whether a change of an entity cannot be what alerts report: it is not involved, though it is measured; or it
     /// is one of several replicas, and all have as much, or others have it and this one does not; or it is what they
     /// share, and some of them do not have it.
     pub(crate) fn is_cleared(&self, entity: &EntityId) -> bool {

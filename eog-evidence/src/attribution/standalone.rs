@@ -28,7 +28,7 @@ pub struct FoundSoFar<'a> {
     pub calls_fail: &'a dyn Fn(&EntityId, &EntityId) -> bool,
 }
 
-/// Who accounts for what entities show in the sense of the alerts, as over a bundle:
+/// Which entities account for what others show in the sense of the alerts, as over a bundle:
 /// shares of neighbours, remainders, own time, early deviations, demand.
 ///
 /// ```
@@ -88,7 +88,7 @@ impl Accounts {
         self.ask(periods, found, |attribution| attribution.findings(entity))
     }
 
-    /// Whether a change of an entity cannot be what alerts report, since that has no part in it.
+    /// Whether a change of an entity cannot be what alerts report, since it is not involved.
     pub fn is_cleared(&self, entity: &EntityId, periods: &Periods, found: FoundSoFar<'_>) -> bool {
         self.ask(periods, found, |attribution| attribution.is_cleared(entity))
     }
@@ -101,7 +101,7 @@ impl Accounts {
     ) -> T {
         let measured = |entity: &EntityId| {
             let Measurements { series, events } = self.measured.get(entity)?;
-            // Events date early deviations. An entity with nothing else is not known to have no part in what adds up.
+            // Events date early deviations. An entity with nothing else is not known to be uninvolved in what adds up.
             if series.is_empty() && !self.asked.kinds.is_empty() {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! Who accounts for what, on small graphs.
+//! Which entities account for what, on small graphs.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -280,7 +280,7 @@ fn who_has_little_of_what_an_alert_shows_has_no_part_in_it() {
     assert_eq!(silent.of("log"), "");
     let unmeasured = shop().calls("web>hidden");
     assert_eq!(unmeasured.of("hidden"), "");
-    // Of the time that `web` loses nothing is known: who takes far longer may be all of it.
+    // The time that `web` loses is unknown: an entity that takes far longer may be all of it.
     let unknown = |after: f64| {
         World::default()
             .calls("web>db")
@@ -548,7 +548,7 @@ fn what_alone_can_be_behind_all_that_is_slow_is_checked_first() {
     // Two that have nothing to do with each other: among many, one is always slower than ever.
     assert_eq!(hints("web>app, web>db"), ["app", "db"]);
     assert_eq!(hints("web>app, app>db, db>app"), ["app", "db", "db"], "not distinguished");
-    // One alone that hardly any request meets is not what was noticed, nor one that was as ever until then.
+    // One alone that hardly any request meets is not what was noticed, nor one that was as usual until then.
     let alone = |requests: f64, after: [f64; 10]| {
         let world = World::default().calls("web>db").alert("web", Signal::Latency, 15);
         let world = world.latency("web", 100.0, 100.0).requests("web", 1_000.0);

@@ -77,7 +77,7 @@ impl Attribution<'_> {
         attempts.map(|one| notes::of_detail(entity, kind, one, self.sources.traces)).collect()
     }
 
-    /// Who has how much of what is bad about the requests of an entity with an alert: noted on that entity, and on those
+    /// Notes on which entities have what is bad about the requests of an alerting one, and how much: on the latter, and on those
     /// that have it.
     pub(super) fn courses(&self, entity: &EntityId) -> Vec<Finding> {
         let mut findings = Vec::new();

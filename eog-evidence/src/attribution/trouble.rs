@@ -19,7 +19,7 @@ use crate::signs::{MAJORITY, MORE, NEARLY_FULL, share_in_use};
 use crate::text::{arrows, rounded, shorten};
 use crate::ways::Number;
 
-/// Who serves less than this share of the requests of another is seldom met.
+/// An entity that serves less than this share of the requests of another is seldom met.
 const SELDOM: f64 = 0.05;
 
 /// At most this many are named.

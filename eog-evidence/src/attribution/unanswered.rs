@@ -3,7 +3,7 @@
 //! A certificate that expired, a port that is closed, a name that leads nowhere: callers fail, and their callees
 //! measure less traffic and no failure. That less arrives where callers fail is no proof: who fails
 //! before it calls sends less as well. It takes a second sign: several callers that share nothing but this
-//! callee, a record of calls that failed, or siblings at which as much arrives as ever.
+//! callee, a record of calls that failed, or siblings at which as much arrives as usual.
 
 use std::collections::BTreeSet;
 
@@ -79,7 +79,7 @@ impl Attribution<'_> {
         self.siblings_are_asked(entity) || self.callers_fail(entity)
     }
 
-    /// Whether as much arrives as ever at most of those who share the same work.
+    /// Whether as much arrives as usual at most of those that share the same work.
     fn siblings_are_asked(&self, entity: &EntityId) -> bool {
         let others = self.siblings(entity).into_iter().filter(|other| *other != entity);
         let falls: Vec<bool> = others

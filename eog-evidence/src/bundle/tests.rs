@@ -876,7 +876,7 @@ fn what_filled_up_before_an_alert_that_came_late_is_not_usual() {
     assert_eq!(saturation(17, None), (true, Some(at(12)), Some(at(17))));
     // Measured harm dates it better.
     assert_eq!(saturation(17, Some(13)), (true, None, Some(at(12))));
-    // Of what was recorded before an early alert half remains.
+    // Half of what was recorded before an early alert remains.
     assert_eq!(saturation(4, None).1, Some(at(2)));
 }
 

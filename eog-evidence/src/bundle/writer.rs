@@ -339,7 +339,7 @@ fn put_table(dir: &Path, file: &DataFile, rows: &[Vec<String>]) -> Result<(), Bu
         return remove(&path);
     }
     let mut writer = csv::Writer::from_path(&path).map_err(|error| failed(&path, error))?;
-    // Of the columns that few files have, those that nothing fills are not written.
+    // Columns that few files have are not written if nothing fills them.
     let all: Vec<&str> = file.columns.all().collect();
     let filled =
         |place: usize| rows.iter().any(|row| row.get(place).is_some_and(|f| !f.is_empty()));

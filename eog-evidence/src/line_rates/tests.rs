@@ -84,7 +84,7 @@ fn a_common_volume_is_no_difference() {
     let with = |step: usize, step_after: usize| {
         [every(step, 0, 3600), every(step_after, 3600, 5400)].concat()
     };
-    // Requests come three times as often, a job and a heartbeat as ever.
+    // Requests come three times as often, a job and a heartbeat as usual.
     let doubled = [with(30, 10), with(15, 5), with(60, 20), with(45, 15), with(6, 2), with(20, 20)];
     assert_eq!(changes(&doubled, true), [None; 6]);
     assert_eq!(changes(&doubled, false)[..5], [Some(RateChange::Risen); 5]);

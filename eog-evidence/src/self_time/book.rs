@@ -238,7 +238,7 @@ impl<'a> Ledger<'a> {
         let ways: Vec<(usize, usize, Vec<Measured>)> = calls
             .ways()
             .filter_map(|(caller, callee, made)| {
-                // Of a callee that records nothing itself all that its callers see counts.
+                // For a callee that records nothing itself, all that its callers see counts.
                 let is_silent = !calls.serves(callee);
                 let part = |call: &Call| counted.of_part(call);
                 let of: &dyn Fn(&Call) -> Option<f64> = if is_silent { &whole } else { &part };
@@ -474,7 +474,7 @@ impl<'a> Ledger<'a> {
         let served = self.of_served.get(entity).copied().flatten();
         let asked = self.asked_of(entity);
         let way_here = self.way_here(entity);
-        // Who records nothing itself is known by those who call it.
+        // An entity that records nothing itself is known by its callers.
         let all = served.or(asked)?;
         let here = if served.is_some() { way_here } else { 0.0 };
         let each = all.each() + here;

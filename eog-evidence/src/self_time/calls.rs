@@ -19,7 +19,7 @@ pub(super) struct Call {
     /// have waited for the others.
     pub(super) ms: f64,
     pub(super) failed: Option<bool>,
-    /// Of a call that was made, whether its failure became one of the request that made it, where that is known.
+    /// Whether the failure of a call that was made became one of its request, where that is known.
     pub(super) passed_on: Option<bool>,
     /// The operation, as a number ([`Calls::operation`]).
     pub(super) operation: u32,

@@ -38,7 +38,7 @@ pub(super) struct Trees {
     operations: Arc<Vec<String>>,
 }
 
-/// Who had some time of a request, or where its error began.
+/// The entity that had some time of a request, or where its error began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Whose<'a> {
     /// The work of an entity on an operation.
@@ -198,7 +198,7 @@ impl Trees {
         all
     }
 
-    /// Who served a call, and how much longer the call took than serving it, in milliseconds: the time on the way, both
+    /// The server of a call, and how much longer the call took than serving it, in milliseconds: the time on the way, both
     /// ways, and waiting at either end. Nothing where serving took longer, as work on a message does.
     pub(super) fn on_the_way(&self, at: u32) -> Option<(&EntityId, f64)> {
         let call = self.node(at).filter(|node| node.callee.is_some())?;
@@ -241,7 +241,7 @@ impl Trees {
         }
     }
 
-    /// Whose time a request took, along its critical path, in milliseconds.
+    /// The time of a request by entity, along its critical path, in milliseconds.
     pub(super) fn along_the_path<'a>(&'a self, at: u32, mut add: impl FnMut(Whose<'a>, f64)) {
         let Some(root) = self.node(at) else { return };
         let mut open = vec![(at, (root.begin, root.end), 0.0, 0)];

@@ -101,7 +101,7 @@ impl System {
         self.calls.iter().filter(move |c| c.from == from && !c.consumes).map(|c| c.to)
     }
 
-    /// Who consumes what is put into a queue.
+    /// The consumers of a queue.
     pub(super) fn consumers(&self, queue: usize) -> impl Iterator<Item = usize> + '_ {
         self.calls.iter().filter(move |c| c.to == queue && c.consumes).map(|c| c.from)
     }

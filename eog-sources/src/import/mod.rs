@@ -48,7 +48,7 @@ pub struct ImportOptions {
     pub name: String,
     /// The time to investigate; by default it is chosen from the alerts.
     pub window: Option<Window>,
-    /// Who wrote log lines and files that do not say so.
+    /// The writer of log lines and files that do not name one.
     pub entity: Option<String>,
 }
 
@@ -268,7 +268,7 @@ impl Importing<'_> {
         self.all.join(piece);
     }
 
-    /// Who a file is of that does not say so.
+    /// The entity of a file that does not name one.
     fn of(&self, input: &Input<'_>) -> Who {
         match &self.options.entity {
             Some(name) => Who::service(name.as_str()),

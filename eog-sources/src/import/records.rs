@@ -40,7 +40,7 @@ pub(crate) struct Found {
     pub(crate) lost: u64,
 }
 
-/// Who a record is of that names no entity.
+/// The entity of a record that names none.
 type Fallback<'f> = &'f dyn Fn(&BTreeMap<String, String>) -> Option<Who>;
 
 /// Streams as Loki answers.

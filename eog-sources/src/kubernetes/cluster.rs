@@ -196,7 +196,7 @@ pub(super) fn whose(kind: &str, namespace: &str, name: &str) -> Who {
     }
 }
 
-/// Who owns what.
+/// The owners of objects.
 struct Owners<'a> {
     /// By kind, namespace and name.
     known: BTreeMap<(&'a str, &'a str, &'a str), &'a (String, String)>,

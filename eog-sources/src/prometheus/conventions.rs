@@ -71,9 +71,9 @@ pub(super) struct Requests {
 /// Which labels say who served and who asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// Who serves is the measured one.
+    /// The server is the measured one.
     Served,
-    /// Who asks is the measured one; labels name the server.
+    /// The client is the measured one; labels name the server.
     Asked,
     /// Labels name both.
     Both { caller: &'static str, callee: &'static str },

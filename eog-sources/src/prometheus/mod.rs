@@ -453,7 +453,7 @@ impl Question<'_> {
     }
 }
 
-/// Of the instances of one entity the highest value at each time.
+/// The highest value at each time over the instances of one entity.
 fn worst(known: &mut Measured, points: Vec<(Millis, f64)>) {
     let mut all: std::collections::BTreeMap<Millis, f64> = known.points.drain(..).collect();
     for (at, value) in points {

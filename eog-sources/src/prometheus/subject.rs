@@ -1,4 +1,4 @@
-//! Who a series is of, by its labels.
+//! The entity of a series, by its labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(super) const SERVERS: [&str; 8] = [
     "target",
 ];
 
-/// Which instances there are, and whose they are.
+/// Which instances there are, and their entities.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Inventory {
     /// Instances, as `host:port`, and what they are instances of.

@@ -36,7 +36,7 @@ pub(super) struct LineRow<W = Who, T = String> {
 pub(super) struct SeriesKey {
     pub(super) who: Who,
     pub(super) metric: String,
-    /// Who is asked, for metrics of clients.
+    /// The server, for metrics of clients.
     pub(super) peer: String,
     pub(super) failed: bool,
     pub(super) kind: PointKind,

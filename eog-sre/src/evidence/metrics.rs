@@ -138,7 +138,7 @@ impl MetricIndex {
         names: &NameIndex,
         periods: &Periods,
     ) -> Vec<Finding> {
-        // That a pod uses as much as ever does not make its workload do well.
+        // That a pod uses as much as usual does not make its workload do well.
         let mut findings = self.all_findings(series, of, names, periods, 0);
         findings.truncate(MAX_FINDINGS);
         findings

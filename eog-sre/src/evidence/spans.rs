@@ -265,7 +265,7 @@ pub(crate) struct Parties<'a> {
     names: &'a NameIndex,
     /// By the sender's number.
     senders: Vec<Option<EntityId>>,
-    /// Who an address leads to. Look-ups alone, never iterated.
+    /// The service that an address leads to. Look-ups alone, never iterated.
     addressed: HashMap<(u32, u32, u32), Option<EntityId>>,
 }
 
@@ -274,18 +274,18 @@ impl<'a> Parties<'a> {
         Self { names, senders: services_of(spans, names), addressed: HashMap::new() }
     }
 
-    /// Who sent the span.
+    /// The sender of the span.
     pub(crate) fn sender(&self, span: SpanRef<'_>) -> Option<EntityId> {
         self.service(span.sender_number())
     }
 
-    /// Who sent the parent, unless the parent's own span describes the call.
+    /// The sender of the parent, unless the parent's own span describes the call.
     fn caller(&self, span: SpanRef<'_>) -> Option<EntityId> {
         let parent = span.parent().filter(|parent| parent.kind() != SpanKind::Client)?;
         self.sender(parent)
     }
 
-    /// Who is called: who took the call, else who the span names and is known.
+    /// The callee: the sender of the span that took the call, else a known one that the span names.
     pub(crate) fn callee(&mut self, span: SpanRef<'_>) -> Option<EntityId> {
         let taken = span.callee_number().and_then(|callee| self.service(callee));
         if taken.is_some() || span.kind() != SpanKind::Client {

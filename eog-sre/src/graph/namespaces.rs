@@ -88,7 +88,7 @@ impl Builder {
         }
     }
 
-    /// Who refused pods, since when, and for which workloads.
+    /// What refused pods, since when, and for which workloads.
     fn refusals(&self, snapshot: &Snapshot) -> (BTreeMap<EntityId, Timestamp>, BTreeSet<EntityId>) {
         let mut ranges: BTreeMap<&str, Vec<EntityId>> = BTreeMap::new();
         for entity in snapshot.objects.histories.keys() {
@@ -221,7 +221,7 @@ fn contents(topology: &Topology, namespaces: &BTreeSet<String>) -> Vec<(EntityId
     placed.collect()
 }
 
-/// Who refused a pod.
+/// What refused a pod.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum By<'a> {
     /// The quota of this name.
@@ -232,7 +232,7 @@ enum By<'a> {
     Namespace,
 }
 
-/// Who refused, by the messages of Kubernetes' admission plugins `ResourceQuota`, `LimitRanger`,
+/// What refused, by the messages of Kubernetes' admission plugins `ResourceQuota`, `LimitRanger`,
 /// `PodSecurity` and `NamespaceLifecycle`.
 fn refused_by(message: &str) -> Option<By<'_>> {
     for before in ["exceeded quota: ", "failed quota: "] {

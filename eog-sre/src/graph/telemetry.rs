@@ -92,7 +92,7 @@ impl Builder {
                 called.entry(caller).or_default().insert(host);
             }
         }
-        // Who talks to any number of hosts, such as a crawler, depends on none of them.
+        // A service that talks to any number of hosts, such as a crawler, depends on none of them.
         called.retain(|_, hosts| hosts.len() <= MAX_OUTSIDE);
         for (caller, hosts) in called {
             for host in hosts {

@@ -1,4 +1,4 @@
-//! Who sent a piece of telemetry.
+//! The sender of a piece of telemetry.
 
 /// The sender of a span or log line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

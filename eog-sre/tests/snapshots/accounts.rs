@@ -1,4 +1,4 @@
-//! Who accounts for what by traces, and errors in logs joined by traces.
+//! Which entities account for what by traces, and errors in logs joined by traces.
 
 use eog_core::evidence::PeerRole;
 use eog_core::{EvidenceKind, Finding};

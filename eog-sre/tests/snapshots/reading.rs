@@ -242,7 +242,7 @@ fn a_snapshot_that_may_not_fit_is_refused_unless_allowed() {
     let refused = open_within(&recording, needed - 1).unwrap_err();
     assert!(matches!(refused, SnapshotError::TooLarge { .. }), "{refused}");
     assert!(open_within(&recording, needed).is_ok());
-    // Of a file only so many rows are kept, and of each only so much.
+    // Only so many rows of a file are kept, and only so much of each.
     let few = ReadOptions {
         max_memory: Some(needed / 2),
         max_rows_per_file: 2,

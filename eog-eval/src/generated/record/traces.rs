@@ -61,7 +61,7 @@ struct Tracer<'a> {
     recorder: &'a Recorder<'a>,
     operations: &'a Operations,
     draw: &'a mut Stream,
-    /// Who records spans.
+    /// The parts that record spans.
     is_traced: Vec<bool>,
     links: Vec<Vec<usize>>,
     trace: String,
@@ -312,7 +312,7 @@ impl<'a> Tracer<'a> {
             return self.publish(call, asked, parent);
         }
         let first = self.attempt(call, asked, parent);
-        // Who tries again waits a moment before.
+        // A caller waits a moment before it tries again.
         let again = Asked { at: first.at + 5.0 + 20.0 * self.draw.share(), ..asked };
         if first.failed && again.at < asked.deadline && self.draw.chance(call.link.again) {
             return self.attempt(call, again, parent);

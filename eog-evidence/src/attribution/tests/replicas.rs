@@ -91,5 +91,5 @@ fn a_change_of_one_replica_does_not_explain_what_all_have_or_others() {
     let uneven = app([700.0, 100.0, 100.0]);
     assert!(!is_cleared(&uneven, "a") && is_cleared(&uneven, "b"));
     assert!(is_cleared(&uneven, "app"), "what all have in common is not what one has");
-    assert!(is_cleared(&uneven, "db"), "it has no part in it");
+    assert!(is_cleared(&uneven, "db"), "it is not involved");
 }

@@ -26,7 +26,7 @@ fn who_all_slow_callers_have_in_common_is_seen_through_them() {
     let itself = jobs([200.0, 220.0]).calls("load>cache").latency("cache", 1.0, 150.0);
     assert!(itself.of("load").contains("cache"), "{}", itself.of("load"));
     assert!(!itself.of("load").contains("db 100"), "{}", itself.of("load"));
-    // A third that calls it and is as ever.
+    // A third that calls it and is as usual.
     let third = jobs([200.0, 220.0]).calls("third>db").latency("third", 40.0, 40.0);
     assert_eq!(third.of("report"), "own, rest 100");
     // Two that both have in common cannot be distinguished.

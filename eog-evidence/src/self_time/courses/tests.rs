@@ -53,7 +53,7 @@ impl Traces {
     }
 }
 
-/// Who has what of the course of `web`, as `db 80` or `web>db 80`.
+/// The shares of the course of `web`, as `db 80` or `web>db 80`.
 fn parts(books: &Books) -> Vec<String> {
     let Some((_, course)) = books.courses().next() else { return Vec::new() };
     let part = |part: &Part| match &part.way_from {
@@ -65,7 +65,7 @@ fn parts(books: &Books) -> Vec<String> {
 
 #[test]
 fn the_critical_path_of_bad_requests_leads_past_those_who_only_wait() {
-    // One request in four asks the shop, of which the database becomes slow; the others are as ever. The clock of the
+    // One request in four asks the shop, of which the database becomes slow; the others are as usual. The clock of the
     // database is a minute behind.
     let mut traces = Traces::default();
     for second in 0..600 {
@@ -93,7 +93,7 @@ fn the_critical_path_of_bad_requests_leads_past_those_who_only_wait() {
     assert_eq!(course.bad, Some(25));
     assert_eq!(course.parts[0].operation, "select");
     let operations: Vec<_> = books.get(&id("web")).unwrap().operations.clone();
-    assert!(operations.is_empty(), "its own work is as ever: {operations:?}");
+    assert!(operations.is_empty(), "its own work is as usual: {operations:?}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ impl SpanIndex {
         let mut listed = Vec::new();
         for (entity, rows) in &self.served {
             let rows = rows.iter().map(|row| spans.get(*row));
-            // Of one that serves nothing what it begins by itself is its request.
+            // The requests of one that serves nothing are those it begins by itself.
             let served = rows.filter(|span| match span.kind() {
                 SpanKind::Server | SpanKind::Consumer => true,
                 SpanKind::Internal => span.parent().is_none(),
