@@ -121,9 +121,9 @@ impl<'a> Weighed<'a> {
             let (Some(entity), Some(last)) = (route.hops.first(), route.hops.last()) else {
                 continue;
             };
-            let found = self.observed.iter().find(|one| *one.finding.id() == route.finding);
-            let found = found.filter(|one| matches!(one.what, Observation::Route(_)));
-            let Some(finding) = found.map(|one| one.finding) else { continue };
+            let cited = self.observed.iter().find(|one| *one.finding.id() == route.finding);
+            let cited = cited.filter(|one| matches!(one.what, Observation::Route(_)));
+            let Some(finding) = cited.map(|one| one.finding) else { continue };
             let made = made(finding);
             let near = nearness(since.latest().duration_since(made.latest()).as_secs_f64());
             let counts = *last == self.packet.entity
