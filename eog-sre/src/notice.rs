@@ -427,7 +427,7 @@ fn datadog(body: &Value, map: &Map<String, Value>) -> Result<Notices, String> {
         found.map(|(_, value)| plain(value)).filter(|text| !text.is_empty())
     };
     let title = find(&["alert_title", "title", "event_title"]).unwrap_or_default();
-    let (state, scope, name) = datadog_title(&title);
+    let (title_state, scope, name) = datadog_title(&title);
     let found = |names: &[&str]| find(names).unwrap_or_default();
     let mut labels =
         filled([("alertname", if name.is_empty() { "Datadog monitor" } else { name })]);
@@ -444,7 +444,7 @@ fn datadog(body: &Value, map: &Map<String, Value>) -> Result<Notices, String> {
         ("generatorURL", &found(&["link"])),
     ]);
     let transition = found(&["alert_transition", "alert_status"]);
-    let is_over = [state, transition.as_str()]
+    let is_over = [title_state, transition.as_str()]
         .iter()
         .any(|it| it.to_lowercase().contains("recovered") || it.eq_ignore_ascii_case("ok"))
         || find(&["alert_type"]).is_some_and(|it| it == "success");

@@ -274,18 +274,18 @@ fn what_was_changed_after_the_measured_harm_takes_nothing_from_what_was_changed_
         change("pay", 39, Signal::Configuration, "decoy"),
     ];
     let alerts = [alert("web", 40, &[])];
-    let changes = |harm: Option<Onset>| {
+    let paths_and_counts = |harm: Option<Onset>| {
         let map = EffectMap::dated(&shop(), &changes, &alerts, |_| harm);
         let of = |entity: &str| map.notes(&id(entity)).findings.len();
         let paths = map.qualifying().filter_map(|one| Some(one.change.as_ref()?.path.clone()));
         (paths.collect::<Vec<String>>(), of("db"), of("pay"))
     };
     // By the alert the decoy is much nearer.
-    assert_eq!(changes(None), (vec!["decoy".to_owned()], 0, 1));
+    assert_eq!(paths_and_counts(None), (vec!["decoy".to_owned()], 0, 1));
     // The harm had begun before it was made.
     let measured = Onset::between(at(19), at(22));
-    assert_eq!(changes(Some(measured)), (vec!["cause".to_owned()], 1, 1));
+    assert_eq!(paths_and_counts(Some(measured)), (vec!["cause".to_owned()], 1, 1));
     // What may still have come before the harm stays.
     let open = Onset::between(at(19), at(39));
-    assert_eq!(changes(Some(open)).0, ["decoy"]);
+    assert_eq!(paths_and_counts(Some(open)).0, ["decoy"]);
 }
