@@ -8,7 +8,7 @@ use eog_sre::Stop;
 use serde::Serialize;
 
 use crate::error::EvalError;
-use crate::suite::{self, GroupReport, Options, SuiteReport, Told};
+use crate::suite::{self, GroupReport, Options, Progress, SuiteReport};
 use crate::table::count;
 
 /// What every data set of a folder scored.
@@ -42,7 +42,7 @@ pub struct SetReport {
 pub fn evaluate(
     dir: &Path,
     options: &Options,
-    told: &mut Told<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<AllReport, EvalError> {
     let mut report =
         AllReport { sets: Vec::new(), unusable: Vec::new(), not_scored: 0, sets_left: 0 };
@@ -59,7 +59,7 @@ pub fn evaluate(
         }
         let name = set.strip_prefix(dir).unwrap_or(&set).display().to_string();
         let mut said =
-            |done: usize, all: usize, case: &str| told(done, all, &format!("{name}/{case}"));
+            |done: usize, all: usize, case: &str| progress(done, all, &format!("{name}/{case}"));
         match suite::evaluate(&set, options, &mut said) {
             Ok(suite) => report.add(name, &suite),
             Err(EvalError::Stopped) => report.sets_left = all - done,

@@ -43,7 +43,7 @@ pub(crate) fn baselines_with(
         case.anomalies.iter().map(|alert| alert.entity.clone()).collect();
     let all: BTreeSet<EntityId> = case.topology.entities().chain(&alerting).cloned().collect();
     let findings: Vec<(EntityId, Vec<Finding>)> =
-        all.iter().map(|entity| (entity.clone(), look_at(entity, case, contract))).collect();
+        all.iter().map(|entity| (entity.clone(), findings_of(entity, case, contract))).collect();
     let by = |score: fn(&Finding) -> f64, join: fn(f64, f64) -> f64| {
         let scored = findings
             .iter()
@@ -71,20 +71,20 @@ pub(crate) fn baselines_with(
     rankings.into_iter().chain(of_bundle).collect()
 }
 
-/// Who is one step upstream of the alerting entities, by name.
+/// The entities one step upstream of the alerting ones, by name.
 fn parents(topology: &Topology, alerting: &BTreeSet<EntityId>) -> Vec<EntityId> {
     let rows = alerting.iter().flat_map(|entity| topology.neighbours(entity));
     let upstream = rows.filter(|row| row.direction != Direction::Downstream);
     upstream.map(|row| row.entity).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn look_at(entity: &EntityId, case: &Case, contract: &impl ContextContract) -> Vec<Finding> {
+fn findings_of(entity: &EntityId, case: &Case, contract: &impl ContextContract) -> Vec<Finding> {
     let around = case.topology.neighbours(entity).into_iter().map(|row| row.entity);
     let request = ContextRequest::whole(entity.clone(), case.window, around);
     let mut answer = contract.get_context(&request);
     let findings = match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(Ok(context)) => context.findings,
-        // What cannot be looked at has no evidence.
+        // What cannot be read has no evidence.
         Poll::Ready(Err(_)) | Poll::Pending => Vec::new(),
     };
     // Attribution is no baseline's work.

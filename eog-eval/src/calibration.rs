@@ -76,7 +76,7 @@ impl Outcome {
 
     /// Cells of a row of a table of cases.
     pub(crate) fn cells(self) -> [String; 3] {
-        [self.right, self.innocent, self.confirmed_wrong].map(|told| told.to_string())
+        [self.right, self.innocent, self.confirmed_wrong].map(|count| count.to_string())
     }
 }
 
@@ -87,7 +87,7 @@ pub struct Calibration {
     pub whole: Said,
     /// Investigations of the same incidents without the cause; nothing where none was made.
     pub knocked_out: Option<Said>,
-    /// Of the right results with everything in, the share that is `confirmed`; nothing where none
+    /// The share of the right results with everything in that is `confirmed`; nothing where none
     /// is right. Only incidents with a cause count.
     pub right_confirmed: Option<Share>,
 }
@@ -182,7 +182,7 @@ fn share(values: &[bool]) -> Option<Share> {
 impl Said {
     fn of(outcomes: &[Outcome]) -> Option<Self> {
         let of =
-            |told: fn(&Outcome) -> bool| share(&outcomes.iter().map(told).collect::<Vec<bool>>());
+            |which: fn(&Outcome) -> bool| share(&outcomes.iter().map(which).collect::<Vec<bool>>());
         let innocent = of(|outcome| outcome.innocent)?;
         let confirmed_wrong = of(|outcome| outcome.confirmed_wrong)?;
         let word = |said: Confidence| {
@@ -282,9 +282,9 @@ mod tests {
         assert_eq!(calibration.whole.words[0].times, 0);
         let row = "everything,confirmed a wrong group,1,0.5,";
         assert!(calibration.to_csv().contains(row), "{}", calibration.to_csv());
-        let told = calibration.to_string();
-        assert!(told.contains("confirmed a wrong group       1   0.500 ["), "{told}");
-        assert!(told.contains("confirmed a wrong group       0   0.000 ["), "{told}");
+        let text = calibration.to_string();
+        assert!(text.contains("confirmed a wrong group       1   0.500 ["), "{text}");
+        assert!(text.contains("confirmed a wrong group       0   0.000 ["), "{text}");
     }
 
     #[test]

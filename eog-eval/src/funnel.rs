@@ -16,7 +16,7 @@ use crate::investigation::Investigation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Funnel {
-    /// The declared graph has no effect path from it to any alert, and it was never looked at.
+    /// The declared graph has no effect path from it to any alert, and it was never evaluated.
     Unreachable,
     /// There is a path, but its context was never asked for.
     NotFetched,

@@ -23,7 +23,7 @@ use crate::ranking::Ranking;
 pub struct Method {
     /// Which controller investigates, with every choice of it.
     pub settings: AnySettings,
-    /// Who judges.
+    /// The policy.
     pub judge: Arc<dyn Policies + Send + Sync>,
 }
 
@@ -128,7 +128,7 @@ impl Investigation {
         self.diagnosis.causes().flat_map(|group| group.origins.iter().cloned()).collect()
     }
 
-    /// Whom it names, however sure it is: those causes, else its best guess.
+    /// The entities it names, however sure it is: those causes, else its best guess.
     pub fn choice(&self) -> BTreeSet<EntityId> {
         self.diagnosis.choice().into_iter().cloned().collect()
     }
@@ -165,8 +165,8 @@ impl Investigation {
             tied.iter().flat_map(|group| group.origins.iter().cloned()).collect::<Vec<_>>()
         });
         let mut tiers: Vec<Vec<EntityId>> = tiers.collect();
-        let told: BTreeSet<EntityId> = tiers.iter().flatten().cloned().collect();
-        let others = self.diagnosis.ranking.iter().filter(|one| !told.contains(&one.entity));
+        let listed: BTreeSet<EntityId> = tiers.iter().flatten().cloned().collect();
+        let others = self.diagnosis.ranking.iter().filter(|one| !listed.contains(&one.entity));
         let others: Vec<_> = others.collect();
         let tied = others.chunk_by(|a, b| a.score.rank() == b.score.rank());
         tiers.extend(tied.map(|tied| tied.iter().map(|one| one.entity.clone()).collect()));

@@ -3,7 +3,7 @@
 /// How alike names must be, from 0 to 1.
 const ALIKE: f64 = 0.75;
 
-/// The most names that are told.
+/// The most names that are given.
 const MOST: usize = 3;
 
 /// `; nearest: a, b`, the most alike first; nothing when no name is alike.

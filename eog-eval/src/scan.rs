@@ -1,6 +1,6 @@
 //! A scan of telemetry without any graph: who is saturated, else works longer, else has more errors in its logs.
 //!
-//! What an engineer may write in an hour. It looks at each entity alone: nothing tells who passes on the
+//! What an engineer may write in an hour. It checks each entity alone: nothing shows who passes on the
 //! trouble of others.
 
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ fn saturated(bundle: &Bundle, split: Timestamp) -> BTreeMap<EntityId, f64> {
 fn self_time(bundle: &Bundle, split: Timestamp) -> BTreeMap<EntityId, f64> {
     let is_call =
         |span: &SpanRecord| span.peer.as_ref().is_some_and(|peer| peer.role == PeerRole::Callee);
-    // Calls by the request that made them; where no ids tell, by their caller.
+    // Calls by the request that made them; without ids, by their caller.
     let mut waited: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     let mut calls: BTreeMap<&EntityId, Compared> = BTreeMap::new();
     for span in bundle.spans().filter(|span| is_call(span)) {

@@ -132,7 +132,7 @@ pub struct Settings {
 
 /// Simulates every truth with every seed, investigates each snapshot, also without what each of the
 /// ablations takes away, and scores the results. Snapshots lie in a temporary folder one at a time.
-/// `told` hears of every incident that is done.
+/// `done` is called for every incident that is done.
 ///
 /// # Errors
 /// [`EvalError`] when the temporary folder cannot be used; what cannot be simulated is a case with
@@ -141,7 +141,7 @@ pub fn evaluate(
     scenarios: &[Scenario],
     architecture: &Path,
     settings: &Settings,
-    mut told: impl FnMut(&SimulatedCase),
+    mut done: impl FnMut(&SimulatedCase),
 ) -> Result<SimulatedReport, EvalError> {
     let Settings { seeds, size, harmless, ablations, method, stop } = settings;
     let is_stopped = || stop.as_ref().is_some_and(Stop::is_wanted);
@@ -174,7 +174,7 @@ pub fn evaluate(
                 };
                 let scenario = scenario.name.clone();
                 let case = SimulatedCase { scenario, seed, ablation, scored, reason };
-                told(&case);
+                done(&case);
                 cases.push(case);
             }
         }

@@ -29,16 +29,16 @@ pub struct Trajectory {
     /// The steps of its plan that were neither done nor withdrawn; nothing where it has no plan.
     #[serde(default)]
     pub open_plan: Option<u32>,
-    /// The alerts that its answer does not explain, by name; nothing where nobody says so.
+    /// The alerts that its answer does not explain, by name; nothing where that is unknown.
     #[serde(default)]
     pub unexplained: Option<Vec<String>>,
-    /// After so many steps all alerts were explained for the first time: 0 if never; nothing where nobody can say.
+    /// After so many steps all alerts were explained for the first time: 0 if never; nothing where that is unknown.
     #[serde(default)]
     pub explained_after: Option<u32>,
     /// The causes that its answer names.
     #[serde(default)]
     pub named: Vec<String>,
-    /// Whether its answer is accepted as proven, whoever says so.
+    /// Whether its answer is accepted as proven, by whatever judges it.
     #[serde(default)]
     pub accepted: bool,
 }
@@ -47,13 +47,13 @@ pub struct Trajectory {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Whose conversation it belongs to.
+    /// The role whose conversation it belongs to.
     #[serde(default)]
     pub who: String,
-    /// The tool that is called; `look` for a look at an entity; empty for what calls nothing.
+    /// The tool that is called; `look` for an evaluation of an entity; empty for what calls nothing.
     #[serde(default)]
     pub tool: String,
-    /// What tells two calls of a tool apart.
+    /// What distinguishes two calls of a tool.
     #[serde(default)]
     pub arguments: String,
     /// The entity that it is about, if it is about one.
@@ -81,7 +81,7 @@ pub enum Outcome {
     /// What was asked for.
     #[default]
     Answered,
-    /// What was known already: nobody was asked.
+    /// What was known already: no call was made.
     Remembered,
     /// The call was not made: there is no such tool, or its arguments do not fit.
     Syntactic,

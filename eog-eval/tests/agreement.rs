@@ -63,7 +63,7 @@ fn kappa(pairs: &[(bool, bool)]) -> Option<f64> {
     (all > 0.0 && by_chance < 1.0).then(|| (agreed - by_chance) / (1.0 - by_chance))
 }
 
-fn told(kappa: Option<f64>) -> String {
+fn rounded(kappa: Option<f64>) -> String {
     kappa.map_or_else(|| "–".to_owned(), |kappa| format!("{kappa:.2}"))
 }
 
@@ -100,7 +100,7 @@ fn agreement() -> String {
         let count = |of: fn(&&(bool, bool)) -> bool| readers.iter().filter(of).count();
         let with = |reader: fn(&(bool, bool, bool)) -> bool| {
             let pairs: Vec<(bool, bool)> = decided.iter().map(|it| (it.0, reader(it))).collect();
-            told(kappa(&pairs))
+            rounded(kappa(&pairs))
         };
         let (first, second, both) = (count(|it| it.0), count(|it| it.1), count(|it| it.0 && it.1));
         let rules = decided.iter().filter(|it| it.0).count();
@@ -108,7 +108,7 @@ fn agreement() -> String {
         let _ = writeln!(
             text,
             "{mode} | {first} | {second} | {both} | {} | {rules} | {} | {agreed} | {} | {}",
-            told(kappa(&readers)),
+            rounded(kappa(&readers)),
             decided.len(),
             with(|it| it.1),
             with(|it| it.2),

@@ -105,12 +105,12 @@ fn a_folder_of_sets_has_tables_for_each_and_names_apart_from_confirmed() {
     assert_eq!(text.matches("\nJudged by").count(), 2, "{text}");
     assert!(text.contains("Incidents: 2. Normal times: 1."), "{text}");
     for it in &report.results {
-        // Whoever finds causes names these, and nobody is silent who was given something.
+        // An answer with causes names these, and every answer chooses something.
         assert!(it.named.is_empty() || it.named == it.chosen, "{it:?}");
         assert!(!it.chosen.is_empty(), "{it:?}");
     }
     let eog = report.judged(&Condition::usual(CONTROLLERS[0], 0.0)).expect("it was compared");
-    // Of two incidents it names the cause of one; all three results are confirmed, two of them wrong.
+    // It names the cause of one of two incidents; all three results are confirmed, two of them wrong.
     assert_eq!((eog.named.value, eog.found.value, eog.confirmed.value), (0.5, 0.5, 0.5));
     assert!((eog.wrongly - 2.0 / 3.0).abs() < 1e-9, "{eog:?}");
     assert_eq!(report.to_csv().lines().next().expect("a header").split(',').next(), Some("set"));

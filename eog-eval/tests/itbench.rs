@@ -171,7 +171,7 @@ fn judged_results_are_scored_again() {
     let results: serde_json::Value = serde_json::from_str(&text).unwrap();
     let truths = GroundTruth::read_all(&dir.join("ground_truths.json")).unwrap();
     let second = truths.into_iter().find(|truth| truth.id.as_deref() == Some("2")).unwrap();
-    // The truth of scenario 1 that the judge had, as far as its justifications tell.
+    // The truth of scenario 1 that the judge had, as far as its justifications show it.
     let first = GroundTruth::parse(
         r"
         aliases:
@@ -351,7 +351,7 @@ fn k_must_fit_the_runs_there_are() {
 }
 
 #[test]
-fn groups_that_a_truth_does_not_have_are_told() {
+fn groups_that_a_truth_does_not_have_are_reported() {
     let text = TRUTH.replace("target: web,", "target: wbe,");
     let truth = GroundTruth::parse(&text, "truth.yaml".as_ref()).unwrap();
     let notes = truth.notes();
@@ -387,8 +387,8 @@ impl ReasoningJudge for Scripted {
 
     fn judge(&self, causes: &[CauseToJudge]) -> Result<Vec<Judged>, String> {
         self.asked.borrow_mut().push(causes.to_vec());
-        let told = |verdict: &Verdict| Judged { verdict: *verdict, because: "so".to_owned() };
-        self.verdicts.as_ref().map(|all| all.iter().map(told).collect()).map_err(Clone::clone)
+        let judged = |verdict: &Verdict| Judged { verdict: *verdict, because: "so".to_owned() };
+        self.verdicts.as_ref().map(|all| all.iter().map(judged).collect()).map_err(Clone::clone)
     }
 }
 

@@ -37,12 +37,12 @@ fn a_group_counts_when_it_is_exactly_an_event() {
         ("Bare/Bare_full.log_templates.csv", "EventId,EventTemplate\nE1,up <*>\n"),
     ]);
     let report = evaluate(dir.path());
-    let told: Vec<(&str, usize, usize, usize, f64)> = report
+    let accuracies: Vec<(&str, usize, usize, usize, f64)> = report
         .systems
         .iter()
         .map(|s| (s.system.as_str(), s.lines, s.events, s.patterns, s.grouping_accuracy))
         .collect();
-    assert_eq!(told, [("Bare", 2, 1, 1, 1.0), ("Cart", 4, 3, 2, 0.25)]);
+    assert_eq!(accuracies, [("Bare", 2, 1, 1, 1.0), ("Cart", 4, 3, 2, 0.25)]);
     assert_eq!(report.mean_grouping_accuracy, 0.625);
     assert_eq!(
         report.to_string().lines().last().unwrap().split_whitespace().collect::<Vec<_>>(),

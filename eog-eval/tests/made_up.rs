@@ -30,7 +30,7 @@ fn what_was_scored_stands_when_it_is_stopped() {
         let stop = Stop::when(move || seen.load(Ordering::Relaxed) >= cases);
         let options = Options { stop: Some(stop), ..Options::runs(1) };
         evaluate(Kind::Pipeline, 1..=9, &options, &mut |at, _, _| {
-            // The one that is told of is still to come.
+            // The one that is announced is still to come.
             done.store(at + 1, Ordering::Relaxed);
         })
     };

@@ -32,7 +32,7 @@ fn evaluate(dir: &tempfile::TempDir, runs: usize) -> SuiteReport {
 }
 
 #[test]
-fn a_cause_that_no_incident_has_is_told_with_its_file_and_names_like_it() {
+fn a_cause_that_no_incident_has_is_reported_with_its_file_and_names_like_it() {
     let dir = suite_of(&[
         ("right", r#"{"causes": ["frontend"]}"#),
         ("slip", r#"{"causes": ["frontnd"]}"#),
@@ -53,14 +53,14 @@ fn a_cause_that_no_incident_has_is_told_with_its_file_and_names_like_it() {
 }
 
 #[test]
-fn a_bundle_without_its_truth_is_told_which_file_is_to_be_written() {
+fn a_bundle_without_its_truth_names_the_file_to_be_written() {
     let dir = suite_of(&[("right", r#"{"causes": ["frontend"]}"#)]);
     let file = dir.path().join("right.truth.json");
     std::fs::remove_file(&file).unwrap();
-    let told = suite::evaluate(dir.path(), &suite::Options::runs(1), &mut |_, _, _| {});
-    let told = told.unwrap_err().to_string();
-    assert!(told.contains(&format!("{}: it is missing", file.display())), "{told}");
-    assert!(told.contains(r#"{"causes": []} for a normal time"#), "{told}");
+    let refused = suite::evaluate(dir.path(), &suite::Options::runs(1), &mut |_, _, _| {});
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains(&format!("{}: it is missing", file.display())), "{refused}");
+    assert!(refused.contains(r#"{"causes": []} for a normal time"#), "{refused}");
 }
 
 #[test]
@@ -107,12 +107,12 @@ fn several_runs_are_compared_and_the_scores_are_of_the_first() {
         ("right", r#"{"causes": ["frontend"]}"#),
         ("wrong", r#"{"causes": ["catalog"]}"#),
     ]);
-    let heard = std::cell::RefCell::new(Vec::new());
+    let updates = std::cell::RefCell::new(Vec::new());
     let several = suite::evaluate(dir.path(), &suite::Options::runs(3), &mut |done, all, name| {
-        heard.borrow_mut().push((done, all, name.to_owned()));
+        updates.borrow_mut().push((done, all, name.to_owned()));
     })
     .unwrap();
-    assert_eq!(*heard.borrow(), [(0, 2, "right".to_owned()), (1, 2, "wrong".to_owned())]);
+    assert_eq!(*updates.borrow(), [(0, 2, "right".to_owned()), (1, 2, "wrong".to_owned())]);
     let runs = several.over_runs.as_ref().unwrap();
     assert_eq!(runs.runs, 3);
     assert_eq!(
@@ -183,8 +183,9 @@ fn all_data_sets_of_a_folder_are_on_one_page() {
     let broken = dir.path().join("broken");
     std::fs::rename(suite_of(&[("sale", "{")]).path(), &broken).unwrap();
     let mut seen = Vec::new();
-    let mut told = |_: usize, _: usize, case: &str| seen.push(case.to_owned());
-    let report = eog_eval::all::evaluate(dir.path(), &suite::Options::runs(1), &mut told).unwrap();
+    let mut progress = |_: usize, _: usize, case: &str| seen.push(case.to_owned());
+    let report =
+        eog_eval::all::evaluate(dir.path(), &suite::Options::runs(1), &mut progress).unwrap();
     let sets: Vec<&str> = report.sets.iter().map(|set| set.name.as_str()).collect();
     assert_eq!(sets, ["nested/other", "shop"]);
     assert_eq!((report.sets[0].figures.incidents, report.sets[0].confirmed), (1, [1, 0]));

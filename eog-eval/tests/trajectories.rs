@@ -17,7 +17,7 @@ fn labels() -> Labels {
     serde_json::from_str(&text).expect("labels by trajectory and mode")
 }
 
-/// The true causes. Those of runs that were read stand beside what readers said.
+/// The true causes. Those of runs that were read are next to what readers said.
 fn truth(name: &str) -> BTreeSet<String> {
     let Some(read) = name.strip_prefix("read/") else {
         return ["db", "frontend"].map(str::to_owned).into();

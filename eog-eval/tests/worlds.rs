@@ -137,7 +137,7 @@ fn end(span: &SpanRecord) -> f64 {
 }
 
 #[test]
-fn lines_tell_of_what_goes_well_too() {
+fn lines_report_what_goes_well_too() {
     // One of them may be an incident without logs.
     let all = (3..=5).map(|seed| incident(Kind::Chains, seed).unwrap().bundle.logs);
     let logs: Vec<_> = all.flatten().collect();

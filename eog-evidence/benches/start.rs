@@ -66,13 +66,13 @@ fn notes(bencher: Bencher, Size(shape, entities): &Size) {
     bencher
         .counter(ItemsCount::new(*entities))
         .with_inputs(|| map(&large))
-        .bench_local_refs(|map| told(map, &large.topology));
+        .bench_local_refs(|map| notes_of_all(map, &large.topology));
 }
 
 fn map(large: &Large) -> EffectMap {
     EffectMap::new(&large.topology, &large.changes, &large.anomalies)
 }
 
-fn told(map: &EffectMap, topology: &Topology) -> usize {
+fn notes_of_all(map: &EffectMap, topology: &Topology) -> usize {
     topology.entities().map(|entity: &EntityId| map.notes(entity).findings.len()).sum()
 }

@@ -23,7 +23,7 @@ pub(crate) struct Alarm<'a> {
     target: usize,
     /// First and renewed onsets in order.
     pub(crate) onsets: Vec<Timestamp>,
-    /// When the harm that the first onset tells of began, where it was measured.
+    /// When the harm reported by the first onset began, where it was measured.
     harm: Option<Onset>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Alarms<'a> {
         }
     }
 
-    /// Dates the harm that alerts tell of.
+    /// Dates the harm that alerts report.
     pub(crate) fn date(&mut self, harm_of: impl Fn(&Anomaly) -> Option<Onset>) {
         for alarm in &mut self.all {
             alarm.harm = harm_of(alarm.anomaly);

@@ -12,7 +12,7 @@ const MAX_RENEWALS: usize = 3;
 /// What an alert says about its entity: one finding from its onset to when it was last seen, and
 /// one for each of at most 3 times it became active again.
 ///
-/// An alert without a last sighting gives an instant: whoever reads it may take the alert for
+/// An alert without a last sighting gives an instant: its readers may take the alert for
 /// still active.
 ///
 /// ```

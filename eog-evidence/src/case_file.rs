@@ -127,7 +127,7 @@ pub fn case_file(
     file
 }
 
-/// Of whom contexts are read for a case file, at most `most`: who alerts, changed or failed, then all that is recorded or
+/// Entities whose contexts are read for a case file, at most `most`: those with alerts, changes or failures, then all recorded or
 /// declared, by name.
 pub fn entities_of_case_file(case: &Case, incident: &Incident, most: usize) -> Vec<EntityId> {
     let alerting = case.anomalies.iter().map(|alert| &alert.entity);
@@ -138,7 +138,7 @@ pub fn entities_of_case_file(case: &Case, incident: &Incident, most: usize) -> V
     all.filter(|entity| seen.insert(entity)).take(most).cloned().collect()
 }
 
-/// Whether a source that can tell says that nothing was recorded of an entity.
+/// Whether a source that records coverage says that nothing was recorded of an entity.
 fn is_silent(context: &LocalContext) -> bool {
     use EvidenceKind::{Log, Metric, Span};
     let measured = |kind: &EvidenceKind| matches!(kind, Metric | Log | Span);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn of_whom_nothing_was_recorded_is_listed() {
+    fn entities_without_records_are_listed() {
         let coverage = |own: &[EvidenceKind]| {
             Some(Coverage { own: own.to_vec(), others: vec![EvidenceKind::Log] })
         };
@@ -213,7 +213,7 @@ mod tests {
         let contexts = [
             (id("node"), quiet(&[EvidenceKind::Event])),
             (id("web"), quiet(&[EvidenceKind::Metric])),
-            // Of a source that cannot tell, nothing is said.
+            // A source without coverage says nothing.
             (id("db"), LocalContext::default()),
         ];
         let file = case_file(&case(), &Incident::default(), contexts);

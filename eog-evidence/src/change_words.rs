@@ -11,7 +11,7 @@ use crate::note::Note;
 use crate::series::Periods;
 use crate::text::words;
 
-/// Shorter words tell little.
+/// Shorter words say little.
 const SHORTEST: usize = 3;
 /// At most so many words are quoted.
 const MAX_QUOTED: usize = 5;
@@ -51,10 +51,10 @@ impl TroubleWords {
     ) -> Self {
         let new = anomalies
             .iter()
-            .flat_map(|alert| [alert.name.as_str(), alert.description.as_str()].map(telling))
+            .flat_map(|alert| [alert.name.as_str(), alert.description.as_str()].map(significant))
             .flatten()
             .collect();
-        let names = names.flat_map(|name| telling(name.as_str())).collect();
+        let names = names.flat_map(|name| significant(name.as_str())).collect();
         Self { new, names, usual: BTreeSet::new(), baseline: periods.counting_baseline() }
     }
 
@@ -62,7 +62,7 @@ impl TroubleWords {
     pub fn add(&mut self, pattern: &LogPattern) {
         let is_usual = pattern.times.iter().any(|at| self.baseline.contains(*at));
         let texts = [pattern.pattern.as_str(), pattern.example.as_str()];
-        let words = texts.into_iter().flat_map(telling);
+        let words = texts.into_iter().flat_map(significant);
         if is_usual { self.usual.extend(words) } else { self.new.extend(words) }
     }
 
@@ -107,7 +107,7 @@ impl TroubleWords {
         let speaks = |word: &String| {
             self.new.contains(word) && !self.usual.contains(word) && !self.names.contains(word)
         };
-        telling(&change.excerpt).filter(speaks).collect()
+        significant(&change.excerpt).filter(speaks).collect()
     }
 }
 
@@ -120,8 +120,8 @@ fn query(change: &Finding) -> String {
     format!("words of change={}", change.id())
 }
 
-/// Words that may tell something.
-fn telling(text: &str) -> impl Iterator<Item = String> + use<> {
+/// Words that may be significant.
+fn significant(text: &str) -> impl Iterator<Item = String> + use<> {
     words(text).into_iter().filter(|word| {
         word.chars().count() >= SHORTEST
             && !word.chars().any(|one| one.is_ascii_digit())

@@ -20,7 +20,7 @@ pub struct Chart {
     pub unit: String,
     /// The points by time, at most [`MAX_CHART_POINTS`].
     pub points: Vec<(Timestamp, f64)>,
-    /// What counts as usual, if there are enough points to tell.
+    /// What counts as usual, if there are enough points to know.
     pub usual: Option<Band>,
 }
 

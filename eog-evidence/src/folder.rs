@@ -1,6 +1,6 @@
 //! An open folder: what is read of it is found from its handle, not by its path.
 //!
-//! Between looking at a path and opening it, somebody else may put a link in its place. From a handle, the
+//! Between checking a path and opening it, another process may put a link in its place. From a handle, the
 //! system itself (or `cap-std`, where the system cannot) resolves each name beneath the folder, so that
 //! nothing outside of it is ever opened.
 
@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
-/// How the names of files and folders begin that nobody reads: they hold the answer.
+/// How the names of files and folders begin that are never read: they hold the answer.
 const GROUND_TRUTH: &str = "ground_truth";
 
 /// Most links on the way to a file, as systems have it.
@@ -99,7 +99,7 @@ impl FolderHandle {
     /// The folder of a path that is relative to this one. It may not lead out of it, not even on the way.
     ///
     /// # Errors
-    /// Why there is no folder, or it may not be read: [`leads_outside`] tells one from the other.
+    /// Why there is no folder, or it may not be read: [`leads_outside`] distinguishes the two.
     pub fn below(&self, path: &Path) -> io::Result<Self> {
         let real = self.real(path)?;
         let Some(name) = real.file_name() else { return Ok(self.clone()) };
@@ -128,7 +128,7 @@ impl FolderHandle {
         Some(Self { called: path.clone(), path, dir, beside: Beside::In(above) })
     }
 
-    /// What it was called by whoever opened it.
+    /// The name under which it was opened.
     pub fn called(&self) -> &Path {
         &self.called
     }
@@ -138,7 +138,7 @@ impl FolderHandle {
         &self.path
     }
 
-    /// Where a relative path leads, without links: relative, too. Whether there is something is not looked
+    /// Where a relative path leads, without links: relative, too. Whether there is something is not
     /// at.
     ///
     /// # Errors
@@ -280,7 +280,7 @@ impl PartialEq for FolderHandle {
 
 impl Eq for FolderHandle {}
 
-/// Whether a file or folder is one that nobody reads, by its name.
+/// Whether a file or folder is one that is never read, by its name.
 pub fn is_ground_truth(name: &str) -> bool {
     name.get(..GROUND_TRUTH.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(GROUND_TRUTH))
 }
@@ -386,11 +386,11 @@ mod tests {
     }
 
     #[test]
-    fn a_way_out_and_back_does_not_tell_what_is_there() {
+    fn a_way_out_and_back_does_not_reveal_what_is_there() {
         let (_all, root) = place();
-        let told = |path: &str| root.below(Path::new(path)).unwrap_err().to_string();
-        assert_eq!(told("../out/../root/in"), told("../absent/../root/in"));
-        assert_eq!(told("in/../../out/../root/in"), told("in/../../absent/../root/in"));
+        let refusal = |path: &str| root.below(Path::new(path)).unwrap_err().to_string();
+        assert_eq!(refusal("../out/../root/in"), refusal("../absent/../root/in"));
+        assert_eq!(refusal("in/../../out/../root/in"), refusal("in/../../absent/../root/in"));
     }
 
     #[test]

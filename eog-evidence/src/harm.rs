@@ -26,7 +26,7 @@ pub fn upstream_of(topology: &Topology, anomalies: &[Anomaly]) -> BTreeSet<Entit
 /// by its own measurements: the first sample after the last one that is known to be usual. What is usual until then
 /// is a clean control; a late alert leaves the beginning of the harm in it.
 ///
-/// A series tells if it was recorded for as long as makes a baseline before it began to shift, and
+/// A series counts if it was recorded for as long as makes a baseline before it began to shift, and
 /// has not gone back before the first anomaly.
 pub(crate) fn first_harm<'a>(
     ways: &Ways,

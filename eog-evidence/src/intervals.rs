@@ -111,7 +111,7 @@ impl Serialize for Intervals {
 }
 
 impl<'de> Deserialize<'de> for Intervals {
-    /// What is wrong with a period is told, not merely that neither form fits.
+    /// An error says what is wrong with a period, not merely that neither form fits.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> serde::de::Visitor<'de> for Visitor {

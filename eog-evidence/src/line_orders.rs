@@ -22,7 +22,7 @@ const LINES: usize = 30;
 /// … of which this share have it next: with 30 of 30 the share is at least 0.9 (95 %).
 const REGULAR: f64 = 0.95;
 
-/// A follow-up that fails in a smaller share of cases is not worth telling.
+/// A follow-up that fails in a smaller share of cases is not worth reporting.
 const LEAST: f64 = 0.1;
 
 /// Lines of kinds that come more often overlap; they are left out, which bounds the work.
@@ -35,7 +35,7 @@ pub struct Reordered {
     pub line: usize,
     /// The place of the kind that usually follows.
     pub usual_next: usize,
-    /// How many of how many lines are followed in the time looked at.
+    /// How many of how many lines are followed in the time of interest.
     pub now: (usize, usize),
     /// How many of how many were in the usual time.
     pub before: (usize, usize),
@@ -164,7 +164,7 @@ fn test(
     let counts = |cases: &[(Timestamp, bool)], failing: usize| (cases.len() - failing, cases.len());
     let (now_counts, before_counts) = (counts(&now, fails), counts(&before, failed));
     let mut cases = [before, now].concat();
-    // A usual time that is given may lie after the time looked at.
+    // A usual time that is given may lie after the time of interest.
     cases.sort_unstable();
     Some(Reordered {
         line,
@@ -187,7 +187,7 @@ mod tests {
         Timestamp::from_millisecond(milliseconds).unwrap()
     }
 
-    /// Two kinds, the second so long after the first as is told for each of some cases.
+    /// Two kinds, the second so long after the first as is given for each of some cases.
     fn kinds(delays: impl Iterator<Item = i64>) -> [Vec<Timestamp>; 2] {
         let cases: Vec<(i64, i64)> = (0..).map(|n| 10_000 * n).zip(delays).collect();
         let begun = cases.iter().map(|(begun, _)| at(*begun)).collect();
@@ -196,7 +196,7 @@ mod tests {
         [begun, done]
     }
 
-    fn told(kinds: &[Vec<Timestamp>]) -> Vec<((usize, usize), usize)> {
+    fn missed(kinds: &[Vec<Timestamp>]) -> Vec<((usize, usize), usize)> {
         let compared = ComparedTimes {
             before: Window::new(at(0), at(1_000_000)).unwrap().into(),
             after: Window::new(at(1_000_000), at(2_000_000)).unwrap(),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_follow_up_that_comes_late_or_before_is_told() {
+    fn a_follow_up_that_comes_late_or_before_is_found() {
         let usual = |n: i64| 100 + 7 * (n % 10);
         let cases = [
             ("as usual", kinds((0..200).map(usual)), vec![]),
@@ -227,7 +227,7 @@ mod tests {
             ("never regular", kinds((0..200).map(|n| 5_000 * (n % 2) - 200)), vec![]),
         ];
         for (what, kinds, expected) in cases {
-            assert_eq!(told(&kinds), expected, "{what}");
+            assert_eq!(missed(&kinds), expected, "{what}");
         }
     }
 
@@ -239,6 +239,6 @@ mod tests {
             |from: i64| (0..100).flat_map(move |n| (0..20).map(move |m| at(from + 10_000 * n + m)));
         let begun: Vec<_> = begun.into_iter().chain(burst(1_000_000)).collect();
         let done: Vec<_> = done.into_iter().chain(burst(1_000_100)).collect();
-        assert_eq!(told(&[begun, done]), []);
+        assert_eq!(missed(&[begun, done]), []);
     }
 }

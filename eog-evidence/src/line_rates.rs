@@ -1,13 +1,13 @@
 //! Which of many kinds of lines come more or less often than usual, by more than chance.
 //!
 //! Every test is conditional on how often a kind came in all, and asks how likely chance alone would
-//! have divided its lines so between the usual time and the time looked at:
+//! have divided its lines so between the usual time and the time of interest:
 //!
 //! - *Counts on both sides*: the binomial tail, which is the exact comparison of two Poisson rates
 //!   (Przyborowski and Wilenski, *Homogeneity of results in testing samples from Poisson series*,
 //!   Biometrika 1940).
 //! - *Never before*, and *stays away*: that all lines but one fall into the time since the first one, or
-//!   until the last one. The time in which nothing came tells more than the counts of two periods of
+//!   until the last one. The time in which nothing came carries more information than the counts of two periods of
 //!   which one holds the change somewhere inside.
 //!
 //! Lines come in bursts: counts are divided by their dispersion (batch means), and rare lines of one
@@ -24,10 +24,10 @@ use crate::intervals::Intervals;
 use crate::recorded::recorded_seconds;
 use crate::stats::median;
 
-/// Of the kinds that are called different, this share may be so by chance (in the mean).
+/// The share of kinds called different that may be so by chance (in the mean).
 const FALSE_DISCOVERIES: f64 = 0.01;
 
-/// A rate that differs by a smaller factor is not worth telling, however surely it differs: the factor by
+/// A rate that differs by a smaller factor is not worth reporting, however surely it differs: the factor by
 /// which rates of requests differ elsewhere.
 const FACTOR: f64 = 1.5;
 
@@ -38,16 +38,16 @@ const RARE: f64 = 0.2;
 /// commonly take 10 to 30 (Law and Kelton, *Simulation Modeling and Analysis*).
 const BATCHES: usize = 12;
 
-/// Fewest usual lines from which scatter is told.
+/// Fewest usual lines from which scatter is estimated.
 const FEW: usize = 9;
 
 /// Kinds with fewer expected lines say nothing of the volume of all.
 const TYPICAL: f64 = 5.0;
 
-/// Fewest kinds from which a common volume is told.
+/// Fewest kinds from which a common volume is estimated.
 const KINDS: usize = 4;
 
-/// A kind that stays away since before the time looked at is no news: by a usual level of doubt.
+/// A kind that stays away since before the time of interest is no news: by a usual level of doubt.
 const AWAY_BEFORE: f64 = 0.05;
 
 /// What is compared with what.
@@ -55,7 +55,7 @@ const AWAY_BEFORE: f64 = 0.05;
 pub struct ComparedTimes<'a> {
     /// The usual time.
     pub before: Intervals,
-    /// The time that is looked at.
+    /// The time of interest.
     pub after: Window,
     /// Until when lines were surely recorded: a line that does not come later says nothing.
     pub until: Timestamp,
@@ -148,7 +148,7 @@ pub fn line_rates(
     rates
 }
 
-/// Whether enough kinds, given by their times in order, are frequent to tell what all of them do.
+/// Whether enough kinds, given by their times in order, are frequent to show what all of them do.
 pub fn have_common_volume(kinds: &[&[Timestamp]], compared: &ComparedTimes<'_>) -> bool {
     let counted: Vec<Kind<'_>> = kinds.iter().map(|times| Kind::of(times, compared)).collect();
     common_volume(&counted, &Scale::new(compared)).is_some()
@@ -163,7 +163,7 @@ pub(crate) fn discovery_limit(chances: impl Iterator<Item = f64>, tested: usize)
     last.map_or(-1.0, |(_, chance)| *chance)
 }
 
-/// By which factor all kinds together come more often, where enough of them tell.
+/// By which factor all kinds together come more often, where enough of them are frequent.
 fn common_volume(kinds: &[Kind<'_>], scale: &Scale<'_>) -> Option<f64> {
     let ratios = kinds.iter().filter_map(|kind| {
         let expected = kind.before.len() as f64 * scale.ratio();
@@ -199,14 +199,14 @@ impl<'a> Scale<'a> {
         self.after / self.before
     }
 
-    /// The recorded seconds until an instant, those looked at counted `volume` times.
+    /// The recorded seconds until an instant, those of interest counted `volume` times.
     fn place(&self, at: Timestamp, volume: f64) -> f64 {
         let within = |part: Window| {
             let window = Window::new(part.start(), at.min(part.end())).ok();
             window.map_or(0.0, |window| recorded_seconds(window, self.compared.holes))
         };
         let after = self.compared.after;
-        // A usual time that is given may lie after the time looked at.
+        // A usual time that is given may lie after the time of interest.
         if self.compared.before.contains(at) || at < after.start() {
             return self.compared.before.iter().map(within).sum::<f64>().min(self.before);
         }
@@ -225,7 +225,7 @@ impl<'a> Scale<'a> {
 
     /// How much more the counts of equal parts of a time scatter than those of a Poisson process: Pearson's
     /// statistic by its degrees of freedom, at least 1. What is beyond 1 counts more by twice its own
-    /// relative standard error, since few parts tell it badly.
+    /// relative standard error, since few parts estimate it badly.
     fn overdispersion(&self, times: &[Timestamp], (from, to): (f64, f64)) -> f64 {
         let parts = times.len().isqrt().min(BATCHES);
         let length = (to - from) / parts as f64;

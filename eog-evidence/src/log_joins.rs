@@ -2,8 +2,8 @@
 //! passed on.
 //!
 //! Lines of several entities that name one request are lines on one course of events, whatever else happens
-//! at the time. The entity whose error line comes first had nobody's error to pass on. Where times do not
-//! tell who was first, the place in the trace does: who is called fails before the caller.
+//! at the time. The entity whose error line comes first had no error of another to pass on. Where times do not
+//! show who was first, the place in the trace does: who is called fails before the caller.
 
 mod ids;
 
@@ -28,7 +28,7 @@ const MAX_REQUESTS: usize = 100_000;
 /// Most steps from a span to the first of its trace.
 const MAX_DEPTH: usize = 64;
 
-/// By less than this clocks of different machines tell no order: what NTP keeps in a local network (RFC
+/// Clocks of different machines give no order below this: what NTP keeps in a local network (RFC
 /// 5905, section 1).
 const CLOCKS: SignedDuration = SignedDuration::from_millis(1);
 
@@ -45,11 +45,11 @@ pub struct RequestError<'a> {
     pub request: &'a str,
     /// When it was written.
     pub time: Timestamp,
-    /// Who wrote it.
+    /// Its writer.
     pub entity: &'a EntityId,
     /// What it says, or its pattern. Untrusted text.
     pub message: &'a str,
-    /// Whose failed call it tells of, where the record says so: then the error did not begin with who wrote it.
+    /// The entity whose failed call it reports, where the record says so: then the error did not begin with the writer.
     pub callee: Option<&'a EntityId>,
 }
 
@@ -116,21 +116,21 @@ impl Depths {
     }
 }
 
-/// The first error line of an entity in a request. Of lines of one time those that tell of a failed call come first: what is
+/// The first error line of an entity in a request. Of lines of one time those that report a failed call come first: what is
 /// said beside them may follow from that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Said<'a> {
     time: Timestamp,
     is_own: bool,
     message: &'a str,
-    /// Whose failed call it tells of.
+    /// The entity whose failed call it reports.
     callee: Option<&'a EntityId>,
 }
 
 /// The error lines of one request: of each entity the first.
 type Course<'a> = BTreeMap<&'a EntityId, Said<'a>>;
 
-/// How many requests tell that an error was passed on, by what.
+/// How many requests show that an error was passed on, by what.
 #[derive(Clone, Copy, Debug, Default)]
 struct Passed {
     by_earlier_lines: usize,
@@ -149,7 +149,7 @@ struct Place<'a> {
     /// Requests whose errors begin here, and those where they are passed on; by the time of the own line.
     first: Vec<(Timestamp, &'a str)>,
     later: Vec<(Timestamp, &'a str)>,
-    /// Where those begin that are passed on: how many earlier lines there tell that, and how many own lines, of failed calls.
+    /// Where those begin that are passed on: how many earlier lines there show that, and how many own lines, of failed calls.
     from: BTreeMap<&'a EntityId, Passed>,
     /// Requests of which the order is not clear.
     unclear: usize,
@@ -159,7 +159,7 @@ struct Place<'a> {
 /// in requests of which others have some too, if it is mostly first or mostly later there.
 ///
 /// The order of two lines is clear when they are further apart than the times are exact, and than clocks of
-/// different machines agree; otherwise by [`Depths`]. Whose first line tells of a failed call passes on what the callee
+/// different machines agree; otherwise by [`Depths`]. An entity whose first line reports a failed call passes on what the callee
 /// began, even if the callee writes nothing. The trend is `rising` when there are more such requests
 /// than in the usual time ([`line_rates`](crate::line_rates)), or nothing to compare with, else `steady`. The
 /// quantity counts requests. The peer of an entity that passes errors on is where most of them begin.
@@ -235,8 +235,8 @@ pub fn joined_errors<'a>(
     found.collect()
 }
 
-/// Who complains first, whose failed call that tells of, whose failed call that one tells of, and so on. A caller that waits no
-/// longer complains before who is called.
+/// The first writer, the callee whose failed call it reports, that one's callee, and so on. A caller that waits no
+/// longer writes before its callee.
 fn chain_of_calls<'a>(first: &'a EntityId, course: &Course<'a>) -> Vec<&'a EntityId> {
     let mut chain = vec![first];
     let called = |last: &&'a EntityId| course.get(last).and_then(|said| said.callee);
@@ -246,7 +246,7 @@ fn chain_of_calls<'a>(first: &'a EntityId, course: &Course<'a>) -> Vec<&'a Entit
     chain
 }
 
-/// Who complains first in a request, if that is clear.
+/// The entity that writes first in a request, if that is clear.
 fn beginning<'a>(
     request: &str,
     course: &Course<'a>,
@@ -300,7 +300,7 @@ impl<'a> Place<'a> {
         let from = from.filter(|_| !begins).map(|(entity, passed)| (*entity, *passed));
         let peer = from.map(|(entity, _)| entity);
         let all_later = self.later.len();
-        let told = match from {
+        let order = match from {
             None => format!("{first} have the first one here{usual}"),
             Some((peer, passed)) => {
                 let (there, how) = (passed.all(), "did not fail here first");
@@ -339,7 +339,7 @@ impl<'a> Place<'a> {
             source: source.to_owned(),
             query: format!("entity={entity} level=error joined by request"),
             excerpt: format!(
-                "of {all} requests with error lines here and elsewhere, {told}{unclear}: {message}"
+                "of {all} requests with error lines here and elsewhere, {order}{unclear}: {message}"
             ),
             onset,
         }))

@@ -41,7 +41,7 @@ pub struct LogLine {
 }
 
 impl LogLine {
-    /// The request that an error belongs to: as recorded, or as the message tells.
+    /// The request that an error belongs to: as recorded, or as the message says.
     pub(crate) fn failed_request(&self) -> Option<&str> {
         let is_error = Level::of(&self.level) == Level::Error;
         let recorded = || self.trace.as_deref().or_else(|| request_id(&self.message));
@@ -150,7 +150,7 @@ impl LogPatterns {
         [self.severe_patterns(), self.ordinary.patterns()].concat()
     }
 
-    /// Whom its errors and warnings name.
+    /// The entities that its errors and warnings name.
     pub(crate) fn severe_peers(&self) -> impl Iterator<Item = (&EntityId, PeerRole)> {
         self.severe.peers()
     }
@@ -173,7 +173,7 @@ impl LogPatterns {
     /// Errors of one trouble come in many words, most of them rarely: when all errors together rise by
     /// more than chance, those patterns rise that are new or at least half more frequent. Lines of other
     /// levels must also differ from what all such lines of the entity do; that all of them do is a finding
-    /// by itself. One more is told of each line that is no longer followed by what usually follows it.
+    /// by itself. One more is given for each line that is no longer followed by what usually follows it.
     ///
     /// The quantity counts lines: those seen, and those that the baseline rate would give. Without a
     /// signal of its own an error speaks of [`Signal::Errors`], any other line of [`Signal::Other`]. The

@@ -1,4 +1,4 @@
-//! What measured series tell of their entity: what shifted, what is full, and what is as usual.
+//! What measured series say about their entity: what shifted, what is full, and what is as usual.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use eog_core::{EntityId, Finding};
 
 use crate::order::strongest_first;
 use crate::series::{Periods, Series};
-use crate::shift::{Shift, full_finding, level_finding, told_shift};
+use crate::shift::{Shift, finding_of_shift, full_finding, level_finding};
 
 /// A series, how findings cite it, and what was found of it.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct JudgedSeries {
 
 /// Findings on what was measured of one entity: series that shifted; resources that are full where nothing is known of
 /// before; and at most `steady` series that are as usual. Of several series of one metric, such as those of two containers, the
-/// strongest finding is told. Adds what was left out.
+/// strongest finding is kept. Adds what was left out.
 ///
 /// ```
 /// use eog_core::{EntityId, EvidenceKind, Timestamp, Window};
@@ -57,21 +57,21 @@ pub fn series_findings(
 ) -> Vec<Finding> {
     type Key<'a> = (&'a EntityId, &'a str, Signal, &'a str, Option<(&'a EntityId, PeerRole)>);
     let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();
-    let mut told: Vec<Finding> = Vec::new();
+    let mut kept: Vec<Finding> = Vec::new();
     for JudgedSeries { series, source, query, shift } in measured {
         let found = match shift {
-            Some((shift, onset)) => Some(told_shift(series, shift, *onset, source, query)),
+            Some((shift, onset)) => Some(finding_of_shift(series, shift, *onset, source, query)),
             None => full_finding(series, periods, source, query)
                 .or_else(|| level_finding(series, periods, source, query)),
         };
         let Some(found) = found else { continue };
         let peer = series.peer.as_ref().map(|peer| (&peer.entity, peer.role));
         let key = (&series.entity, &*series.metric, series.signal, &*series.unit, peer);
-        let place = *places.entry(key).or_insert(told.len());
-        match told.get_mut(place) {
+        let place = *places.entry(key).or_insert(kept.len());
+        match kept.get_mut(place) {
             Some(known) if strongest_first(&found, known).is_lt() => *known = found,
             Some(_) => {}
-            None => told.push(found),
+            None => kept.push(found),
         }
     }
     let is_as_usual = |finding: &Finding| {
@@ -79,8 +79,8 @@ pub fn series_findings(
         finding.trend == Trend::Steady && has_past
     };
     let (mut as_usual, mut findings): (Vec<Finding>, Vec<Finding>) =
-        told.into_iter().partition(is_as_usual);
-    // What tells most about an entity's health first.
+        kept.into_iter().partition(is_as_usual);
+    // What says most about an entity's health first.
     as_usual.sort_by_key(|finding| (finding.signal, finding.peer.is_some()));
     if as_usual.len() > steady {
         omitted.push(format!("{} series more that did not shift", as_usual.len() - steady));

@@ -49,7 +49,7 @@ impl Names {
         let mut names = Self { lengths: vec![0], ..Self::default() };
         for entity in entities {
             took(1);
-            let name = Some(entity_words(entity)).filter(|name| is_telling(name, &common));
+            let name = Some(entity_words(entity)).filter(|name| is_specific(name, &common));
             let end = name.map(|name| names.add(name));
             names.ends.push(end);
         }
@@ -134,7 +134,7 @@ impl Spoken<'_> {
     }
 }
 
-fn is_telling(name: &[String], common: &BTreeSet<&str>) -> bool {
+fn is_specific(name: &[String], common: &BTreeSet<&str>) -> bool {
     name.iter().any(|word| {
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
         word.len() >= MIN_WORD && !is_number && !common.contains(word.as_str())
@@ -151,7 +151,7 @@ fn entity_words(entity: &EntityId) -> Vec<String> {
     name
 }
 
-/// The definition, for tests to compare with: each name is looked for in each text.
+/// The definition, for tests to compare with: each name is searched for in each text.
 #[cfg(test)]
 pub(crate) mod reference {
     use super::*;
@@ -159,7 +159,7 @@ pub(crate) mod reference {
     /// How well a change names an entity.
     pub(crate) fn naming(change: &ChangeDetail, entity: &EntityId) -> Naming {
         let name = entity_words(entity);
-        if !is_telling(&name, &COMMON.split(' ').collect()) {
+        if !is_specific(&name, &COMMON.split(' ').collect()) {
             return Naming::default();
         }
         let last = |text: &str| {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_names_an_entity_by_whole_telling_words() {
+    fn a_change_names_an_entity_by_whole_specific_words() {
         let cases = [
             ("flags.billingSlow.state", "shop/Service/billing", 1),
             ("flags.orderHistoryDown", "shop/Service/order-history", 2),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_begin_alike_are_told_apart() {
+    fn names_that_begin_alike_are_distinguished() {
         let entities = ["a/order", "order-history", "b/order", "order-history-web", "pay"];
         let entities = entities.map(|name| EntityId::new(name).unwrap());
         let names = Names::new(&entities);

@@ -18,7 +18,7 @@ pub(crate) enum Note<'a> {
     CriticalPath { of: Signal, alerting: &'a EntityId, fraction: f64, has_baseline: bool },
     /// The greatest part of what bad requests of the entity show lies on itself.
     OwnCriticalPath { of: Signal, has_baseline: bool },
-    /// Where to look next upstream, without a fraction.
+    /// Where to check next upstream, without a fraction.
     Lead { of: Signal, upstream: &'a EntityId, is_sure: bool },
     /// This fraction of calls to a callee are made again.
     Retries { callee: &'a EntityId, usual: f64, now: f64 },

@@ -1,4 +1,4 @@
-//! In which order the findings of a context are told.
+//! In which order the findings of a context are given.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -7,7 +7,7 @@ use eog_core::{EvidenceKind, Finding, Timestamp};
 
 use crate::signs::{is_real_change, is_surge, is_worse, magnitude};
 
-/// How telling a finding is, before its size.
+/// How significant a finding is, before its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     Change,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use eog_core::incident::{Direction, Neighbour};
 use eog_core::{EntityId, Topology};
 
-/// Longest path that is looked for, in edges.
+/// Longest path that is searched for, in edges.
 pub const MAX_PATH_HOPS: usize = 10;
 
 /// The relations on which demand travels from source to target: from a caller to its callee.
@@ -14,7 +14,7 @@ pub const DEMAND_RELATIONS: [&str; 2] = ["calls", "sends_load"];
 /// The shortest path on which *effects* (failures, slowness) travel from a cause to an affected
 /// entity, both inclusive; at most [`MAX_PATH_HOPS`] edges.
 ///
-/// Of several shortest paths the one found first by name is taken, so that equal input gives an
+/// The first by name of several shortest paths is taken, so that equal input gives an
 /// equal path. An entity reaches itself by a path of one.
 ///
 /// ```

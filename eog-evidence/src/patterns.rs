@@ -47,7 +47,7 @@ const OTHER: u32 = u32::MAX;
 /// # Memory
 /// When more come, those held so far are replaced by their patterns, which takes the order of lines into
 /// account, though only where a later line would have shown that a word varies. If more than half of
-/// the places are still taken then, lines unknown so far are no longer told apart: their pattern is `<*>`.
+/// the places are still taken then, lines unknown so far are no longer distinguished: their pattern is `<*>`.
 /// A template has at most 640 bytes, unless nearly every second byte is a value, so that at most about
 /// 20 MB are held, and four bytes more for each template that was ever new.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +75,7 @@ impl Miner {
         Self::default()
     }
 
-    /// Adds a line, and gives the number by which [`Patterns`] tells its pattern.
+    /// Adds a line, and gives the number by which [`Patterns`] knows its pattern.
     pub fn add(&mut self, line: &str) -> u32 {
         let mut template = std::mem::take(&mut self.buffer);
         template.clear();

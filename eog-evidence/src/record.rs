@@ -13,9 +13,9 @@ use crate::text::{change_in_words, shorten};
 /// Longest description of a change on record, in characters: there may be many.
 const MAX_WHAT: usize = 100;
 
-/// Every real change of an incident, whoever it concerns; nothing where none is known.
+/// Every real change of an incident, of any entity; nothing where none is known.
 ///
-/// Fields of one entity that were changed at once are one change, told by its first finding. Mere
+/// Fields of one entity that were changed at once are one change, named by its first finding. Mere
 /// restarts are none, nor what follows from another change ([`Incident::consequences`]). The span
 /// is [`Incident::changes_recorded`]; without it the extent of the telemetry and the window, which
 /// reaches back to changes shortly before the alerts.

@@ -54,7 +54,7 @@ impl Series {
         (at_work >= MIN_BASELINE && 2 * at_work <= usual.len()).then_some(Work(finite))
     }
 
-    /// The sums of runs, each told when it begins, where what is counted usually comes in runs. A run that the series
+    /// The sums of runs, each counted when it begins, where what is counted usually comes in runs. A run that the series
     /// begins in is left out.
     pub(crate) fn by_run(&self, periods: &Periods) -> Option<Self> {
         let beginnings: Vec<Timestamp> = self.work(periods)?.beginnings().collect();
@@ -125,7 +125,7 @@ impl Periods {
 }
 
 impl Periods {
-    /// The same where nothing but alerts tells when the trouble began: an alert may be late by as much as its rule looks
+    /// The same where nothing but alerts shows when the trouble began: an alert may be late by as much as its rule looks
     /// back, commonly up to 5 minutes, which is taken from at most half of what was recorded before it. A given baseline stays.
     ///
     /// ```
@@ -210,7 +210,7 @@ impl Periods {
     }
 
     /// The time of the window after the last normal one in it.
-    pub(crate) fn looked_at(&self, usual: &Intervals) -> Option<Window> {
+    pub(crate) fn after_usual(&self, usual: &Intervals) -> Option<Window> {
         let inside = usual.iter().map(|one| one.end()).filter(|end| self.window.contains(*end));
         let start = inside.max().unwrap_or(self.window.start());
         Window::new(start, self.window.end()).ok()

@@ -19,7 +19,7 @@ pub(crate) const MIN_RELATIVE: f64 = 0.10;
 /// Ratios must move by this much at least, whatever their noise.
 const MIN_RATIO_STEP: f64 = 0.01;
 
-/// From how many times the usual on a change is told as such: a percentage of so many digits says nothing to people.
+/// From how many times the usual on a change is given as such: a percentage of so many digits says nothing to people.
 const MANY_TIMES: f64 = 200.0;
 
 /// Beyond how many times the usual the number itself says nothing any more: the usual is next to nothing.
@@ -38,10 +38,10 @@ pub(crate) const MIN_RUN: usize = 2;
 ///
 /// With `m` the median of the baseline and `s = 1.4826 · MAD` its robust spread, a point `x` of
 /// the incident part deviates when `|x − m|` exceeds `t s`, `0.1 |m|`, and for a unit of `ratio`
-/// 0.01, for `percent` or `%` 1. Of a long baseline `t` is 4; of a short one, which tells its spread badly, it is the
+/// 0.01, for `percent` or `%` 1. Of a long baseline `t` is 4; of a short one, which estimates its spread badly, it is the
 /// quantile of Student's t that is as rare. A shift is the longest run of at least 2 deviating points in one
 /// direction (of equal runs the first). The finding's time is the run; its quantity is the median
-/// of the run against `m`; its trend the direction. The use of a processor in cores that has come to a limit is told as a
+/// of the run against `m`; its trend the direction. The use of a processor in cores that has come to a limit is given as a
 /// ratio instead, 1 against `m` over the median: it varied before, and over 3 points or more its range is less than a
 /// tenth of `s`, both relative to their level. A baseline has at least 5 points; [`Periods`]
 /// says where it is taken from. The finding's onset is when the series left its usual level, as an
@@ -77,11 +77,11 @@ pub fn shift_finding(
 ) -> Option<Finding> {
     let shift = shift_of(series, periods)?;
     let onset = level_onset(&series.points, &shift);
-    Some(told_shift(series, &shift, onset, source, query))
+    Some(finding_of_shift(series, &shift, onset, source, query))
 }
 
 /// The finding on a shift, with the onset that is known of it.
-pub(crate) fn told_shift(
+pub(crate) fn finding_of_shift(
     series: &Series,
     shift: &Shift,
     onset: Option<Onset>,
@@ -101,7 +101,7 @@ pub(crate) fn told_shift(
 }
 
 /// Whether the use of a processor has come to a limit that is not declared: it varied before, and is the same since. Nothing
-/// is beyond a limit. Points that repeat one measurement tell nothing of how it varies.
+/// is beyond a limit. Points that repeat one measurement say nothing about how it varies.
 pub(crate) fn is_at_a_limit(series: &Series, shift: &Shift) -> bool {
     let is_open = series.signal == Signal::Saturation
         && is_unit_of_processors(&series.unit)
@@ -129,7 +129,7 @@ fn is_unit_of_processors(unit: &str) -> bool {
         || matches!(unit.as_str(), "millicore" | "millicores" | "mcores" | "mcpu")
 }
 
-/// How a series shifted: what [`shift_finding`] tells, in numbers.
+/// How a series shifted: what [`shift_finding`] says, in numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
     /// The median of the baseline.
@@ -212,7 +212,7 @@ fn shift_from(usual: &Usual, parts: &Parts) -> Option<Shift> {
     })
 }
 
-/// The shift of a series, as [`find_shift`] tells it. Where requests or failures are counted, the counts must also
+/// The shift of a series, as [`find_shift`] finds it. Where requests or failures are counted, the counts must also
 /// differ by more than the chance of counting ([`rates_differ`]): of what comes seldom, two in a row are no shift.
 pub fn shift_of(series: &Series, periods: &Periods) -> Option<Shift> {
     if !is_counted(series) {
@@ -274,7 +274,7 @@ impl Usual {
 
 /// The level of a series that did *not* shift, or nothing when it did or has too few points.
 ///
-/// Says that something was looked at and found as usual. Time: the incident part.
+/// Says that something was checked and found as usual. Time: the incident part.
 pub fn steady_finding(
     series: &Series,
     periods: &Periods,
@@ -479,8 +479,8 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_in_percent_then_in_times_then_as_more_than_these() {
-        for (observed, told) in [
+    fn a_change_is_given_in_percent_then_in_times_then_as_more_than_these() {
+        for (observed, expected) in [
             (130.0, " (+30 %)"),
             (70.0, " (-30 %)"),
             (19_900.0, " (+19800 %)"),
@@ -490,7 +490,7 @@ mod tests {
             (1e300, " (more than 10,000 times as much)"),
             (-1_000_100.0, ""),
         ] {
-            assert_eq!(relative(observed, 100.0), told, "{observed}");
+            assert_eq!(relative(observed, 100.0), expected, "{observed}");
         }
         assert_eq!(relative(1.0, 0.0), "");
         assert_eq!(relative(-20_000.0, -100.0), " (200 times as much)");
@@ -499,7 +499,7 @@ mod tests {
     #[test]
     fn a_resource_that_varies_no_more_is_at_its_limit() {
         let before = [1.05, 1.1, 1.15, 1.08, 1.12, 1.06, 1.14, 1.09, 1.11, 1.07, 1.13, 1.1];
-        let told = |unit: &str, after: &[f64]| {
+        let excerpt = |unit: &str, after: &[f64]| {
             let mut series = series(unit, &[&before[..], after].concat());
             series.signal = Signal::Saturation;
             let periods = Periods::new(Window::new(at(12), at(20)).unwrap());
@@ -510,17 +510,17 @@ mod tests {
         };
         let all = Some(("ratio".to_owned(), "1".to_owned(), "0.55".to_owned()));
         let of_what_it_was = |unit: &str| Some((unit.to_owned(), "2".to_owned(), "1.1".to_owned()));
-        assert_eq!(told("cores", &[2.0; 4]), all);
-        assert_eq!(told("cores", &[2.0; 2]), of_what_it_was("cores"), "too short to tell");
+        assert_eq!(excerpt("cores", &[2.0; 4]), all);
+        assert_eq!(excerpt("cores", &[2.0; 2]), of_what_it_was("cores"), "too short to decide");
         assert_eq!(
-            told("cores", &[2.1, 1.9, 2.2, 1.95, 2.0]),
+            excerpt("cores", &[2.1, 1.9, 2.2, 1.95, 2.0]),
             of_what_it_was("cores"),
             "it varies"
         );
-        assert_eq!(told("cores", &[2.0, 2.0, 5.0]), of_what_it_was("cores"), "more was used");
+        assert_eq!(excerpt("cores", &[2.0, 2.0, 5.0]), of_what_it_was("cores"), "more was used");
         // Memory, threads and open files that were taken stay taken.
-        assert_eq!(told("GiB", &[2.0; 4]), of_what_it_was("GiB"));
-        assert_eq!(told("", &[2.0; 4]), of_what_it_was(""));
+        assert_eq!(excerpt("GiB", &[2.0; 4]), of_what_it_was("GiB"));
+        assert_eq!(excerpt("", &[2.0; 4]), of_what_it_was(""));
         // Points that repeat one measurement.
         let repeated = before.map(|value| [value; 3]).concat();
         let mut series = series("cores", &[&repeated[..], &[2.0; 4]].concat());
@@ -649,7 +649,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nearly_full_is_told_where_nothing_is_known_of_before() {
+    fn what_is_nearly_full_is_found_where_nothing_is_known_of_before() {
         let periods = Periods::new(Window::new(at(0), at(20)).unwrap());
         let full = |signal, unit: &str, values: &[f64]| {
             let series = Series { signal, ..series(unit, values) };
@@ -657,10 +657,10 @@ mod tests {
             found.map_or_else(|| "nothing".to_owned(), |finding| finding.excerpt.clone())
         };
         let saturation = Signal::Saturation;
-        let told = "m at 97 %; no earlier data";
-        assert_eq!(full(saturation, "ratio", &[0.97; 5]), told);
-        let told = "m at 97 %; no earlier data";
-        assert_eq!(full(saturation, "%", &[97.0; 5]), told);
+        let expected = "m at 97 %; no earlier data";
+        assert_eq!(full(saturation, "ratio", &[0.97; 5]), expected);
+        let expected = "m at 97 %; no earlier data";
+        assert_eq!(full(saturation, "%", &[97.0; 5]), expected);
         for (signal, unit, values) in [
             (saturation, "ratio", &[0.97; 4][..]),
             (saturation, "ratio", &[0.79; 9]),

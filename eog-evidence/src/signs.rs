@@ -8,10 +8,10 @@ use crate::shift::{MIN_RELATIVE, is_unit_of_shares};
 /// Whether a finding speaks of its entity doing worse than usual.
 ///
 /// More errors, latency, saturation and exhaustion are worse, and so is less output. A resource of which
-/// it is known how full it is (`ratio`, `percent`, `%`) harms nobody below [`BUSY`], however much more it
+/// it is known how full it is (`ratio`, `percent`, `%`) does no harm below [`BUSY`], however much more it
 /// is used; from [`NEARLY_FULL`] on it is worse, too, where no earlier level is known. Availability given as a share
 /// (`ratio`, `percent`, `%`) is worse when it falls, else (failures counted) when it rises.
-/// An alert is worse, unless it speaks of traffic or demand: those tell of load, not of harm.
+/// An alert is worse, unless it speaks of traffic or demand: those report load, not harm.
 /// Changes and notes are never signs of harm.
 pub(crate) fn is_worse(finding: &Finding) -> bool {
     match finding.kind {
@@ -31,7 +31,7 @@ pub(crate) fn is_worse(finding: &Finding) -> bool {
     finding.trend == bad && !is_far_from_full(finding) || is_full_without_past(finding)
 }
 
-/// Whether a finding tells of a resource that is nearly full, and nobody knows since when.
+/// Whether a finding is about a resource that is nearly full, and it is unknown since when.
 pub(crate) fn is_full_without_past(finding: &Finding) -> bool {
     let past = finding.quantity.as_ref().and_then(|quantity| quantity.baseline);
     finding.kind == EvidenceKind::Metric && past.is_none() && is_nearly_full(finding)
@@ -46,12 +46,12 @@ pub(crate) const BUSY: f64 = 0.6;
 /// further load fits in.
 pub(crate) const NEARLY_FULL: f64 = 0.8;
 
-/// Whether a finding tells of a resource that is far from full.
+/// Whether a finding is about a resource that is far from full.
 pub(crate) fn is_far_from_full(finding: &Finding) -> bool {
     use_of(finding).is_some_and(|used| used < BUSY)
 }
 
-/// Whether a finding tells of a resource of which nearly all is used.
+/// Whether a finding is about a resource of which nearly all is used.
 pub(crate) fn is_nearly_full(finding: &Finding) -> bool {
     use_of(finding).is_some_and(|used| used >= NEARLY_FULL)
 }
@@ -62,7 +62,7 @@ fn use_of(finding: &Finding) -> Option<f64> {
     share_in_use(finding.signal, &quantity.unit, quantity.observed)
 }
 
-/// How much of a resource a value says is used, from 0 to 1, where the unit tells what is all of it.
+/// How much of a resource a value says is used, from 0 to 1, where the unit says what is all of it.
 pub(crate) fn share_in_use(signal: Signal, unit: &str, value: f64) -> Option<f64> {
     let whole = match unit {
         "ratio" => 1.0,
@@ -72,9 +72,9 @@ pub(crate) fn share_in_use(signal: Signal, unit: &str, value: f64) -> Option<f64
     (signal == Signal::Saturation).then_some(value / whole)
 }
 
-/// Whether a resource whose use went from one level to another harms nobody: less is used, or it is known to be far from
+/// Whether a resource whose use went from one level to another does no harm: less is used, or it is known to be far from
 /// full.
-pub(crate) fn harms_nobody(unit: &str, [before, now]: [f64; 2]) -> bool {
+pub(crate) fn is_harmless(unit: &str, [before, now]: [f64; 2]) -> bool {
     now <= before || share_in_use(Signal::Saturation, unit, now).is_some_and(|used| used < BUSY)
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn is_surge(finding: &Finding) -> bool {
     is_more_load(finding) && role(finding) != Some(PeerRole::Callee)
 }
 
-/// Whether a finding tells of more load than usual, between any two entities.
+/// Whether a finding is about more load than usual, between any two entities.
 pub(crate) fn is_more_load(finding: &Finding) -> bool {
     finding.signal == Signal::Traffic
         && finding.trend == Trend::Rising
@@ -119,7 +119,7 @@ pub(crate) fn is_executed_experiment(finding: &Finding) -> bool {
     finding.kind == EvidenceKind::Event && finding.signal == Signal::Experiment
 }
 
-/// Whether a finding tells of a change that may explain something: no mere restart.
+/// Whether a finding is about a change that may explain something: no mere restart.
 pub(crate) fn is_real_change(finding: &Finding) -> bool {
     finding.kind == EvidenceKind::Change && finding.signal != Signal::Restart
 }

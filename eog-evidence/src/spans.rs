@@ -158,7 +158,7 @@ pub(crate) fn requests_differ(
 }
 
 /// When the requests behind a series began to fail, or to be slower than the 95th percentile of
-/// those before it, for a shift that was found in the series: by single requests, which tell more
+/// those before it, for a shift that was found in the series: by single requests, which are more exact
 /// than its steps.
 pub(crate) fn span_onset(
     spans: &[SpanRecord],
@@ -200,7 +200,7 @@ mod tests {
             ids: None,
         };
         // Three requests a minute; from minute 10 on they take so long, and the first of each fails.
-        let told = |slow: f64, minutes: i64| -> Vec<bool> {
+        let slower = |slow: f64, minutes: i64| -> Vec<bool> {
             let spans: Vec<SpanRecord> = (0..10 + minutes)
                 .flat_map(|minute| (0..3).map(move |n| (minute, n)))
                 .map(|(minute, n)| match minute < 10 {
@@ -217,8 +217,8 @@ mod tests {
             });
             judged.collect()
         };
-        assert_eq!(told(40.0, 2), [false, false], "others were as slow; two of six fail");
-        assert_eq!(told(200.0, 6), [true, true]);
+        assert_eq!(slower(40.0, 2), [false, false], "others were as slow; two of six fail");
+        assert_eq!(slower(200.0, 6), [true, true]);
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
             operation: None,
             ids: None,
         };
-        // A slow incident comes first, and an even slower time that nobody calls normal; the baseline is last.
+        // A slow incident comes first, and an even slower time that is not normal; the baseline is last.
         let of = |minute: i64| match minute {
             0..10 => 400.0,
             10..20 => 200.0,

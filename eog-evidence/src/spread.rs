@@ -78,7 +78,7 @@ impl Spread {
         end: Number,
     ) -> Option<Vec<Number>> {
         let hops = self.hops(source, end)?;
-        // Who lies on any shortest path, from its end back to the first step.
+        // The entities on any shortest path, from its end back to the first step.
         let mut steps = vec![vec![end]];
         for gone in (1..hops).rev() {
             let before = steps.last()?.iter().flat_map(|one| lanes.back.of(*one));
@@ -101,7 +101,7 @@ impl Spread {
 fn search(lists: &Lists, ends: &[Number]) -> Vec<Far> {
     let mut all: Vec<Far> = vec![[Set::MAX; BITS]; lists.count()];
     let mut coming: Vec<Set> = vec![0; lists.count()];
-    // Who was reached by the last step, and from which ends.
+    // The entities reached by the last step, and from which ends.
     let mut front: Vec<(Number, Set)> = ends.iter().copied().zip((0..).map(|n| 1 << n)).collect();
     for hops in 0..=MAX_PATH_HOPS {
         for (entity, reached) in &front {

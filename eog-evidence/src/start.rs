@@ -43,7 +43,7 @@ const TAIL: SignedDuration = SignedDuration::from_hours(2);
 /// the overload it causes. Without any anomaly in the window, failed and changed entities are
 /// seeds whatever they reach.
 ///
-/// **Record**: every change that is known, whether or not it is looked at ([`Case::record`]).
+/// **Record**: every change that is known, whether or not it is used ([`Case::record`]).
 ///
 /// # Errors
 /// [`StartError`] when there is nothing to start from.
@@ -416,13 +416,13 @@ mod tests {
             vec![change("far", 90), change("cart", 80), other("cart", 80), follows, restart];
         let record = open_case(&incident, None).unwrap().record.unwrap();
         assert_eq!(record.span, window(20, 160));
-        let told: Vec<(&str, Timestamp, &str)> = record
+        let listed: Vec<(&str, Timestamp, &str)> = record
             .changes
             .iter()
             .map(|one| (one.entity.as_str(), one.made.latest(), one.what.as_str()))
             .collect();
         assert_eq!(
-            told,
+            listed,
             [
                 ("cart", at(80), "image to \"2\" and 1 more field"),
                 ("far", at(90), "image to \"2\""),
@@ -432,22 +432,22 @@ mod tests {
     }
 
     #[test]
-    fn times_that_do_not_fit_are_told() {
+    fn times_that_do_not_fit_are_reported() {
         use Signal::Errors;
-        let told = |alerts: Vec<Anomaly>, recording, given| {
+        let warnings = |alerts: Vec<Anomaly>, recording, given| {
             let mut incident = incident(alerts);
             incident.observed = Some(recording);
             open_case(&incident, given).unwrap().bootstrap.warnings
         };
         let late = || vec![alert("web", Errors, 100, None), alert("db", Errors, 107, None)];
         // As far behind as a value counts.
-        assert_eq!(told(late(), window(60, 102), None), Vec::<String>::new());
-        let [one] = &told(late(), window(60, 101), None)[..] else { panic!("one warning") };
+        assert_eq!(warnings(late(), window(60, 102), None), Vec::<String>::new());
+        let [one] = &warnings(late(), window(60, 101), None)[..] else { panic!("one warning") };
         assert!(one.starts_with("1 alert began more than 5 minutes after"), "{one}");
         assert!(one.contains("on db at"), "{one}");
-        let [none] = &told(late(), window(0, 30), None)[..] else { panic!("one warning") };
+        let [none] = &warnings(late(), window(0, 30), None)[..] else { panic!("one warning") };
         assert!(none.starts_with("no telemetry lies in the window"), "{none}");
-        let [none] = &told(late(), window(60, 130), Some(window(500, 600)))[..] else {
+        let [none] = &warnings(late(), window(60, 130), Some(window(500, 600)))[..] else {
             panic!("one warning")
         };
         assert!(none.starts_with("no telemetry lies in the window"), "{none}");

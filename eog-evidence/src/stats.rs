@@ -57,7 +57,7 @@ pub(crate) fn scale(values: &[f64]) -> Option<f64> {
 pub(crate) const BEYOND_CHANCE: f64 = 4.0;
 
 /// Beyond this many standard deviations it is likely that something became more, one in a hundred by chance: with
-/// others of its kind it may be told.
+/// others of its kind it may be reported.
 pub(crate) const LIKELY: f64 = 2.33;
 
 /// Whether the rates of two counts differ by more than the chance of counting: `(count, seconds)`
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_tell_how_far_samples_are_apart() {
+    fn ranks_show_how_far_samples_are_apart() {
         let many = |from: u32| (from..from + 10).map(f64::from).collect::<Vec<f64>>();
         assert!(ranks_apart(&many(0), &many(10)) > 3.7);
         assert!(ranks_apart(&many(10), &many(0)) < -3.7);

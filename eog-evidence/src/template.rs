@@ -8,7 +8,7 @@ use values::{Byte, class, is_date_word, is_message_key, is_unit, is_value};
 /// Longest template, in characters.
 pub(crate) const MAX_TEMPLATE: usize = 160;
 
-/// How much of a line is looked at, in bytes.
+/// How much of a line is read, in bytes.
 const MAX_LINE: usize = 4 * MAX_TEMPLATE;
 
 /// Longest quoted part, in bytes; a quote that does not end sooner is a mark like any other.

@@ -89,15 +89,16 @@ pub fn shorten_change(text: &str, limit: usize) -> String {
     let begin = lines.iter().position(|line| is_file_name(line)).unwrap_or(0);
     let (said, diff) = lines.split_at(begin);
     let has_names = diff.iter().any(|line| line.starts_with("diff --git "));
-    let tells = |line: &&&str| {
+    let is_informative = |line: &&&str| {
         let is_name = is_file_name(line);
         if is_name && has_names { line.starts_with("diff ") } else { is_name || is_changed(line) }
     };
-    let telling: Vec<&str> = said.iter().chain(diff.iter().filter(tells)).copied().collect();
-    let mut kept = telling.len();
+    let informative: Vec<&str> =
+        said.iter().chain(diff.iter().filter(is_informative)).copied().collect();
+    let mut kept = informative.len();
     loop {
-        let mut short = telling[..kept].join(" | ");
-        let lost = telling.len() - kept;
+        let mut short = informative[..kept].join(" | ");
+        let lost = informative.len() - kept;
         if lost > 0 {
             short += &format!(" | … {} more", counted(lost, "line"));
         }
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn much_time_is_told_in_larger_units() {
+    fn much_time_is_given_in_larger_units() {
         let cases = [
             (641_150_098.0, "ms", "178 h"),
             (2_500_000.0, "ms", "41.7 min"),

@@ -132,7 +132,7 @@ fn a_flag_acts_through_the_component_that_it_names() {
 fn an_entity_without_telemetry_passes_the_effect_on() {
     let mut writer = shop();
     change(&mut writer, 35, "flags", "payFailure.variant");
-    // Nobody saw `pay` fail, and nothing dates the harm: a guess, if a good one.
+    // `pay` was not seen to fail, and nothing dates the harm: a guess, if a good one.
     let ended = ends_with(&writer, &["flags"], Confidence::Likely);
     let doubts = &ended.controller.conclusion().frontier[0].doubts;
     let is_unseen = |doubt: &Doubt| {

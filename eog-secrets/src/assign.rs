@@ -8,15 +8,15 @@ use std::ops::Range;
 
 use crate::marker;
 use crate::names::{self, Name};
-use crate::value::{Tie, is_secret, is_state, tells_on};
+use crate::value::{Tie, goes_on_after, is_secret, is_state};
 
-/// Longest name that is looked at, to either side of the word that gave it away.
+/// Longest name that is read, to either side of the word that gave it away.
 const MAX_NAME: usize = 64;
 
 /// Farthest end of a quoted value; beyond it the quote counts as left open.
 const MAX_QUOTED: usize = 16 * 1024;
 
-/// So much of a value without quotes is looked at to tell whether it is a secret. One that is longer
+/// So much of a value without quotes is read to decide whether it is a secret. One that is longer
 /// is masked to its end.
 const MAX_JUDGED: usize = 512;
 
@@ -31,7 +31,7 @@ pub(crate) struct Found {
     pub(crate) value: Option<Range<usize>>,
 }
 
-/// Looks at the name around a telling word.
+/// Checks the name around a telling word.
 pub(crate) fn find(text: &[u8], word: Range<usize>) -> Found {
     let name = name_around(text, &word);
     let value = value_of(text, &name).filter(|value| !value.is_empty());
@@ -59,7 +59,7 @@ fn name_around(text: &[u8], word: &Range<usize>) -> Range<usize> {
     let mut start = word.start - before.iter().rev().take_while(|b| is_name(**b)).count();
     let after = rest(text, word.end).iter().take(MAX_NAME);
     let end = word.end + after.take_while(|b| is_name(**b)).count();
-    // `\npassword` and `\u0022password` where a line is told inside another.
+    // `\npassword` and `\u0022password` where a line is quoted inside another.
     if start > 0 && byte(text, start - 1) == Some(b'\\') {
         let escape = if byte(text, start) == Some(b'u') { 5 } else { 1 };
         start = (start + escape).min(word.start);
@@ -139,8 +139,8 @@ fn value_of(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
             value.end -= 1;
         }
     }
-    let told = sign == Sign::Colon && spaces > 0 || tie == Tie::Words;
-    if told && tells_state(text, &value) {
+    let is_sentence = sign == Sign::Colon && spaces > 0 || tie == Tie::Words;
+    if is_sentence && tells_state(text, &value) {
         return None;
     }
     if !is_secret(kind, tie, loud, slice(text, value.clone())) {
@@ -259,8 +259,8 @@ fn words_of_being(tail: &[u8]) -> Option<usize> {
     if let Some(length) = being(tail) {
         return Some(length);
     }
-    let whom = tail.strip_prefix(b"for ").or_else(|| tail.strip_prefix(b"of "))?;
-    let mut at = tail.len() - whom.len();
+    let name = tail.strip_prefix(b"for ").or_else(|| tail.strip_prefix(b"of "))?;
+    let mut at = tail.len() - name.len();
     for _ in 0..3 {
         let word = rest(tail, at).iter().take(MAX_NAME).take_while(|b| !b" \t\n=".contains(b));
         let word = word.count();
@@ -477,7 +477,7 @@ fn starts_field(text: &[u8], at: usize) -> bool {
 }
 
 /// Where a passphrase of several words ends: at another field, at punctuation, at a word that begins
-/// to tell what happened; or with the line.
+/// to say what happened; or with the line.
 fn passphrase_end(text: &[u8], mut end: usize, to_line_end: bool) -> usize {
     if to_line_end {
         let tail = rest(text, end);
@@ -495,8 +495,8 @@ fn passphrase_end(text: &[u8], mut end: usize, to_line_end: bool) -> usize {
         let length = word.iter().take_while(|b| !b.is_ascii_whitespace()).count();
         let word = word.get(..length).unwrap_or_default();
         let letters = word.iter().all(|b| b.is_ascii_alphanumeric() || !b.is_ascii());
-        let told = tells_on(word);
-        if length == 0 || !letters || told || is_state(word) {
+        let goes_on = goes_on_after(word);
+        if length == 0 || !letters || goes_on || is_state(word) {
             break;
         }
         end += 1 + length;
@@ -510,7 +510,7 @@ fn tells_state(text: &[u8], value: &Range<usize>) -> bool {
     let next = rest(text, value.end).strip_prefix(b" ").unwrap_or_default();
     let word = next.iter().take(MAX_NAME).take_while(|b| b.is_ascii_alphabetic()).count();
     let next = next.get(..word).unwrap_or_default();
-    let goes_on = next.is_empty() || is_state(next) || tells_on(next);
+    let goes_on = next.is_empty() || is_state(next) || goes_on_after(next);
     is_state(slice(text, value.clone())) && goes_on
 }
 

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_tell_what_values_are() {
+    fn paths_show_what_values_are() {
         for (path, value, secret) in [
             ("env[DB_PASSWORD]/value", "hunter2", true),
             ("data/app.ini#db.password", "hunter2", true),

@@ -11,7 +11,7 @@
 //!   its name: assignments, JSON with any number of backslashes, YAML, XML, flags, query strings,
 //!   sentences.
 //! - **Randomness.** A long word of base64 that looks drawn at random is a key, also without a name;
-//!   base64 is looked into.
+//!   base64 is decoded and checked.
 //!
 //! Evidence stays: commits, digests, UUIDs, trace ids, versions of resources, names of objects,
 //! references to secrets (`${PASSWORD}`, `secretName: login`), certificates.
@@ -24,7 +24,7 @@
 //! # Promises
 //!
 //! For any input, valid or not: it does not panic; time is linear (`regex` and an automaton, no
-//! backtracking, looks of bounded length); the result depends on the text alone;
+//! backtracking, matches of bounded length); the result depends on the text alone;
 //! masking twice is masking once; the result is at most eight times as long as the text
 //! ([`Masker::MAX_GROWTH`]).
 //!
@@ -67,7 +67,7 @@ pub use masker::Masker;
 pub use reading::Masked;
 pub use stream::StreamMasker;
 
-/// The text of everything that decides what is masked. Whoever keeps masked text can tell by it
+/// The text of everything that decides what is masked. Keepers of masked text compare it to see
 /// whether it would be masked the same today.
 #[doc(hidden)]
 pub const SOURCES: [&str; 18] = [

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn private_blocks_are_told_from_others() {
+    fn private_blocks_are_distinguished_from_others() {
         let text = b"a -----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- b";
         let block = at(text, 2).unwrap();
         assert!(block.private && block.range == (2..text.len() - 2));

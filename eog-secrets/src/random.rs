@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_words_and_names_are_told_apart() {
+    fn random_words_and_names_are_distinguished() {
         for random in
             ["wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "Zq8rT1xWv5Kp3vN7yLkB9x7Qp2LmZ4vT8wAb12Cd"]
         {

@@ -15,7 +15,7 @@ use crate::Masker;
 /// [`Masker::mask_value`] does. Errors of the reader itself may quote what it read, and are to be
 /// masked where they are shown.
 ///
-/// Whoever reads with it cannot forget a field.
+/// No field can be left unmasked.
 ///
 /// ```
 /// use eog_secrets::Masked;
@@ -263,18 +263,18 @@ mod tests {
 
     #[test]
     fn no_text_passes_whatever_it_is_read_into() {
-        let told = "token=s3ss10nT0k3n9";
+        let secret = "token=s3ss10nT0k3n9";
         let text = format!(
-            r#"{{"labels": {{"{told}": "a", "password": "hunter2", "name": "{told}"}},
-                "kinds": ["plain", {{"named": {{"text": "{told}"}}}}, {{"many": [null, "{told}"]}}],
-                "{told}": [{{"{told}": ["{told}", 7, null]}}]}}"#
+            r#"{{"labels": {{"{secret}": "a", "password": "hunter2", "name": "{secret}"}},
+                "kinds": ["plain", {{"named": {{"text": "{secret}"}}}}, {{"many": [null, "{secret}"]}}],
+                "{secret}": [{{"{secret}": ["{secret}", 7, null]}}]}}"#
         );
         let held: Held = read(&text).unwrap();
         let shown = format!("{held:?}");
         assert!(!shown.contains("s3ss10n") && !shown.contains("hunter2"), "{shown}");
         assert_eq!(held.kinds[0], Kind::Plain);
         assert_eq!(held.labels.len(), 3);
-        let error = read::<Kind>(&format!(r#""{told}""#)).unwrap_err();
+        let error = read::<Kind>(&format!(r#""{secret}""#)).unwrap_err();
         assert!(error.contains("[masked]") && !error.contains("s3ss10n"), "{error}");
     }
 

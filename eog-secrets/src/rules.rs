@@ -35,7 +35,7 @@ const OPERATOR: &str = "(?:=|>|:{1,3}=|";
 /// How far before a keyword a match may begin, unless a rule says otherwise.
 const BEFORE: usize = 96;
 
-/// How far behind a keyword a match is looked for. A token that is longer is masked to its end.
+/// How far behind a keyword a match is searched for. A token that is longer is masked to its end.
 const AFTER: usize = 1024;
 
 /// The same for tokens that begin with their keyword.
@@ -121,7 +121,7 @@ pub(crate) struct Rule {
     shape: Shape,
     before: usize,
     after: usize,
-    /// Whether what stands around tells that hexadecimal digits are a secret.
+    /// Whether the surroundings show that hexadecimal digits are a secret.
     named: bool,
 }
 

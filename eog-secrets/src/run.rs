@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::random::{Letters, decoded, is_hex, is_random};
 
-/// Shortest word that is looked at.
+/// Shortest word that is checked.
 const SHORTEST: usize = 20;
 
 /// Shortest word that counts as a key by its randomness alone: secret keys of AWS have 40 letters.
@@ -26,7 +26,7 @@ pub(crate) fn is_word(byte: u8) -> bool {
     WORD[usize::from(byte)]
 }
 
-/// The long words of a text. Only every twentieth byte is looked at where words are short.
+/// The long words of a text. Only every twentieth byte is checked where words are short.
 fn long_words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = SHORTEST - 1;
     let mut floor = 0;
@@ -51,7 +51,7 @@ fn long_words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The keys among the long words of a text. `skip` tells which words are public, `inner` whether
+/// The keys among the long words of a text. `skip` says which words are public, `inner` whether
 /// decoded text holds a secret.
 pub(crate) fn keys(
     text: &[u8],

@@ -1,4 +1,4 @@
-//! One pass over a text: telling words by one automaton, and at each of them a closer look.
+//! One pass over a text: telling words by one automaton, and at each of them a closer check.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -96,7 +96,7 @@ impl Scanner {
         tidy(text, found.into_iter().chain(more).collect())
     }
 
-    /// `decode` tells whether text in base64 is looked into; in such text it is not.
+    /// `decode` says whether text in base64 is decoded and checked; in such text it is not.
     fn scan(&self, text: &[u8], decode: bool) -> Vec<Range<usize>> {
         let mut scan = Scan::default();
         for found in self.words.find_overlapping_iter(text) {
@@ -105,7 +105,7 @@ impl Scanner {
                 continue;
             }
             for telling in &self.telling[found.pattern().as_usize()] {
-                self.look(text, &word, telling, &mut scan);
+                self.check(text, &word, telling, &mut scan);
             }
         }
         if scan.is_secret_object {
@@ -123,7 +123,7 @@ impl Scanner {
         tidy(text, scan.found)
     }
 
-    fn look(&self, text: &[u8], word: &Range<usize>, telling: &Telling, scan: &mut Scan) {
+    fn check(&self, text: &[u8], word: &Range<usize>, telling: &Telling, scan: &mut Scan) {
         match telling {
             Telling::WholeName if !stands_alone(text, word) => {}
             Telling::Name | Telling::WholeName => {
@@ -169,7 +169,7 @@ struct Scan {
     found: Vec<Range<usize>>,
     /// Words before this place are part of a secret, or of what is public.
     covered: usize,
-    /// Words before this place are of a name that was looked at.
+    /// Words before this place are of a name that was checked.
     name_end: usize,
     /// Blocks that are public: certificates.
     public: Vec<Range<usize>>,

@@ -146,7 +146,7 @@ pub(crate) fn is_secret(name: Name, tie: Tie, loud: bool, value: &[u8]) -> bool 
     }
 }
 
-/// Whether a value stands for one that is elsewhere, or was masked by somebody else.
+/// Whether a value stands for one that is elsewhere, or was already masked.
 pub(crate) fn is_reference(value: &[u8]) -> bool {
     let Some((first, rest)) = value.split_first() else { return true };
     let within = |open: &[u8], close: &[u8]| value.starts_with(open) && value.ends_with(close);
@@ -178,7 +178,7 @@ fn is_setting(value: &[u8]) -> bool {
     value.is_empty() || SETTINGS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether a word tells the state of a secret. Punctuation at its end does not count.
+/// Whether a word gives the state of a secret. Punctuation at its end does not count.
 pub(crate) fn is_state(value: &[u8]) -> bool {
     let first = value.split(|byte| b" \t".contains(byte)).next().unwrap_or_default();
     let end = first.iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |at| at + 1);
@@ -187,8 +187,8 @@ pub(crate) fn is_state(value: &[u8]) -> bool {
         || SETTINGS.iter().any(|state| word.eq_ignore_ascii_case(state.as_bytes()))
 }
 
-/// Whether a word begins to tell what happened after a value: `password=x for user bob`.
-pub(crate) fn tells_on(word: &[u8]) -> bool {
+/// Whether a word begins to say what happened after a value: `password=x for user bob`.
+pub(crate) fn goes_on_after(word: &[u8]) -> bool {
     const TELLING: [&str; 48] = [
         "accepted",
         "after",

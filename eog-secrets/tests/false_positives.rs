@@ -1,5 +1,5 @@
 //! Evidence stays: what is masked in the log lines of twelve real systems, in dumps of Kubernetes
-//! objects, and in the ids that incidents are told by.
+//! objects, and in the ids that identify incidents.
 //!
 //! `../shared/data` holds the data. Where it is absent, the tests that need it say so and pass.
 
@@ -60,7 +60,7 @@ fn at_most_one_log_line_in_a_thousand_is_changed() {
     assert!(changed.len() * 1000 <= lines.len(), "{} of {}", changed.len(), lines.len());
 }
 
-/// Ids that incidents are told by, with random digits, in forms that telemetry has.
+/// Ids that identify incidents, with random digits, in forms that telemetry has.
 #[test]
 fn ids_stay() {
     let masker = Masker::new();

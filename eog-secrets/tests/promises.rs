@@ -3,7 +3,7 @@
 use eog_secrets::{MASK, Masker, StreamMasker};
 use proptest::prelude::*;
 
-/// Pieces that the masker looks at closely, so that random texts are made of them.
+/// Pieces that the masker checks closely, so that random texts are made of them.
 const PIECES: [&str; 44] = [
     "password",
     "token",

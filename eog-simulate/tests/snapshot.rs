@@ -86,7 +86,7 @@ fn the_second_form_of_truth_is_simulated_too() {
 }
 
 #[test]
-fn it_is_told_when_less_cannot_be_written() {
+fn it_is_reported_when_less_cannot_be_written() {
     let made = Made::new();
     let truth = made.truth(&truth("kind: Pod, namespace: store, name: basket-a-b", "it is lost"));
     let write = |size: u64, name: &str| {

@@ -123,7 +123,7 @@ fn evidence_says_what_the_documentation_says() {
             assert_eq!(signals, BTreeSet::from([Signal::Errors, Signal::Latency]));
             let since = entity.role.since();
             assert_eq!(raised.first().map(|raised| raised.time.start()), since);
-            // Whom it blames, and since when.
+            // The entity that it names as the cause, and since when.
             let blamed: BTreeMap<_, _> = (context.findings.iter())
                 .filter_map(|f| Some((&f.peer.as_ref()?.entity, f.time.start())))
                 .collect();
@@ -203,7 +203,7 @@ fn shares_are_met() {
     within(all().filter(|e| e.decoy.is_some()).count(), 4_800, 0.2);
     let calls = all().map(|entity| entity.calls.len()).sum();
     within(truth.undeclared().len(), calls, 0.25);
-    // Calls to somebody who failed, by callers that are no origins: this share was struck.
+    // Calls to an entity that failed, by callers that are no origins: this share was struck.
     let failed = onsets(&truth);
     let callers = || all().filter(|entity| !entity.role.is_origin());
     let to_failed = callers().flat_map(|e| &e.calls).filter(|c| failed.contains_key(c)).count();
@@ -236,7 +236,7 @@ fn with_perfect_evidence_the_frontier_is_the_truth() {
         let (linked, unlinked) = frontier(&ended);
         let (shape, seed) = (truth.spec().shape, truth.seed());
         assert_eq!(linked, truth.linked_origins(), "{shape:?}, seed {seed}");
-        // Looking around named origins before the end may meet others, which explain no alert.
+        // Checking around named origins before the end may meet others, which explain no alert.
         assert!(unlinked.is_subset(&truth.origins()), "{shape:?}, seed {seed}: {unlinked:?}");
         let conclusion = ended.conclusion();
         assert!(conclusion.unexplained.is_empty() && conclusion.derived_origins.is_empty());

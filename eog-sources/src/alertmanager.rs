@@ -31,7 +31,7 @@ pub(crate) struct Alertmanager<'a> {
     http: Http,
 }
 
-/// An alert that somebody has sent, such as Alertmanager by its webhook.
+/// An alert that a client has sent, such as Alertmanager by its webhook.
 #[derive(Clone, Debug)]
 pub struct SentAlert {
     /// Its labels. Untrusted.
@@ -157,7 +157,7 @@ pub(crate) fn read(answer: &Answer, period: Period) -> Result<Piece, AskError> {
 /// An alert that was active in a period.
 fn alert(given: Given, period: Period) -> Option<Alert> {
     let began = given.starts_at.as_millisecond();
-    // Where nobody renews it, an alert ends a while after it was heard of last.
+    // An alert that is not renewed ends a while after it was last received.
     let last = given.ends_at.map_or(period.until, Timestamp::as_millisecond).min(period.until);
     if began > period.until || last < period.from {
         return None;

@@ -26,7 +26,7 @@ pub(crate) const NO_PLACE: &str = "no place for alert";
 /// Most alerts that are named for it.
 const MAX_NOTES: usize = 20;
 
-/// How long before the first alert is looked at where none has a place, in milliseconds.
+/// How long before the first alert is investigated where none has a place, in milliseconds.
 const LEAD: Millis = 30 * 60 * 1000;
 
 /// Records that a bundle cannot have, by what they are.
@@ -38,7 +38,7 @@ impl Lost {
         *self.0.entry(what).or_default() += 1;
     }
 
-    fn told(self) -> Option<String> {
+    fn note(self) -> Option<String> {
         let each = self.0.into_iter().map(|(what, count)| format!("{count} {what}"));
         let each: Vec<String> = each.collect();
         let why = "whose name no entity can have, or whose time lies past the year 9999";
@@ -186,7 +186,7 @@ pub(crate) fn write(
         path: error.file.clone(),
         reason: error.reason.clone(),
     })?;
-    left.extend(lost.told());
+    left.extend(lost.note());
     Ok(left)
 }
 
@@ -200,7 +200,7 @@ struct Placed {
 }
 
 /// Writes the alerts, and says of those that are on nothing that is known what they name. Where none is on anything that
-/// is known, there is no place to start from: then whatever is abnormal around them is looked at.
+/// is known, there is no place to start from: then whatever is abnormal around them is investigated.
 fn alerts(
     config: &SourceConfig,
     captured: Window,
@@ -265,7 +265,7 @@ fn alerts(
     if placed.is_without_a_place {
         placed.notes.push(
             "no alert is on anything that the sources know, so there is no alert to start from: whatever failed or was \
-             changed around them is looked at instead"
+             changed around them is investigated instead"
                 .to_owned(),
         );
     }
@@ -333,7 +333,7 @@ fn anomaly(alert: &Alert, entity: EntityId) -> Option<Anomaly> {
     Some(one)
 }
 
-/// Spans with who is at their other end, and who calls whom.
+/// Spans with who is at their other end, and calls by caller and callee.
 fn spans(spans: &[Span], lost: &mut Lost) -> (Vec<SpanRecord>, BTreeSet<(EntityId, EntityId)>) {
     let whose: BTreeMap<(&str, &str), &Who> =
         spans.iter().map(|span| ((&*span.trace, &*span.id), &span.who)).collect();
@@ -396,7 +396,7 @@ mod tests {
     /// Times of records are whole numbers, which reach further than a calendar does.
     #[test]
     fn what_a_bundle_cannot_have_is_counted() {
-        let (who, nobody) = (Who::service("cart"), Who::service("\u{1}"));
+        let (who, unnamed) = (Who::service("cart"), Who::service("\u{1}"));
         let event = |at, who: &Who| Happened {
             at,
             who: who.clone(),
@@ -423,7 +423,7 @@ mod tests {
             points: vec![(0, 1.0), (i64::MAX, 2.0), (i64::MIN, 3.0)],
         };
         let all = Piece {
-            events: vec![event(0, &who), event(i64::MAX, &who), event(0, &nobody)],
+            events: vec![event(0, &who), event(i64::MAX, &who), event(0, &unnamed)],
             changes: vec![change],
             alerts: vec![Alert {
                 name: "Slow".to_owned(),
@@ -434,16 +434,16 @@ mod tests {
                 place: Place::Known(who.clone()),
                 runs: vec![run],
             }],
-            series: vec![series(&who), series(&nobody)],
+            series: vec![series(&who), series(&unnamed)],
             links: vec![Link {
                 source: who.clone(),
-                target: nobody.clone(),
+                target: unnamed.clone(),
                 relation: "calls".to_owned(),
                 effects: EffectDirection::TargetToSource,
             }],
             lines: vec![Line {
                 at: 0,
-                who: nobody,
+                who: unnamed,
                 level: String::new(),
                 text: "x".to_owned(),
                 trace: String::new(),
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alert_on_nothing_that_is_known_is_told_and_the_rest_is_looked_at() {
+    fn an_alert_on_nothing_that_is_known_is_reported_and_the_rest_is_investigated() {
         let (known, left) = written(&[("host", "mq-b")], true);
         assert_eq!((known.anomalies.len(), left.len()), (1, 0), "{left:?}");
         // Something else failed: that is where to start.
@@ -525,7 +525,7 @@ mod tests {
             "{left:?}"
         );
         assert!(left[1].contains("no alert is on anything that the sources know"), "{left:?}");
-        // Nothing else did: the alert is kept where it says that it is, and that this is not known is told.
+        // Nothing else did: the alert is kept where it says that it is, and that this is not known is reported.
         let (kept, left) = written(&[("host", "mq-a")], false);
         assert_eq!(kept.anomalies[0].entity.as_str(), "Host/mq-a");
         assert!(left[0].starts_with("no place for alert DiskFull"), "{left:?}");

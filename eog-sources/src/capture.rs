@@ -25,8 +25,8 @@ use crate::store::{Store, write};
 use crate::tempo::Tempo;
 use crate::{bundle, changes, place, resolve};
 
-/// What is heard of a capture while it goes on: one line for each question that was answered.
-pub type Heard<'a> = &'a dyn Fn(&str);
+/// Receives progress updates of a capture: one line for each question that was answered.
+pub type Progress<'a> = &'a dyn Fn(&str);
 
 /// Asks every source of a configuration and writes what they say into a folder, as a bundle.
 /// What was missing is in `capture.json`, and given back.
@@ -42,12 +42,12 @@ pub async fn capture(
     window: Option<Window>,
     now: Timestamp,
     out: &Path,
-    heard: Heard<'_>,
+    progress: Progress<'_>,
 ) -> Result<CaptureReport, CaptureError> {
-    capture_for(config, &[], window, now, out, heard).await
+    capture_for(config, &[], window, now, out, progress).await
 }
 
-/// The same for alerts that somebody has sent: they are a part of what is captured, whether a source knows
+/// The same for alerts that a client has sent: they are a part of what is captured, whether a source knows
 /// them or not.
 ///
 /// # Errors
@@ -58,7 +58,7 @@ pub async fn capture_for(
     window: Option<Window>,
     now: Timestamp,
     out: &Path,
-    heard: Heard<'_>,
+    progress: Progress<'_>,
 ) -> Result<CaptureReport, CaptureError> {
     // What cannot be configured leaves no folder behind.
     let cluster = match &config.kubernetes {
@@ -67,7 +67,7 @@ pub async fn capture_for(
     };
     let store = Store::open(out, &config.text, window, now)?;
     if store.goes_on {
-        heard("going on with a capture that was interrupted");
+        progress("going on with a capture that was interrupted");
     }
     let now = store.plan.now;
     let period = Period::of(window, alerts, config.history, now);
@@ -78,7 +78,7 @@ pub async fn capture_for(
     let mut report = CaptureReport::new(&config.name, window, captured);
     let until = Instant::now() + config.limits.total.unsigned_abs();
     let mut all = Piece::default();
-    let mut asked = Asked { store: &store, until, heard, report: &mut report, all: &mut all };
+    let mut asked = Asked { store: &store, until, progress, report: &mut report, all: &mut all };
     if let Some(of) = &config.prometheus {
         let source = Prometheus::new(of, config)?;
         let mut parts = asked.begin("prometheus", source.place());
@@ -172,20 +172,20 @@ fn count(all: &Piece, report: &mut CaptureReport) {
 struct Asked<'a> {
     store: &'a Store,
     until: Instant,
-    heard: Heard<'a>,
+    progress: Progress<'a>,
     report: &'a mut CaptureReport,
     all: &'a mut Piece,
 }
 
 impl<'a> Asked<'a> {
     fn begin(&self, source: &'static str, place: String) -> Parts<'a> {
-        (self.heard)(&format!("asking {source} at {place}"));
+        (self.progress)(&format!("asking {source} at {place}"));
         Parts {
             source,
             place,
             store: self.store,
             until: self.until,
-            heard: self.heard,
+            progress: self.progress,
             pieces: Vec::new(),
             missing: RefCell::default(),
             away: RefCell::default(),
@@ -236,7 +236,7 @@ pub(crate) struct Parts<'a> {
     place: String,
     store: &'a Store,
     until: Instant,
-    heard: Heard<'a>,
+    progress: Progress<'a>,
     pieces: Vec<(String, Piece)>,
     missing: RefCell<Vec<String>>,
     /// Why nothing more is asked.
@@ -341,7 +341,7 @@ impl Parts<'_> {
         match &answer {
             Ok(answer) => {
                 self.answered.set(self.answered.get() + 1);
-                (self.heard)(name);
+                (self.progress)(name);
                 if let Err(error) = self.store.keep(name, answer) {
                     *self.unwritten.borrow_mut() = Some(error);
                 }
@@ -355,12 +355,12 @@ impl Parts<'_> {
     fn miss(&self, what: &str, error: &AskError) {
         let (source, mut missing) = (self.source, self.missing.borrow_mut());
         let what = what.strip_prefix(source).map_or(what, str::trim_start);
-        let told = format!("{source}: {what}: {error}");
-        // One reason for many questions is told once.
-        let is_told = matches!(error, AskError::NotAsked(_))
+        let text = format!("{source}: {what}: {error}");
+        // One reason for many questions is reported once.
+        let is_known = matches!(error, AskError::NotAsked(_))
             && missing.iter().any(|known| known.ends_with(&error.to_string()));
-        if !is_told {
-            missing.push(told);
+        if !is_known {
+            missing.push(text);
         }
     }
 }
@@ -383,38 +383,38 @@ pub struct Offer {
 pub async fn offers(config: &SourceConfig, now: Timestamp) -> Result<Vec<Offer>, CaptureError> {
     let period = Period::of(None, &[], config.history, now);
     let mut all = Vec::new();
-    let told = |source, place, found: Result<Vec<String>, AskError>| Offer {
+    let offer = |source, place, found: Result<Vec<String>, AskError>| Offer {
         source,
         place,
         found: found.map_err(|error| error.to_string()),
     };
     if let Some(of) = &config.prometheus {
         let source = Prometheus::new(of, config)?;
-        all.push(told("prometheus", source.place(), source.offer(period).await));
+        all.push(offer("prometheus", source.place(), source.offer(period).await));
     }
     if let Some(of) = &config.alertmanager {
         let source = Alertmanager::new(of)?;
-        all.push(told("alertmanager", source.place(), source.offer().await));
+        all.push(offer("alertmanager", source.place(), source.offer().await));
     }
     if let Some(of) = &config.kubernetes {
         let source = Kubernetes::open(of).await?;
-        all.push(told("kubernetes", source.place(), source.offer().await));
+        all.push(offer("kubernetes", source.place(), source.offer().await));
     }
     if let Some(of) = &config.otlp {
         let source = Otlp::new(of, config);
-        all.push(told("otlp", source.place(), source.offer()));
+        all.push(offer("otlp", source.place(), source.offer()));
     }
     if let Some(of) = &config.jaeger {
         let source = Jaeger::new(of, config)?;
-        all.push(told("jaeger", source.place(), source.offer().await));
+        all.push(offer("jaeger", source.place(), source.offer().await));
     }
     if let Some(of) = &config.tempo {
         let source = Tempo::new(of, config)?;
-        all.push(told("tempo", source.place(), source.offer(period).await));
+        all.push(offer("tempo", source.place(), source.offer(period).await));
     }
     for (store, of) in config.log_stores() {
         let source = LogStore::new(store, of, config)?;
-        all.push(told(store.name(), source.place(), source.offer(period).await));
+        all.push(offer(store.name(), source.place(), source.offer(period).await));
     }
     for (place, found) in changes::offers(config) {
         all.push(Offer { source: "changes", place, found });

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_and_lines_are_read_and_what_is_broken_is_told() {
+    fn lists_and_lines_are_read_and_what_is_broken_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let one = r#"{"time":"2026-01-01T10:00:00Z","entity":"cart","path":"flag","new":"on"}"#;
         let file = |name: &str, text: &str| {

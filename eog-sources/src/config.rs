@@ -189,7 +189,7 @@ table! {
         max_series: usize = 5_000,
         /// Labels that name a service, best first.
         entity_labels: Vec<String> = eog_sre::subject::SERVICE_LABELS.map(str::to_owned).to_vec(),
-        /// Whether metrics of known names are looked for.
+        /// Whether metrics of known names are searched for.
         conventions: bool = true,
         /// Label matchers that all questions by convention have, such as `cluster="eu"`.
         matchers: Vec<String> = Vec::new(),
@@ -229,7 +229,7 @@ table! {
         namespaces: Vec<String> = Vec::new(),
         /// Whether machines are listed; that takes a right in the whole cluster.
         nodes: bool = true,
-        /// Whether metadata of Secrets is listed, which tells when they were written.
+        /// Whether metadata of Secrets is listed, which shows when they were written.
         secrets: bool = false,
         timeout: SignedDuration = SignedDuration::from_secs(30),
         max_bytes: usize = 16 << 20,
@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_place_and_reason() {
+    fn mistakes_are_reported_with_place_and_reason() {
         let cases = [
             ("", "source.toml: sources: there is none; add one of [prometheus]"),
             ("[prometheus]\nurl = 'localhost:9090'", "[prometheus]: url must begin with http://"),

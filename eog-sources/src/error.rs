@@ -25,7 +25,7 @@ impl ConfigError {
 /// Why a question to a source has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AskError {
-    /// Nobody answers there.
+    /// There is no answer from there.
     #[error("not reachable: {0}")]
     Away(String),
     /// It took too long.

@@ -169,7 +169,7 @@ fn captured(mut piece: Piece) {
     bundle::write(&SourceConfig::default(), &report, piece, folder.path())
         .expect("what was read can be written");
     match Bundle::read(folder.path()) {
-        // Where there is nothing to begin with, that is told.
+        // Where there is nothing to begin with, that is reported.
         Ok(bundle) => drop(open_case(&bundle.incident(), None)),
         Err(error) => panic!("what was written cannot be read: {error}"),
     }

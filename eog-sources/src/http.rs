@@ -10,7 +10,7 @@ use reqwest::{Client, Url, redirect};
 use crate::config::Endpoint;
 use crate::error::{AskError, ConfigError};
 
-/// How often a call is tried that failed before it was looked at.
+/// How often a call is tried that failed before it was handled.
 const ATTEMPTS: usize = 3;
 
 /// Longest part of an error body that is shown.
@@ -169,7 +169,7 @@ impl Http {
             return Err(AskError::Page { status });
         }
         let text = String::from_utf8_lossy(&body);
-        let said = told(&text).unwrap_or_else(|| text.trim().to_owned());
+        let said = message(&text).unwrap_or_else(|| text.trim().to_owned());
         let said = eog_evidence::shorten(&eog_evidence::mask_text(&said), SHOWN);
         Err(AskError::Status { status, said })
     }
@@ -197,7 +197,7 @@ fn without_secrets(address: &str) -> String {
 }
 
 /// The message within an error of Prometheus or of Alertmanager.
-fn told(text: &str) -> Option<String> {
+fn message(text: &str) -> Option<String> {
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
     let named = ["error", "message"].into_iter().find_map(|name| value.get(name)?.as_str());
     named.or_else(|| value.as_str()).map(str::to_owned)

@@ -8,7 +8,7 @@
 //!
 //! An investigation of live sources is a capture that is then investigated, so that both give the same
 //! ledger. Sources are only read. Questions are bounded in time, bytes, series and points; what does not
-//! fit is left out and told. Secrets are masked before anything is written. `docs/live-sources.md`
+//! fit is left out and reported. Secrets are masked before anything is written. `docs/live-sources.md`
 //! describes the configuration.
 
 mod alertmanager;
@@ -43,7 +43,7 @@ mod store;
 mod tempo;
 
 pub use alertmanager::SentAlert;
-pub use capture::{Heard, Offer, capture, capture_for, offers};
+pub use capture::{Offer, Progress, capture, capture_for, offers};
 pub use config::{SourceConfig, expand};
 pub use error::{CaptureError, ConfigError};
 pub use import::{FileAccount, ImportOptions, ImportReport, import};

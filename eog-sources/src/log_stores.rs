@@ -124,14 +124,14 @@ impl<'a> LogStore<'a> {
 /// The lines of an answer.
 pub(crate) fn read(store: Store, answer: &Answer) -> Result<Piece, AskError> {
     let answer = answer.whole("it is longer than max_bytes; ask for fewer lines in more parts")?;
-    let nobody = |_: &BTreeMap<String, String>| None::<Who>;
+    let no_fallback = |_: &BTreeMap<String, String>| None::<Who>;
     let Found { lines, lost } = match store {
         Store::VictoriaLogs => {
             let values = serde_json::Deserializer::from_slice(&answer.body).into_iter::<Value>();
             let values: Vec<Value> = values
                 .collect::<Result<_, _>>()
                 .map_err(|error| AskError::Answer(error.to_string()))?;
-            objects(&values, nobody)
+            objects(&values, no_fallback)
         }
         Store::Loki => {
             let value: Value = answer.json()?;
@@ -139,14 +139,14 @@ pub(crate) fn read(store: Store, answer: &Answer) -> Result<Piece, AskError> {
                 let reason = "it gives no streams; `query` must select log lines, such as {namespace=\"shop\"}";
                 return Err(AskError::Answer(reason.to_owned()));
             }
-            streams(&value, nobody)
+            streams(&value, no_fallback)
         }
         Store::Elasticsearch => {
             let value: Value = answer.json()?;
             if value.pointer("/hits/hits").is_none() {
                 return Err(AskError::Answer("it has no hits".to_owned()));
             }
-            hits(&value, nobody)
+            hits(&value, no_fallback)
         }
     };
     let mut piece = Piece { lines, ..Piece::default() };
@@ -193,8 +193,8 @@ mod tests {
             let expected = Who::Service { namespace: "shop".into(), name: "cart".into() };
             assert_eq!((&first.who, first.level.as_str()), (&expected, "error"), "{store:?}");
             assert_eq!(first.at, 1_767_261_600_000_000_000, "{store:?}");
-            let is_told = piece.missing.iter().any(|it| it.starts_with("1 records without"));
-            assert_eq!(is_told, store != Store::VictoriaLogs, "{:?}", piece.missing);
+            let is_reported = piece.missing.iter().any(|it| it.starts_with("1 records without"));
+            assert_eq!(is_reported, store != Store::VictoriaLogs, "{:?}", piece.missing);
             assert!(!format!("{piece:?}").contains("hunter2"));
             let cut = Answer { is_cut: true, ..answer };
             assert!(read(store, &cut).unwrap_err().to_string().contains("max_bytes"));

@@ -23,8 +23,8 @@ const MAX_LINE: u64 = 32 << 20;
 /// Longest value over several lines, in bytes: all of it is in memory at once.
 const MAX_WHOLE: u64 = 64 << 20;
 
-/// Most bytes of files of which is looked what they hold, before anything is asked.
-const MAX_LOOKED_AT: u64 = 64 << 20;
+/// Most bytes of files that are read to see what they hold, before anything is asked.
+const MAX_PROBED: u64 = 64 << 20;
 
 /// Most files that are read.
 const MAX_FILES: usize = 1_000;
@@ -151,7 +151,7 @@ impl<'a> Otlp<'a> {
         let bytes = files.iter().filter_map(|file| file.metadata().ok()).map(|it| it.len());
         let bytes = bytes.sum::<u64>();
         lines.push(format!("{} files of {bytes} bytes in all", files.len()));
-        if bytes > MAX_LOOKED_AT {
+        if bytes > MAX_PROBED {
             return Ok(lines);
         }
         let (mut usable, mut reasons) = (0, Vec::new());
@@ -316,7 +316,7 @@ impl Reading {
             let taken = value.and_then(|value| self.take(value.get().as_bytes(), line));
             if let Err(error) = taken {
                 self.broken.add(line, &error.to_string());
-                // What follows what is broken cannot be told apart.
+                // What follows what is broken cannot be separated.
                 if error.is_syntax() || error.is_eof() {
                     return;
                 }
@@ -587,9 +587,9 @@ mod tests {
         let text = [SPAN, SPAN, "{broken", &early, &nameless, "", LOG].join("\n");
         let piece = read_text(&text, 1);
         assert_eq!((piece.spans.len(), piece.lines.len()), (1, 1));
-        let told = piece.missing.join("\n");
+        let missing = piece.missing.join("\n");
         for expected in ["line 3: ", "1 records have no service.name", "1 records beyond"] {
-            assert!(told.contains(expected), "{expected}: {told}");
+            assert!(missing.contains(expected), "{expected}: {missing}");
         }
     }
 }

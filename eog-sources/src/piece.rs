@@ -1,4 +1,4 @@
-//! What sources say, in one form, whoever said it.
+//! What sources say, in one form for all of them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use eog_core::incident::EffectDirection;
 use eog_evidence::ObjectState;
 use serde::{Deserialize, Serialize};
 
-/// Who is measured, before it has the name that a bundle gives it.
+/// The measured entity, before it has the name that a bundle gives it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Who {
@@ -57,7 +57,7 @@ pub(crate) struct Measured {
 pub(crate) struct Alert {
     pub(crate) name: String,
     pub(crate) labels: BTreeMap<String, String>,
-    /// Who it is about, where its source knows that better than its labels say.
+    /// The entity it is about, where its source knows that better than its labels say.
     #[serde(default)]
     pub(crate) who: Option<Who>,
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Brings together what several sources call differently, and what several of them told.
+//! Brings together what several sources call differently, and what several of them reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,9 +126,9 @@ mod tests {
             ..Piece::default()
         };
         names(&mut all);
-        let told: Vec<_> =
+        let alerts: Vec<_> =
             all.alerts.iter().map(|a| (a.description.as_str(), a.runs.len())).collect();
-        assert_eq!(told, [("too slow", 1), ("", 1)]);
+        assert_eq!(alerts, [("too slow", 1), ("", 1)]);
         assert_eq!(all.alerts[0].runs[0].active_at, 10);
     }
 

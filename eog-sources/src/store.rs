@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     version: u32,
-    /// Of the configuration and of the program that wrote it.
+    /// A digest of the configuration and of the program that wrote it.
     digest: String,
     pub(crate) window: Option<Window>,
     /// When it began: no later state is asked for.
@@ -121,7 +121,7 @@ impl Store {
 
     /// Removes what is kept, and the folder of the capture if it holds nothing else.
     pub(crate) fn abandon(self, out: &Path) {
-        // What cannot be removed is told when somebody begins there again.
+        // A failed removal is reported when a capture begins there again.
         let _ = fs::remove_dir_all(&self.folder);
         let _ = fs::remove_dir(out);
     }

@@ -340,6 +340,6 @@ async fn a_server_that_takes_few_samples_at_once_is_asked_for_less() {
     drop(few);
     let none = Server::prometheus_with(&found, folder.path(), settings, &["--query.max-samples=1"]);
     let report = captured(&none, "scrape_interval = '15s'", &folder.path().join("none")).await;
-    let told = report.missing.join("\n");
-    assert!(told.contains("too many samples"), "{told}");
+    let missing = report.missing.join("\n");
+    assert!(missing.contains("too many samples"), "{missing}");
 }

@@ -94,22 +94,25 @@ async fn many_series_are_bounded_and_said() {
     };
     let by_series = of("max_series = 1000");
     let report = captured(&by_series, &folder.path().join("a")).await.unwrap();
-    let told = report.missing.join("\n");
-    assert!(told.contains("100000 series, only the first 1000 are used (max_series)"), "{told}");
+    let missing = report.missing.join("\n");
+    assert!(
+        missing.contains("100000 series, only the first 1000 are used (max_series)"),
+        "{missing}"
+    );
     let series = report.counts.iter().find(|(what, _)| what == "series").map_or(0, |it| it.1);
     // Of each, the rate and the share of errors; and `up`.
     assert_eq!(series, 2001);
     let by_bytes = of("max_bytes = 100000");
     let report = captured(&by_bytes, &folder.path().join("b")).await.unwrap();
-    let told = report.missing.join("\n");
-    assert!(told.contains("longer than max_bytes"), "{told}");
+    let missing = report.missing.join("\n");
+    assert!(missing.contains("longer than max_bytes"), "{missing}");
     let by_all = config(&format!(
         "history='10m'\n[prometheus]\nurl = '{}'\n[limits]\nseries = 500\n",
         server.url()
     ));
     let report = captured(&by_all, &folder.path().join("c")).await.unwrap();
-    let told = report.missing.join("\n");
-    assert!(told.contains("beyond 500 series in all (limits.series)"), "{told}");
+    let missing = report.missing.join("\n");
+    assert!(missing.contains("beyond 500 series in all (limits.series)"), "{missing}");
 }
 
 #[tokio::test]
@@ -137,7 +140,7 @@ async fn a_capture_that_was_interrupted_goes_on_where_it_was() {
     let out = folder.path().join("out");
     let window = Window::new(at(FAULT - 300), at(LASTS)).unwrap();
     let (answered, enough) = (std::cell::Cell::new(0), tokio::sync::Notify::new());
-    let heard = |line: &str| {
+    let stop_after_five = |line: &str| {
         answered.set(answered.get() + usize::from(line.starts_with("prometheus ")));
         if answered.get() == 5 {
             enough.notify_one();
@@ -146,16 +149,16 @@ async fn a_capture_that_was_interrupted_goes_on_where_it_was() {
     tokio::select! {
         biased;
         () = enough.notified() => {}
-        ended = capture(&config, Some(window), at(LASTS + 60), &out, &heard) => {
+        ended = capture(&config, Some(window), at(LASTS + 60), &out, &stop_after_five) => {
             panic!("it ended by itself: {ended:?}")
         }
     }
     assert!(!out.join("capture.json").exists());
     let lines = std::cell::RefCell::new(Vec::new());
-    let heard = |line: &str| lines.borrow_mut().push(line.to_owned());
+    let collect = |line: &str| lines.borrow_mut().push(line.to_owned());
     // An hour later, it still ends when it was to end at first.
     let later = at(LASTS + 3600);
-    capture(&config, Some(window), later, &out, &heard).await.unwrap();
+    capture(&config, Some(window), later, &out, &collect).await.unwrap();
     let lines = lines.into_inner();
     assert!(lines[0].starts_with("going on"), "{lines:?}");
     assert!(
@@ -176,7 +179,7 @@ async fn bad_server(answer: &'static str, pause: Duration) -> u16 {
         while let Ok((mut stream, _)) = listener.accept().await {
             tokio::spawn(async move {
                 let mut request = [0; 4096];
-                // Who hangs up is not served.
+                // A client that hangs up is not served.
                 let _ = stream.read(&mut request).await;
                 tokio::time::sleep(pause).await;
                 let _ = stream.write_all(answer.as_bytes()).await;
@@ -187,7 +190,7 @@ async fn bad_server(answer: &'static str, pause: Duration) -> u16 {
 }
 
 #[tokio::test]
-async fn servers_that_fail_are_told_with_their_reason() {
+async fn servers_that_fail_are_reported_with_their_reason() {
     let folder = tempfile::tempdir().unwrap();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let slow = bad_server("", Duration::from_secs(60)).await;
@@ -255,12 +258,12 @@ async fn alertmanager_describes_what_prometheus_saw_and_stands_in_when_that_is_a
     }
     let offer = offers(&both, now).await.unwrap();
     assert!(offer.iter().all(|one| one.found.is_ok()), "{offer:?}");
-    // With Prometheus away, its alerts are still known, and what is missing is told.
+    // With Prometheus away, its alerts are still known, and what is missing is reported.
     drop(server);
     let out = folder.path().join("one");
     let report = captured(&both, &out).await.unwrap();
-    let told = report.missing.join("\n");
-    assert!(told.contains("prometheus: the names of metrics: not reachable"), "{told}");
+    let missing = report.missing.join("\n");
+    assert!(missing.contains("prometheus: the names of metrics: not reachable"), "{missing}");
     let incident = Bundle::read(&out).unwrap().incident();
     assert_eq!(incident.anomalies.len(), 1, "{report:?}");
 }

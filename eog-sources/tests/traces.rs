@@ -72,7 +72,7 @@ async fn scripted() -> u16 {
                 "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
                 body.len()
             );
-            // Who hangs up is not served.
+            // A client that hangs up is not served.
             let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
         }
     });
@@ -127,7 +127,7 @@ async fn tempo() -> u16 {
             let head = format!(
                 "HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
             );
-            // Who hangs up is not served.
+            // A client that hangs up is not served.
             let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
         }
     });

@@ -1,4 +1,4 @@
-//! The application's architecture: components and who depends on whom, from a JSON file.
+//! The application's architecture: components and their dependencies, from a JSON file.
 
 use std::fs::File;
 use std::io;

@@ -68,7 +68,7 @@ pub struct SnapshotContext {
     observed: Option<Window>,
     usual_window: OnceLock<Option<Window>>,
     onsets: Vec<Timestamp>,
-    /// When harm upstream of the alerts began first, by window: it is looked for in what the window
+    /// When harm upstream of the alerts began first, by window: it is searched for in what the window
     /// compares.
     first_harm: OfWindow<Option<Timestamp>>,
     /// Times of the changes that can have caused something, strongest first.
@@ -76,13 +76,13 @@ pub struct SnapshotContext {
     effects: EffectMap,
     /// The same by when harm began, which is measured in what a window compares.
     dated_effects: OfWindow<EffectMap>,
-    /// The kinds of evidence that were recorded of anybody.
+    /// The kinds of evidence that were recorded of any entity.
     kinds: Vec<EvidenceKind>,
     /// Shared with the tools.
     spans: Arc<SpanIndex>,
     metrics: MetricIndex,
     logs: LogIndex,
-    /// Who accounts for what alerts show.
+    /// Which entities account for what alerts show.
     accounts: OnceLock<Accounts>,
     /// What changes say of the trouble, by window.
     change_words: OfWindow<Vec<Finding>>,
@@ -90,18 +90,18 @@ pub struct SnapshotContext {
     joined: OfWindow<BTreeMap<EntityId, Vec<Finding>>>,
 }
 
-/// Whose evidence is a workload's own.
+/// Objects whose evidence is a workload's own.
 #[derive(Debug, Default)]
 struct Parts {
     is_workload: bool,
     pods: Vec<EntityId>,
-    /// What fails to make pods is told by the object between a workload and its pods.
+    /// A failure to make pods is reported by the object between a workload and its pods.
     makers: Vec<EntityId>,
     /// How many pods beyond [`MAX_PODS`] there are.
     more_pods: usize,
 }
 
-/// What is worked out once for the window of an investigation. Other windows are looked at anew.
+/// What is worked out once for the window of an investigation. Other windows are worked out anew.
 #[derive(Debug)]
 struct OfWindow<T>(OnceLock<(Window, T)>);
 
@@ -112,9 +112,9 @@ impl<T> Default for OfWindow<T> {
 }
 
 impl<T> OfWindow<T> {
-    fn ask<R>(&self, window: Window, look: impl Fn() -> T, ask: impl FnOnce(&T) -> R) -> R {
-        let (of, known) = self.0.get_or_init(|| (window, look()));
-        if *of == window { ask(known) } else { ask(&look()) }
+    fn ask<R>(&self, window: Window, compute: impl Fn() -> T, ask: impl FnOnce(&T) -> R) -> R {
+        let (of, known) = self.0.get_or_init(|| (window, compute()));
+        if *of == window { ask(known) } else { ask(&compute()) }
     }
 }
 
@@ -283,8 +283,8 @@ impl SnapshotContext {
 
     /// Which change can have caused what at an entity, by when the harm began.
     fn notes(&self, entity: &EntityId, window: Window) -> Notes {
-        let look = || self.effects_by_harm(window);
-        self.dated_effects.ask(window, look, |effects| effects.notes(entity))
+        let compute = || self.effects_by_harm(window);
+        self.dated_effects.ask(window, compute, |effects| effects.notes(entity))
     }
 
     fn effects_by_harm(&self, window: Window) -> EffectMap {
@@ -308,7 +308,7 @@ impl SnapshotContext {
         EffectMap::dated(topology, &changes, &alerts.anomalies, harm_of)
     }
 
-    /// Which change can have caused what at an entity, unless it has no part in it, and who accounts for what the entity
+    /// Which change can have caused what at an entity, unless it is not involved, and which entities account for what the entity
     /// shows.
     fn accounted(&self, entity: &EntityId, window: Window) -> Notes {
         let Notes { findings: mut notes, mut routes } = self.notes(entity, window);
@@ -362,7 +362,7 @@ impl SnapshotContext {
         words.notes(&self.facts.causes(), "changes")
     }
 
-    /// What was recorded, as attribution looks at it.
+    /// What was recorded, as attribution uses it.
     fn draw_up(&self) -> Accounts {
         let Snapshot { spans, metrics, .. } = self.snapshot.as_ref();
         let mut measured: BTreeMap<EntityId, Measurements> = BTreeMap::new();
@@ -390,7 +390,7 @@ impl SnapshotContext {
         Accounts::new(self.graph.topology(), anomalies, measured, &traced, sources)
     }
 
-    /// Whether the spans of one entity tell that its calls to another fail more often.
+    /// Whether the spans of one entity show that its calls to another fail more often.
     fn calls_fail(&self, caller: &EntityId, callee: &EntityId, compare: &Compare) -> bool {
         let found = self.spans.findings(&self.snapshot.spans, caller, compare);
         found.iter().any(|finding| {
@@ -400,7 +400,7 @@ impl SnapshotContext {
         })
     }
 
-    /// Where the errors of requests begin, or come from, that log lines tell of.
+    /// Where the errors of requests begin, or come from, by log lines.
     fn join(&self, compare: &Compare) -> BTreeMap<EntityId, Vec<Finding>> {
         let Snapshot { spans, logs, .. } = self.snapshot.as_ref();
         let senders = services_of(spans, &self.graph.index);
@@ -509,7 +509,7 @@ impl SnapshotContext {
         Parts { is_workload: true, pods, makers, more_pods }
     }
 
-    /// Every finding on an entity in a window, strongest first, and what is not looked at.
+    /// Every finding on an entity in a window, strongest first, and what is not used.
     fn collect(&self, entity: &EntityId, window: Window) -> (Vec<Finding>, Option<String>) {
         let owned = self.graph.owned_by(entity);
         let Parts { is_workload, pods, makers, more_pods } = self.parts(entity, &owned);
@@ -589,13 +589,13 @@ impl SnapshotContext {
 
     /// When what is upstream of the alerts began first to do worse, by its own requests.
     fn first_harm(&self, pivot: Timestamp, window: Window) -> Option<Timestamp> {
-        let look = || {
+        let compute = || {
             let compare = Compare::at(pivot, window, self.observed)?;
             let anomalies = &self.facts.alerts.anomalies;
             let upstream = upstream_of(self.graph.topology(), anomalies);
             self.spans.first_harm(&self.snapshot.spans, &upstream, &compare)
         };
-        self.first_harm.ask(window, look, |harm| *harm)
+        self.first_harm.ask(window, compute, |harm| *harm)
     }
 }
 

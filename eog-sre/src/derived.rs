@@ -20,14 +20,14 @@ const MOST: usize = 12;
 const SHOWN: usize = 200;
 const HELD: usize = 4;
 
-/// About how many bytes a series takes that attribution looks at, without its points.
+/// About how many bytes a series takes that attribution uses, without its points.
 const SERIES: usize = 500;
 
 /// About how many bytes the graph, the facts and the incident of records take, and the series of attribution.
 pub(crate) fn derived(records: &Records) -> usize {
     let objects = records.objects.histories.iter().map(|(entity, history)| {
-        let is_told = !CONSEQUENCES.contains(&names::kind_of(entity));
-        OBJECT + if is_told { of_changes(history) } else { 0 }
+        let has_changes = !CONSEQUENCES.contains(&names::kind_of(entity));
+        OBJECT + if has_changes { of_changes(history) } else { 0 }
     });
     let series = records.metrics.iter();
     let series = series.map(|one| SERIES + one.points.at.len() * size_of::<(Timestamp, f64)>());

@@ -1,4 +1,4 @@
-//! What is known of a snapshot, whatever window is looked at.
+//! What is known of a snapshot, whatever the window.
 
 use eog_core::evidence::Signal;
 use eog_core::{Anomaly, Finding};

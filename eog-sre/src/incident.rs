@@ -52,7 +52,7 @@ impl Snapshot {
         }
     }
 
-    /// What is known whatever window is looked at, computed once: the start of an investigation, its
+    /// What is known whatever the window, computed once: the start of an investigation, its
     /// contexts and the tools all need it. It is computed again only for a graph other than the
     /// first.
     pub(crate) fn facts(&self, graph: &OperationalGraph) -> Arc<Facts> {

@@ -16,7 +16,7 @@ pub struct Masker {
 }
 
 impl Masker {
-    /// Masks every secret below `value`. `place` names the object, for telling values apart.
+    /// Masks every secret below `value`. `place` names the object, for distinguishing values.
     pub fn mask(&mut self, place: &str, kind: &str, value: &mut Value) {
         if kind == "Secret" {
             for field in ["data", "stringData"] {
@@ -89,7 +89,7 @@ impl Masker {
         }
         let masked = mask_text(text);
         if masked != *text {
-            // Which of several secrets in one text changed is not told, only that one did.
+            // Which of several secrets in one text changed is not given, only that one did.
             let version = self.version(place, text);
             *text = if version == 1 { masked } else { format!("{masked} [{version}]") };
         }
@@ -112,8 +112,8 @@ impl Masker {
 /// The names of fields without their secrets.
 fn mask_keys(map: &mut Map<String, Value>) {
     let keys = map.keys().map(|key| (key.clone(), mask_text(key)));
-    let telling: Vec<(String, String)> = keys.filter(|(key, masked)| key != masked).collect();
-    for (key, masked) in telling {
+    let secret: Vec<(String, String)> = keys.filter(|(key, masked)| key != masked).collect();
+    for (key, masked) in secret {
         let value = map.remove(&key).unwrap_or_default();
         map.insert(masked, value);
     }

@@ -1,4 +1,4 @@
-//! Alerts as those who raise them write them, each form told by its content.
+//! Alerts as those who raise them write them, each form recognized by its content.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::time;
 
-/// Who writes alerts in a form.
+/// The systems that write alerts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum AlertForm {
@@ -39,7 +39,7 @@ pub enum AlertForm {
 }
 
 impl AlertForm {
-    /// All, in the order in which they are told from each other.
+    /// All, in the order in which they are recognized.
     pub const ALL: [Self; 12] = [
         Self::AlertmanagerWebhook,
         Self::Grafana,
@@ -101,7 +101,7 @@ pub struct Notice {
     pub ends_at: Option<Timestamp>,
     /// What was measured, if it says so.
     pub value: Option<f64>,
-    /// What tells it from other alerts; empty where its labels do.
+    /// What distinguishes it from other alerts; empty where its labels do.
     pub key: String,
 }
 
@@ -131,7 +131,7 @@ pub const PAGERDUTY_INCIDENT: &str = "pagerduty_incident";
 const EXPECTED: &str = "expected a JSON body of Alertmanager (webhook or api/v2/alerts), Prometheus (api/v1/alerts or \
                         rules), Grafana, PagerDuty, Opsgenie, Datadog, CloudWatch over SNS, or a CloudEvent";
 
-/// Reads a body of alerts, whoever wrote it.
+/// Reads a body of alerts, of any sender.
 ///
 /// ```
 /// use eog_sre::{AlertForm, read_notices};
@@ -219,7 +219,7 @@ fn of_object(body: &Value, map: &Map<String, Value>) -> Read {
     None
 }
 
-/// The names of a body, so that whoever sent it finds it again.
+/// The names of a body, so that its sender finds it again.
 fn outline(body: &Value) -> String {
     match body {
         Value::Object(map) if map.is_empty() => "an empty object".to_owned(),
@@ -427,7 +427,7 @@ fn datadog(body: &Value, map: &Map<String, Value>) -> Result<Notices, String> {
         found.map(|(_, value)| plain(value)).filter(|text| !text.is_empty())
     };
     let title = find(&["alert_title", "title", "event_title"]).unwrap_or_default();
-    let (told, scope, name) = datadog_title(&title);
+    let (title_state, scope, name) = datadog_title(&title);
     let found = |names: &[&str]| find(names).unwrap_or_default();
     let mut labels =
         filled([("alertname", if name.is_empty() { "Datadog monitor" } else { name })]);
@@ -444,7 +444,7 @@ fn datadog(body: &Value, map: &Map<String, Value>) -> Result<Notices, String> {
         ("generatorURL", &found(&["link"])),
     ]);
     let transition = found(&["alert_transition", "alert_status"]);
-    let is_over = [told, transition.as_str()]
+    let is_over = [title_state, transition.as_str()]
         .iter()
         .any(|it| it.to_lowercase().contains("recovered") || it.eq_ignore_ascii_case("ok"))
         || find(&["alert_type"]).is_some_and(|it| it == "success");

@@ -108,9 +108,10 @@ fn replicas(object: &Value, wanted: &str, ready: &str) -> State {
     if wanted == 0 {
         return Some((ObjectState::Done, "no replicas wanted".to_owned(), None));
     }
-    let told = format!("{ready} of {wanted} replicas ready");
+    let replicas = format!("{ready} of {wanted} replicas ready");
     let stuck = condition(object, "Progressing").filter(|it| word(it, "/status") == "False");
-    let reason = stuck.map_or(told.clone(), |it| format!("{told}: {}", word(it, "/reason")));
+    let reason =
+        stuck.map_or(replicas.clone(), |it| format!("{replicas}: {}", word(it, "/reason")));
     match ready >= wanted {
         true => Some((ObjectState::Ready, String::new(), since(available))),
         false => Some((ObjectState::Failing, reason, since(stuck.or(available)))),

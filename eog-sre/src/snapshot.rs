@@ -118,7 +118,7 @@ impl Snapshot {
             return Err(SnapshotError::Cancelled);
         }
         if let Some(progress) = &options.progress {
-            folder.tell(progress, &layout);
+            folder.report_to(progress, &layout);
         }
         let noted = warnings.clone();
         let records = read::read_all(&mut folder, &layout, options, &mut warnings)?;

@@ -91,7 +91,7 @@ const NAMES: [&str; 32] = [
 /// Those of them that name a machine.
 const HOSTS: [&str; 5] = ["host", "hostname", "host_name", "machine", "instanceid"];
 
-/// Parts of names of what tells of others: exporters, agents, collectors.
+/// Parts of names of exporters, agents and collectors, which report others.
 const EXPORTERS: [&str; 16] = [
     "alloy",
     "blackbox",
@@ -111,13 +111,13 @@ const EXPORTERS: [&str; 16] = [
     "vmagent",
 ];
 
-/// Those that tell of objects of a cluster, whose `pod` and `namespace` are never their own.
+/// Those that report objects of a cluster, whose `pod` and `namespace` are never their own.
 const OF_CLUSTER: [&str; 3] = ["kube-state-metrics", "kubelet", "cadvisor"];
 
 /// Usual ports of exporters of machines: of Linux and of Windows.
 const HOST_PORTS: [&str; 2] = ["9100", "9182"];
 
-/// Shortest name that is looked for in a text, in characters.
+/// Shortest name that is searched for in a text, in characters.
 const MIN_NAMED: usize = 3;
 
 /// How surely a label names the subject.
@@ -129,7 +129,7 @@ enum Weight {
     Service,
     /// A name of anything, which counts if it is known.
     Named,
-    /// What an exporter tells of, by its own name.
+    /// What an exporter reports, by its own name.
     Exported,
     /// The namespace that it is about.
     Namespace,
@@ -351,7 +351,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether something of this name tells of others rather than of itself.
+/// Whether something of this name reports others rather than itself.
 fn is_exporter(name: &str) -> bool {
     let name = name.to_lowercase().replace('_', "-");
     EXPORTERS.iter().any(|part| name.contains(part)) || matches!(name.as_str(), "node" | "windows")
@@ -409,7 +409,7 @@ impl<'a> Labels<'a> {
         self.first(&["job", "service"]).into_iter().chain(named).find(|name| is_exporter(name))
     }
 
-    /// Whether `pod` and `namespace` are those of an exporter, which tells of something else.
+    /// Whether `pod` and `namespace` are those of an exporter, which reports something else.
     fn is_of_exporter<S: AsRef<str>>(&self, services: &[S]) -> bool {
         let Some(exposer) = self.exposer(services) else { return false };
         let of_cluster = |name: &str| OF_CLUSTER.iter().any(|it| name.contains(it));
@@ -447,7 +447,7 @@ impl<'a> Labels<'a> {
                 let is_plain = matches!(*label, "pod" | "service");
                 let weight = match kind {
                     "Pod" if is_plain && of_exporter => Weight::Exporter,
-                    // A pod that tells of itself says which instance of the service it is.
+                    // A pod that reports itself says which instance of the service it is.
                     "Pod" if is_plain && self.is_instance(name, services) => Weight::Named,
                     _ => Weight::Specific,
                 };
@@ -486,7 +486,7 @@ impl<'a> Labels<'a> {
                 continue;
             }
             all.push(Subject::new("Service", own, name, label, Weight::Exporter));
-            // What is exported: a kafka-exporter tells of kafka.
+            // What is exported: a kafka-exporter reports kafka.
             let stem = name.replace('_', "-");
             let stem = stem.split("-exporter").next().unwrap_or_default();
             let stem = stem.rsplit("prometheus-").next().unwrap_or_default();

@@ -9,7 +9,7 @@ pub const MAX_LINES_NAMED: usize = 3;
 /// How many different warnings are kept; more are only counted.
 const MAX_WARNINGS: usize = 500;
 
-/// How many files with records that cannot be used are listed; the rest is told as one.
+/// How many files with records that cannot be used are listed; the rest is reported as one.
 const MAX_FILES_LISTED: usize = 50;
 
 /// Warnings in the order in which they first came up.
@@ -46,7 +46,7 @@ impl Warnings {
         }
     }
 
-    /// Counts records that cannot be used. The first reason of a file is told, with its place.
+    /// Counts records that cannot be used. The first reason of a file is reported, with its place.
     pub(crate) fn unusable(&mut self, file: &str, records: u64, reason: impl FnOnce() -> String) {
         if records == 0 {
             return;
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn many_files_are_told_as_one_and_nothing_is_lost() {
+    fn many_files_are_reported_as_one_and_nothing_is_lost() {
         let (mut all, mut other) = (Warnings::default(), Warnings::default());
         for file in 0..60 {
             let part = if file % 2 == 0 { &mut all } else { &mut other };

@@ -96,7 +96,7 @@ fn the_context_of_the_cause_shows_what_it_did_and_no_secret() {
 }
 
 #[test]
-fn what_is_cut_or_missing_is_told() {
+fn what_is_cut_or_missing_is_reported() {
     let Some(snapshot) = open() else { return };
     let warnings = snapshot.warnings().join("\n");
     assert!(warnings.contains("otel_traces_raw.tsv line"), "{warnings}");

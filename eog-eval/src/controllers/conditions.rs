@@ -1,4 +1,4 @@
-//! Who investigates, judged by whom, within which limits.
+//! The controller that investigates, with which policy, within which limits.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -17,7 +17,7 @@ pub(super) const RATES: [f64; 5] = [0.05, 0.1, 0.2, 0.3, 0.4];
 /// How many questions are allowed in the table by questions.
 pub(super) const BUDGETS: [u64; 5] = [10, 20, 40, 80, 160];
 
-/// Who investigates.
+/// The controller that investigates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
     /// A controller with its default settings.
@@ -146,7 +146,7 @@ impl Serialize for Contender {
 /// A controller, how often its judge errs, and how much it may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Condition {
-    /// Who investigates.
+    /// The controller that investigates.
     pub contender: Contender,
     /// The judge's share of errors.
     pub wrong: f64,

@@ -21,7 +21,7 @@ const MISSED: f64 = 0.25;
 
 /// The built-in rules, which are replaced by an error with a stated probability.
 ///
-/// Nobody knows the right label of each entity of a recording. So an error is not what is wrong, but what
+/// The right label of each entity of a recording is not known. So an error is not what is wrong, but what
 /// the rules do not say: an origin becomes a symptom of a declared neighbour upstream, a symptom or a healthy
 /// entity an origin (half of the errors); harm becomes health, and health a symptom (a quarter); or nothing is
 /// decided (a quarter). Messages do not change the rate. Equal questions of a run get equal answers; another

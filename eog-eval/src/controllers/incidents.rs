@@ -28,7 +28,7 @@ pub enum Incidents {
     Petshop(PathBuf),
     /// Generated systems.
     Generated {
-        /// Of which kind.
+        /// Its kind.
         world: World,
         /// Their seeds.
         seeds: RangeInclusive<u64>,

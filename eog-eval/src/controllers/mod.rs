@@ -17,7 +17,7 @@ use eog_simulate::RandomSeed;
 
 use crate::error::EvalError;
 use crate::investigation::{Investigation, investigate_judged};
-use crate::suite::Told;
+use crate::suite::Progress;
 use crate::trajectory::{Counts, Trajectory};
 use erring::ErringRules;
 use incidents::Incident;
@@ -27,7 +27,7 @@ pub use conditions::{Condition, Contender};
 pub use incidents::Incidents;
 pub use report::{CaseResult, Comparison, Judged};
 
-/// Who is compared, in the order of the tables.
+/// The controllers that are compared, in the order of the tables.
 pub const CONTROLLERS: [ControllerName; 8] = [
     ControllerName::Eog,
     ControllerName::Search(Profile::Lats),
@@ -73,7 +73,7 @@ pub struct Tables {
 pub fn compare(
     sets: &[Incidents],
     settings: &Settings,
-    progress: &mut Told<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<Comparison, EvalError> {
     let opened: Vec<_> = sets.iter().map(Incidents::open).collect::<Result<_, _>>()?;
     let all = opened.iter().map(|(count, _)| count).sum();
@@ -111,7 +111,7 @@ fn investigate(
 ) -> Result<Vec<CaseResult>, EvalError> {
     let mut results = Vec::new();
     for condition in conditions {
-        // Nothing is drawn where nobody errs.
+        // Nothing is drawn where no policy errs.
         let runs = if condition.wrong > 0.0 { 1..=settings.runs } else { 0..=0 };
         for run in runs {
             let seed =

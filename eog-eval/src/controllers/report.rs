@@ -22,11 +22,11 @@ pub struct CaseResult {
     pub incident: String,
     /// Whether nothing was wrong.
     pub is_normal: bool,
-    /// Who investigated, and how.
+    /// The controller that investigated, and its condition.
     pub condition: Condition,
     /// Which run: 0 with rules that do not err, others with other errors each.
     pub run: u64,
-    /// Whom it named, however sure: the causes that it found, else its best guess.
+    /// The entities it named, however sure: the causes that it found, else its best guess.
     pub chosen: BTreeSet<EntityId>,
     /// Whether every cause is among them.
     pub is_chosen: bool,

@@ -11,7 +11,7 @@ use super::{CONTROLLERS, Condition, Contender};
 use crate::error::EvalError;
 use crate::repeated::Share;
 
-/// Who judges.
+/// The policy.
 pub(super) fn judge(wrong: f64) -> String {
     match wrong > 0.0 {
         true => format!("rules that err in {:.0} %", wrong * 100.0),

@@ -89,7 +89,7 @@ mod tests {
     fn without_shrinkage_it_finds_the_log_odds() {
         let weights = fit(&[&system(9, 10)], &[0.1, 0.1], Shrinkage(1e-6));
         assert!((weights[0] - 9.0_f64.ln()).abs() < 1e-2, "{weights:?}");
-        assert!((weights[1] - 0.1).abs() < 1e-3, "a term that tells nothing stays at its prior");
+        assert!((weights[1] - 0.1).abs() < 1e-3, "a term without information stays at its prior");
     }
 
     #[test]

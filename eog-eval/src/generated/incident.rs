@@ -18,7 +18,7 @@ pub(super) fn gateway(seed: RandomSeed) -> Option<Generated> {
     let mut draw = seed.stream("timing");
     let before = (900.0 + 2_100.0 * draw.share()).floor();
     let length = before + (180.0 + 300.0 * draw.share()).floor();
-    let trouble = trouble::telling::draw(&system, before, seed)?;
+    let trouble = trouble::injected::draw(&system, before, seed)?;
     let timing = Timing { length, usual: before / 2.0 };
     let course = flow::run(&system, std::slice::from_ref(&trouble), timing, seed);
     record::gateway::record(&system, &operations, &trouble, &course, seed)

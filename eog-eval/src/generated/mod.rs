@@ -23,7 +23,9 @@ use eog_simulate::RandomSeed;
 use self::flow::Timing;
 use self::system::System;
 use crate::error::EvalError;
-use crate::suite::{Options, SuiteCase, SuiteReport, TRUTH_SUFFIX, Told, Truth, evaluate_cases};
+use crate::suite::{
+    Options, Progress, SuiteCase, SuiteReport, TRUTH_SUFFIX, Truth, evaluate_cases,
+};
 
 /// What kind of system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +142,7 @@ pub(crate) fn write_one(world: World, seed: u64, dir: &Path) -> Result<String, E
 }
 
 /// Generates, investigates and scores the incidents of some seeds, one at a time, over files in a
-/// temporary folder. `told` hears of progress.
+/// temporary folder. `progress` is called before each case.
 ///
 /// # Errors
 /// [`EvalError`] when no incident can be made or investigated.
@@ -148,7 +150,7 @@ pub fn evaluate(
     world: impl Into<World>,
     seeds: RangeInclusive<u64>,
     options: &Options,
-    told: &mut Told<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<SuiteReport, EvalError> {
     let (world, all) = (world.into(), seeds.clone().count());
     let cases = seeds.map(|seed| {
@@ -157,5 +159,5 @@ pub fn evaluate(
         let name = write_one(world, seed, folder.path())?;
         SuiteCase::read(folder.path(), &name, options.knock_out)
     });
-    evaluate_cases(cases, all, options, told)
+    evaluate_cases(cases, all, options, progress)
 }

@@ -1,4 +1,4 @@
-//! Systems: who there is, who calls whom, how much work it is, and on which node it is done.
+//! Systems: their parts and calls, how much work each is, and on which node it is done.
 
 use eog::EntityId;
 use eog_simulate::Stream;
@@ -25,7 +25,7 @@ pub(super) enum Role {
     Scheduler,
     /// Works through the items of a run of a job, and calls others for it.
     Step,
-    /// Belongs to somebody else: nothing is measured there.
+    /// Belongs to another organization: nothing is measured there.
     Outside,
     /// Runs other parts.
     Node,

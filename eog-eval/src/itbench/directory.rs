@@ -58,11 +58,11 @@ impl Truths {
 
     /// What is odd about the truth of a scenario, with its file.
     fn notes(&self, scenario: &str) -> impl Iterator<Item = String> {
-        let told = move |(path, truth): &(PathBuf, GroundTruth)| -> Vec<String> {
+        let placed = move |(path, truth): &(PathBuf, GroundTruth)| -> Vec<String> {
             let place = format!("{}, scenario {scenario}", path.display());
             truth.notes().iter().map(|note| format!("{place}: {note}")).collect()
         };
-        self.by_scenario.get(scenario).map(told).unwrap_or_default().into_iter()
+        self.by_scenario.get(scenario).map(placed).unwrap_or_default().into_iter()
     }
 }
 

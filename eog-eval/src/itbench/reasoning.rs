@@ -1,4 +1,4 @@
-//! The score of the reasoning (appendix D.3.2 of the paper), which needs somebody who understands
+//! The score of the reasoning (appendix D.3.2 of the paper), which needs a judge who understands
 //! words.
 
 use std::fmt;
@@ -15,7 +15,7 @@ const MAX_CHARS: usize = 2_000;
 /// The most reasons that a judge is given of one cause.
 const MAX_REASONS: usize = 10;
 
-/// Who compares what an output says of a cause with what the truth says: a language model, say.
+/// A judge that compares what an output says of a cause with what the truth says, such as a language model.
 ///
 /// ```
 /// use eog_eval::itbench::{CauseToJudge, Judged, ReasoningJudge, Verdict};
@@ -162,8 +162,9 @@ impl Reasoning {
             false => match judge.judge(&asked) {
                 Ok(answers) if answers.len() == asked.len() => answers,
                 Ok(answers) => {
-                    let (told, wanted) = (answers.len(), asked.len());
-                    let reason = format!("the judge returned {told} verdicts for {wanted} causes");
+                    let (returned, wanted) = (answers.len(), asked.len());
+                    let reason =
+                        format!("the judge returned {returned} verdicts for {wanted} causes");
                     return Self::LeftOut { reason };
                 }
                 Err(reason) => return Self::LeftOut { reason },
@@ -210,7 +211,7 @@ fn short(text: &str) -> String {
 /// What the reasoning of all runs scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReasoningReport {
-    /// Who judged.
+    /// The judge.
     pub judge: String,
     /// The mean over the runs that have a score; nothing when none has.
     pub mean: Option<f64>,

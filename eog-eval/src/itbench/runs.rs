@@ -12,7 +12,7 @@ use crate::table::count;
 /// What k runs of every scenario came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunsReport {
-    /// How many runs are looked at.
+    /// How many runs are scored.
     pub k: usize,
     /// How many scenarios there are.
     pub scenarios: usize,
@@ -188,7 +188,7 @@ mod tests {
     fn more_runs_than_k_are_averaged_over_all_choices() {
         let runs = [vec![run(1.0, 1.0), run(0.0, 0.0), run(0.0, 0.0), run(0.0, 0.0)]];
         let report = super::tests::report(&runs, 2).unwrap();
-        // Of the 6 pairs 3 hold the one success, and none has two.
+        // 3 of the 6 pairs hold the one success, and none has two.
         assert_eq!((report.repeated.pass.value, report.repeated.majority.value), (0.5, 0.0));
         // Two of four runs are alike half of the time; all four are not.
         assert_eq!((report.repeated.consistent.value, report.consistent_in_all.value), (0.5, 0.0));

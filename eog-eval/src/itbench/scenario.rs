@@ -32,7 +32,7 @@ pub struct ScenarioScore {
     /// For each root cause how far the investigation came with it: of all entities that stand for
     /// the cause the one with which it came farthest.
     pub funnel: BTreeMap<String, Funnel>,
-    /// Root causes that no entity of the snapshot stands for, which nobody can name, in words.
+    /// Root causes that no entity of the snapshot stands for, which no answer can name, in words.
     pub unknown_causes: Vec<String>,
     /// What it said, and whether that was right.
     pub outcome: Outcome,

@@ -33,9 +33,9 @@ pub struct OutputScore {
 /// Scores of the first predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AtK {
-    /// How many predictions are looked at.
+    /// How many predictions are scored.
     pub k: usize,
-    /// Correct of those looked at.
+    /// Correct of those scored.
     pub precision: f64,
     /// Found among them of the root causes.
     pub recall: f64,
@@ -66,18 +66,18 @@ pub fn score(output: &Output, truth: &GroundTruth) -> OutputScore {
 }
 
 fn first(predicted: &[&NamedEntity], k: usize, truth: &GroundTruth) -> AtK {
-    let looked_at = predicted.iter().take(k);
+    let top = predicted.iter().take(k);
     let roots = truth.root_causes();
     let mut found: BTreeSet<&str> = BTreeSet::new();
     let mut correct = 0;
-    for entity in looked_at.clone() {
+    for entity in top.clone() {
         let hit: Vec<&str> = truth.classes_of(entity).intersection(&roots).copied().collect();
         correct += usize::from(!hit.is_empty());
         found.extend(hit);
     }
     let share =
         |part: usize, whole: usize| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-    let precision = share(correct, looked_at.len());
+    let precision = share(correct, top.len());
     let recall = share(found.len(), roots.len());
     AtK { k, precision, recall, f1: harmonic(precision, recall) }
 }

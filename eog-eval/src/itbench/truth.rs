@@ -66,7 +66,7 @@ pub struct GroundTruth {
 /// Kinds that say what a namespace allows.
 pub(crate) const POLICIES: [&str; 3] = ["ResourceQuota", "LimitRange", "NetworkPolicy"];
 
-/// To whom something happened.
+/// The target of an event.
 #[derive(Clone, Debug)]
 enum Happened {
     ToGroup(String),
@@ -143,11 +143,11 @@ impl GroundTruth {
     /// What is odd about it, in words: aliases and propagations of groups that it does not have.
     /// An edge with such an end can match nothing.
     pub fn notes(&self) -> Vec<String> {
-        let told = |id: &String| {
+        let note = |id: &String| {
             let near = nearest(id, self.groups.iter().map(|group| group.id.as_str()));
             format!("aliases or propagations refer to {id:?}, which is not a group{near}")
         };
-        self.mended.iter().cloned().chain(self.unknown.iter().map(told)).collect()
+        self.mended.iter().cloned().chain(self.unknown.iter().map(note)).collect()
     }
 
     /// What the truth says of the entities of a class: the conditions of its faults and of the
@@ -276,7 +276,7 @@ fn classes(groups: &[Group], aliases: &[Vec<String>]) -> BTreeMap<String, String
     classes
 }
 
-/// To whom a fault happened, and its condition.
+/// The target of a fault, and its condition.
 fn happened(fault: &Value) -> Option<(Happened, String)> {
     let condition = text_in(fault.get("condition")?)?;
     let entity = fault.get("entity")?;

@@ -17,7 +17,9 @@ pub use read::{Column, PetShop, Table, Target};
 pub use slices::{SLICE_ROWS, SLICE_STEP, normal_slices};
 
 use crate::error::EvalError;
-use crate::suite::{Options, SuiteCase, SuiteReport, TRUTH_SUFFIX, Told, Truth, evaluate_cases};
+use crate::suite::{
+    Options, Progress, SuiteCase, SuiteReport, TRUTH_SUFFIX, Truth, evaluate_cases,
+};
 
 /// One case as a bundle, with its truth apart.
 #[derive(Clone, Debug)]
@@ -65,19 +67,19 @@ pub fn convert(dir: &Path, out: &Path) -> Result<usize, EvalError> {
     Ok(cases.len())
 }
 
-/// Investigates and scores every issue of a data set, and slices of its normal period. `told` hears
-/// of progress.
+/// Investigates and scores every issue of a data set, and slices of its normal period. `progress` is called
+/// before each case.
 ///
 /// # Errors
 /// [`EvalError`] when a file is missing or malformed, or there is no issue.
 pub fn evaluate(
     dir: &Path,
     options: &Options,
-    told: &mut Told<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<SuiteReport, EvalError> {
     let cases = all(dir)?;
     let count = cases.len();
-    evaluate_cases(cases.into_iter().map(Ok), count, options, told)
+    evaluate_cases(cases.into_iter().map(Ok), count, options, progress)
 }
 
 /// Every issue of a data set, then slices of its normal period.

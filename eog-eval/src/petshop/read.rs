@@ -60,7 +60,7 @@ pub struct Target {
 }
 
 impl PetShop {
-    /// Reads graph and normal period, and looks for issues.
+    /// Reads graph and normal period, and searches for issues.
     ///
     /// # Errors
     /// [`EvalError`] when a file is missing or malformed, or there is no issue.

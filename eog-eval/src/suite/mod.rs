@@ -32,8 +32,8 @@ use eog_sre::Stop;
 use crate::error::EvalError;
 use crate::investigation::Method;
 
-/// Who hears of progress: how many cases are done, how many there are, and which comes next.
-pub type Told<'a> = dyn FnMut(usize, usize, &str) + 'a;
+/// Progress updates: how many cases are done, how many there are, and which comes next.
+pub type Progress<'a> = dyn FnMut(usize, usize, &str) + 'a;
 
 /// How a suite is evaluated.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl Options {
     }
 }
 
-/// Investigates and scores every bundle of a folder, by name. `told` hears of progress. A case whose
+/// Investigates and scores every bundle of a folder, by name. `progress` is called before each case. A case whose
 /// bundle or truth is missing or cannot be used is left out; the report names it with the reason.
 ///
 /// # Errors
@@ -75,11 +75,11 @@ impl Options {
 pub fn evaluate(
     dir: &Path,
     options: &Options,
-    told: &mut Told<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<SuiteReport, EvalError> {
     let Folder { cases, left_out, orphans } = list(dir)?;
     let opened = cases.iter().map(|name| SuiteCase::read(dir, name, options.knock_out));
-    let mut report = evaluate_cases(opened, cases.len(), options, told)?;
+    let mut report = evaluate_cases(opened, cases.len(), options, progress)?;
     report.unusable.splice(0..0, orphans);
     Ok(SuiteReport { left_out, ..report })
 }
@@ -89,7 +89,7 @@ pub(crate) fn evaluate_cases(
     cases: impl Iterator<Item = Result<SuiteCase, EvalError>>,
     all: usize,
     options: &Options,
-    told: &mut Told<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<SuiteReport, EvalError> {
     if let Some(out) = &options.out {
         std::fs::create_dir_all(out).map_err(|error| EvalError::file(out, error))?;
@@ -100,7 +100,7 @@ pub(crate) fn evaluate_cases(
     let is_stopped = || options.stop.as_ref().is_some_and(Stop::is_wanted);
     for case in cases.take_while(|_| !is_stopped()) {
         let scored = case.and_then(|case| {
-            told(scores.len() + unusable.len(), all, &case.name);
+            progress(scores.len() + unusable.len(), all, &case.name);
             let kept = options.ablations.then(|| case.clone());
             let score = score_case(case, options)?;
             kept.map_or(Ok(()), |case| ablations.add(&case, &score, options))?;

@@ -284,7 +284,7 @@ impl fmt::Display for OverRuns {
 }
 
 impl GroupReport {
-    /// The best of the trivial rankings that say where to look, by top-1, with how far ours is ahead.
+    /// The best of the trivial rankings that say where to start, by top-1, with how far ours is ahead.
     pub fn best_floor(&self) -> Option<(&'static str, &Figures, &Lead)> {
         let floors = self
             .baselines

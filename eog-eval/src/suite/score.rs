@@ -213,7 +213,7 @@ fn unknown_causes(
         ended.case.topology.entities().chain(alerting).chain(judged).collect();
     let unknown = causes.iter().filter(|cause| !known.contains(cause));
     let place = file.map_or_else(String::new, |file| format!("{}: ", file.display()));
-    let told = |cause: &EntityId| {
+    let warning = |cause: &EntityId| {
         let names = known.iter().map(|entity| entity.as_str());
         let near = nearest(cause.as_str(), names);
         format!(
@@ -221,7 +221,7 @@ fn unknown_causes(
             cause.as_str()
         )
     };
-    unknown.map(told).collect()
+    unknown.map(warning).collect()
 }
 
 impl RankScore {

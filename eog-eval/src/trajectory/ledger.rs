@@ -27,8 +27,8 @@ impl Trajectory {
     /// Why the ledger does not follow by the rules of this program.
     pub fn of_ledger(ledger: &AnyLedger) -> Result<Self, String> {
         match ledger {
-            AnyLedger::Eog(ledger) => recorded(ledger, |body| body.look().map(looked)),
-            AnyLedger::Linear(ledger) => recorded(ledger, |body| body.look().map(looked)),
+            AnyLedger::Eog(ledger) => recorded(ledger, |body| body.look().map(evaluation_step)),
+            AnyLedger::Linear(ledger) => recorded(ledger, |body| body.look().map(evaluation_step)),
             AnyLedger::Search(ledger) => {
                 let mut trajectory = recorded(ledger, search::steps)?;
                 trajectory.open_plan = search::open_plan(ledger)?;
@@ -71,9 +71,9 @@ where
     Ok(trajectory)
 }
 
-/// A look as a step: two are equal if they are at the same evidence on the same entity, and the same came of them,
-/// whoever remembered it. A look that a message caused is no repetition if another verdict came of it.
-pub(super) fn looked(look: Look<'_>) -> Step {
+/// An evaluation as a step: two are equal if they are at the same evidence on the same entity, and the same came of
+/// them, even from a cache. One that a message caused is no repetition if another verdict came of it.
+pub(super) fn evaluation_step(look: Look<'_>) -> Step {
     let entity = look.entity.to_string();
     let came = match look.answer {
         RecordedAnswer::Decided(_) | RecordedAnswer::Remembered { .. } => Outcome::Answered,

@@ -8,7 +8,7 @@ use eog_search::{
     Deed, PlanStatus, PlanTry, Profile, Reacted, SearchBody, SearchController, ToolCall, Try,
 };
 
-use super::ledger::looked;
+use super::ledger::evaluation_step;
 use super::{Outcome, Step};
 
 /// The one agent of a chain.
@@ -21,7 +21,9 @@ pub(super) fn steps(body: &SearchBody) -> Vec<Step> {
         vec![Step { refused, ..Step::other(who) }]
     };
     match body {
-        SearchBody::Looked(_) => eog::ledger::Body::look(body).map(looked).into_iter().collect(),
+        SearchBody::Looked(_) => {
+            eog::ledger::Body::look(body).map(evaluation_step).into_iter().collect()
+        }
         SearchBody::Proposed(it) => {
             // Draws that failed, or else the one answer.
             let failed = it.drawn.iter().filter(|draw| draw.failure.is_some()).count();
@@ -94,11 +96,11 @@ fn named(arguments: &str) -> Option<String> {
     Some(arguments.get("entity")?.as_str()?.to_owned())
 }
 
-/// What an agent wants. Looks and calls are steps of their own, unless they were not done.
+/// What an agent wants. Evaluations and calls are steps of their own, unless they were not done.
 fn chain_step(reacted: &Reacted) -> Step {
     let is_step = |part: &&(String, RefusedDeed)| part.0 == "step";
     let elsewhere = reacted.refused.iter().any(|part| is_step(&part));
-    // Causes that nobody looked at are another mode.
+    // Causes that were not checked are another mode.
     let unseen = |part: &&(String, RefusedDeed)| part.1 == RefusedDeed::NotLookedAt;
     let parts = reacted.refused.iter().filter(|part| !is_step(part) && !unseen(part)).count();
     let refused = parts + reacted.failures.len();
@@ -124,8 +126,8 @@ pub(super) fn open_plan(ledger: &Ledger<SearchBody>) -> Result<Option<u32>, Stri
     Ok((search.settings().profile() == Profile::React).then_some(open))
 }
 
-/// In a chain it is the agent who chooses to look: equal looks are those at one entity, whatever is known by then
-/// and whether anybody had to be asked.
+/// In a chain the agent chooses what to evaluate: equal evaluations are those of one entity, whatever is known by then
+/// and whether a call was made.
 pub(super) fn by_agent(step: &mut Step) {
     if step.tool != "look" {
         return;

@@ -24,7 +24,7 @@ fn report(cases: impl Iterator<Item = (BundleWriter, Truth)>) -> SuiteReport {
 }
 
 #[test]
-fn a_slow_service_is_told_from_its_callers() {
+fn a_slow_service_is_distinguished_from_its_callers() {
     let report = report((0..60).map(services::incident));
     let group = &report.groups[""];
     assert!(group.ours.top1 >= 0.75, "{report}\n{}", report.to_csv());

@@ -39,7 +39,7 @@ fn generate(seed: u64, faulty: bool) -> (BundleWriter, Truth) {
             calls.push((caller, callee, random.random_range(0.3..2.0)));
         }
     }
-    // Bystanders: hardly ever called, and far more changed than anybody else.
+    // Bystanders: hardly ever called, and far more changed than any other.
     let bystanders: BTreeSet<usize> = (count..count + 3).collect();
     let count = count + bystanders.len();
     for bystander in &bystanders {
@@ -64,7 +64,7 @@ fn generate(seed: u64, faulty: bool) -> (BundleWriter, Truth) {
         for service in (0..count).rev() {
             let wobble = 1.0 + noise[service] * random.random_range(-2.0..2.0);
             let fault = faulty && service == culprit && step >= BASELINE + FAULT_AFTER;
-            // A fault that nobody would notice at the entry makes no alert.
+            // A fault that is not noticeable at the entry makes no alert.
             let share = requests[0][step] / requests[service][step].max(1.0);
             let extra = if fault { base[service] * slower + 400.0 * share } else { 0.0 };
             let odd = bystanders.contains(&service) && step >= BASELINE + FAULT_AFTER - 1;

@@ -16,13 +16,13 @@ use crate::series::Series;
 use crate::shift::find_shift;
 use crate::ways::Number;
 
-/// Whom to ask how much of what an entity has is theirs.
-struct Whom {
+/// The entities that may account for a part of an entity's excess.
+struct Candidates {
     /// Those to ask, with how many hops they are away.
     queue: VecDeque<(Number, usize)>,
     /// Those who were asked, and those who are not to be asked.
     seen: BTreeSet<Number>,
-    /// Whom the entity calls.
+    /// The callees of the entity.
     called: BTreeSet<Number>,
     /// The replicas of the entity, where all have as much as each other.
     alike: Vec<Number>,
@@ -36,7 +36,7 @@ struct Shares {
 }
 
 impl Attribution<'_> {
-    /// What an entity has too much of on an account, who accounts for it, and what nobody does: by single requests where
+    /// An entity's excess on an account, who accounts for it, and what is left unaccounted for: by single requests where
     /// these were traced, else by its series.
     pub(super) fn by_account(&self, entity: &EntityId, kind: Kind) -> Vec<Finding> {
         if let Some(findings) = self.by_traced(entity, kind) {
@@ -49,31 +49,31 @@ impl Attribution<'_> {
             self.anomalies.iter().any(|a| a.entity == *entity && Kind::of(a.signal) == Some(kind));
         let shown = own.total() > 0.0 && (own.stands_out() || alerting);
         let wholes = self.wholes(entity, kind);
-        let whom = self.whom_to_ask(entity, kind, (&wholes, own.stands_out()));
-        let Shares { all: shares, lacks } = self.shares(entity, kind, (&own, shown), whom);
+        let candidates = self.candidates(entity, kind, (&wholes, own.stands_out()));
+        let Shares { all: shares, lacks } = self.shares(entity, kind, (&own, shown), candidates);
         let is_one_of_many = wholes.iter().any(|(_, spread)| *spread == Spread::Alike);
         let remainder =
             own.stands_out() && !lacks && !is_one_of_many && self.held_up_by(entity).is_none();
-        let told = if own.stands_out() { wholes.as_slice() } else { &[] };
-        if shares.is_empty() && !remainder && told.is_empty() {
+        let wholes_to_note = if own.stands_out() { wholes.as_slice() } else { &[] };
+        if shares.is_empty() && !remainder && wholes_to_note.is_empty() {
             return Vec::new();
         }
         let mut findings =
             notes::of_account(entity, kind, &own, shown, &shares, remainder, self.sources.metrics);
-        // What replicas have of somebody else the whole has, too.
-        self.add_wholes(&mut findings, entity, kind, (told, 1.0), during_burden(&own));
+        // What replicas have because of another entity, the whole has, too.
+        self.add_wholes(&mut findings, entity, kind, (wholes_to_note, 1.0), during_burden(&own));
         if !shown {
             findings.extend(self.slow_calls(entity, kind, &own));
         }
         findings
     }
 
-    fn whom_to_ask(
+    fn candidates(
         &self,
         entity: &EntityId,
         kind: Kind,
         (wholes, in_trouble): (&[(Number, Spread)], bool),
-    ) -> Whom {
+    ) -> Candidates {
         let start = self.ways.number(entity);
         let of_start = |of: &dyn Fn(Number) -> Vec<Number>| start.map(of).unwrap_or_default();
         let upstream = of_start(&|at| self.upstream(at).collect());
@@ -86,14 +86,14 @@ impl Attribution<'_> {
         if start.and_then(|start| self.spread(start, kind)) != Some(Spread::Alike) {
             alike.clear();
         }
-        // Of what all replicas have alike none of them is the cause. What a whole has is told by its spread.
+        // When all replicas are alike, none of them is the cause. The spread of a whole says what it has.
         let mut seen: BTreeSet<Number> = start.into_iter().chain(alike.iter().copied()).collect();
         seen.extend(wholes.iter().map(|(whole, _)| whole));
         if in_trouble {
             seen.extend(self.shared_with_the_well(wholes, kind));
         }
         let called = of_start(&|at| self.callees_of(at).collect()).into_iter().collect();
-        Whom { queue, seen, called, alike }
+        Candidates { queue, seen, called, alike }
     }
 
     /// What each of those asked accounts for, those with most first.
@@ -102,9 +102,9 @@ impl Attribution<'_> {
         entity: &EntityId,
         kind: Kind,
         (own, shown): (&Burden, bool),
-        whom: Whom,
+        candidates: Candidates,
     ) -> Shares {
-        let Whom { mut queue, mut seen, called, alike } = whom;
+        let Candidates { mut queue, mut seen, called, alike } = candidates;
         let Shares { all: mut shares, mut lacks } = Shares::default();
         let start = self.ways.number(entity);
         // What it rests on shows in its own work: where that is as usual, it is its callers who see it late.
@@ -121,13 +121,13 @@ impl Attribution<'_> {
                 .share_by_calls(entity, neighbour, kind)
                 .or_else(|| self.share_by_replicas(&alike, neighbour, kind));
             let by_calls = by_calls.map(|(share, calls)| (if shown { share } else { 0.0 }, calls));
-            let told = |(share, burden): (f64, Burden)| (neighbour.clone(), share, burden);
+            let with_name = |(share, burden): (f64, Burden)| (neighbour.clone(), share, burden);
             match self.account(neighbour, kind, Weight::Calls) {
                 Account::Burden(theirs) if theirs.stands_out() => {
                     let share =
                         if shown { self.share(entity, neighbour, kind, own, &theirs) } else { 0.0 };
                     let by_calls = by_calls.filter(|(by_calls, _)| *by_calls > share);
-                    shares.push(told(by_calls.unwrap_or((share, theirs))));
+                    shares.push(with_name(by_calls.unwrap_or((share, theirs))));
                 }
                 // What is not measured passes on what it is given.
                 Account::Unknown if by_calls.is_none() => {
@@ -144,7 +144,7 @@ impl Attribution<'_> {
                     }
                 }
                 Account::Burden(_) | Account::Usual | Account::Unknown => {
-                    shares.extend(by_calls.map(told));
+                    shares.extend(by_calls.map(with_name));
                 }
             }
         }
@@ -234,7 +234,7 @@ impl Attribution<'_> {
     }
 
     fn find_control_end(&self, kind: Kind) -> Option<Timestamp> {
-        // What an alert of another kind tells comes any time after the trouble began.
+        // What an alert of another kind reports comes any time after the trouble began.
         if self.asked.is_implied {
             return None;
         }

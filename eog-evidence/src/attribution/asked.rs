@@ -19,11 +19,11 @@ use crate::shift::MIN_RELATIVE;
 pub(super) struct CallsAsSeen {
     /// By caller and callee, without those that are slow because of their caller.
     calls: BTreeMap<(EntityId, EntityId), Burden>,
-    /// Of those to one callee the one with most, by callee.
+    /// The one with most of those to one callee, by callee.
     to: BTreeMap<EntityId, Burden>,
-    /// Whoever is called, and measured by a caller.
+    /// Entities that are called, and measured by a caller.
     measured: BTreeSet<EntityId>,
-    /// What callers take longer who have a callee in common that nobody measured calls to, by that callee.
+    /// Excess time of callers that share a callee to which no calls were measured, by that callee.
     shared: BTreeMap<EntityId, BTreeMap<EntityId, Burden>>,
 }
 
@@ -186,11 +186,11 @@ impl Attribution<'_> {
         let shared = self.shared_callees(seen).into_iter().map(|(callee, mut callers)| {
             let names: Vec<&str> = callers.keys().map(EntityId::as_str).take(2).collect();
             let names = names.join(" and ");
-            let told = match callers.len() {
+            let metric = match callers.len() {
                 2 => format!("time of both callers, {names}"),
                 all => format!("time of all {all} callers, such as {names}"),
             };
-            callers.values_mut().for_each(|own| own.metric.clone_from(&told));
+            callers.values_mut().for_each(|own| own.metric.clone_from(&metric));
             (callee, callers)
         });
         seen.shared = shared.collect();

@@ -216,7 +216,7 @@ pub(super) fn account(
     let level = median(level).unwrap_or(0.0).abs();
     let points: Vec<(Timestamp, f64)> =
         incident.iter().filter_map(|point| excess(point, reference)).collect();
-    // Where there are two usual levels, the deviation tells of one of them alone.
+    // Where there are two usual levels, the deviation describes one of them alone.
     let often = percentile(baseline.iter().copied(), USUAL_PERCENT).unwrap_or(0.0);
     let sigmas = quantile(baseline.len() as f64 - 1.0);
     let limit = (sigmas * scale(&baseline).unwrap_or(0.0)).max(MIN_RELATIVE * level).max(often);

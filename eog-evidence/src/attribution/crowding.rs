@@ -1,8 +1,8 @@
-//! Who takes what others need: of all that rest on one entity, the one that uses its resource up.
+//! Crowding: which of all that rest on one entity uses its resource up.
 //!
 //! Effects travel from a machine to what runs on it, so no edge leads back from one of these to the machine.
-//! But a resource that is shared is taken by somebody: its use rises with that of who takes it, and with
-//! nobody else's.
+//! But the use of a shared resource rises with that of the entity that takes it, and with
+//! that of no other.
 
 use eog_core::evidence::{EvidenceTime, Signal, Trend};
 use eog_core::incident::Onset;
@@ -29,7 +29,7 @@ pub(super) struct Rise {
     half_way: (Timestamp, f64),
 }
 
-/// One that takes what others need, and from whom.
+/// An entity that takes what others need, and the entities it takes it from.
 #[derive(Clone, Debug)]
 pub(super) struct Crowding {
     pub(super) host: EntityId,
@@ -41,7 +41,7 @@ pub(super) struct Crowding {
 }
 
 impl Attribution<'_> {
-    /// A note on the one that takes up what an entity has for all that rest on it, and one on each entity
+    /// A note on the entity that takes up what another has for all that rest on it, and one on each entity
     /// that this one takes up so.
     pub(super) fn crowding(&self, entity: &EntityId) -> Vec<Finding> {
         let Some(number) = self.ways.number(entity) else { return Vec::new() };
@@ -66,7 +66,7 @@ impl Attribution<'_> {
         !of.any(|other| other == host)
     }
 
-    /// Who takes up the resource of an entity, if one alone does.
+    /// The entity that takes up the resource of another, if one alone does.
     fn crowded_by(&self, host: Number) -> Option<Crowding> {
         let name = self.ways.name(host)?;
         // What one of several processors does is a part of what all do.

@@ -1,6 +1,6 @@
-//! Demand that comes from outside: who asks for more than usual, and whom that reaches.
+//! Demand that comes from outside: who asks for more than usual, and which entities that reaches.
 //!
-//! What nobody on record causes to send more, such as users, a load generator or a partner, is where load begins:
+//! Load begins where no entity on record causes the sender to send more, such as at users, a load generator or a partner:
 //! whatever is full further on is full of it. Load that rises somewhere within alone, as when calls are tried again,
 //! does not come from outside.
 
@@ -27,7 +27,7 @@ use crate::ways::Number;
 pub(super) struct Demand {
     /// Where it comes from.
     pub(super) source: EntityId,
-    /// Who passes it on to the entity.
+    /// The entity that passes it on.
     pub(super) by: EntityId,
     /// How many times the usual the source sends.
     pub(super) sent: f64,
@@ -50,7 +50,7 @@ impl Attribution<'_> {
         (sent.source == *entity).then(|| notes::of_demand_sent(to, sent))
     }
 
-    /// Demand from outside, by whom it reaches.
+    /// Demand from outside, by the entities it reaches.
     fn demands(&self) -> Arc<BTreeMap<EntityId, Demand>> {
         let find = |kept: &Kept| kept.demands.clone();
         let draw_up = || Arc::new(self.draw_up_demands());
@@ -100,14 +100,14 @@ impl Attribution<'_> {
         named.collect()
     }
 
-    /// Those to whom an entity passes on its work without a call, such as the next step of a job.
+    /// The entities to which an entity passes on its work without a call, such as the next step of a job.
     fn fed_by(&self, entity: Number) -> impl Iterator<Item = Number> {
         let callers: BTreeSet<Number> = self.ways.lanes(Travel::Demand).back.of(entity).collect();
         self.ways.lanes(Travel::Effects).onward.of(entity).filter(move |to| !callers.contains(to))
     }
 
-    /// Sources of what is borne: how full the resources of those whom it reaches are is measured, and none is nearly full.
-    /// Who works in runs may be as full at work as ever: more work takes it longer.
+    /// Sources of what is borne: how full the resources of the entities it reaches are is measured, and none is nearly full.
+    /// An entity that works in runs may be as full at work as usual: more work takes it longer.
     fn bearing(&self, reached: &BTreeMap<Number, Demand>) -> BTreeSet<EntityId> {
         let mut full: BTreeMap<&EntityId, bool> = BTreeMap::new();
         for (number, demand) in reached {
@@ -174,7 +174,7 @@ impl Attribution<'_> {
         let runs = traffic.by_run(&self.periods);
         let traffic = runs.as_ref().unwrap_or(traffic);
         let shift = shift_of(traffic, &self.periods)?;
-        // Of what is usually not sent at all nothing says how much is more.
+        // Where nothing is usually sent, no factor can be given.
         let times = shift.observed / Some(shift.baseline).filter(|usual| *usual > 0.0)?;
         let onset = level_onset(&traffic.points, &shift);
         (times >= MORE).then_some((shift, onset, times))

@@ -12,7 +12,7 @@ use crate::intervals::Intervals;
 use crate::logs::times;
 use crate::series::{MIN_BASELINE, Periods, Series};
 use crate::shift::{MIN_RELATIVE, find_shift};
-use crate::signs::harms_nobody;
+use crate::signs::is_harmless;
 use crate::stats::{BEYOND_CHANCE, deviation, median};
 use crate::text::{rounded, shorten};
 
@@ -34,13 +34,13 @@ pub(super) struct Deviation {
     /// intervals, and what hangs is noticed only when it should have moved.
     pub(super) between: (Timestamp, Timestamp),
     pub(super) how: How,
-    /// Whether it is told by events, or by what was measured.
+    /// Whether it comes from events, or from what was measured.
     pub(super) by_events: bool,
     pub(super) query: String,
     pub(super) text: String,
 }
 
-/// How an entity deviates, most telling first.
+/// How an entity deviates, most significant first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum How {
     /// A state or event that the baseline does not have at all.
@@ -51,7 +51,7 @@ pub(super) enum How {
     Unusual,
 }
 
-/// The most telling deviation up to an instant; of several the earliest.
+/// The most significant deviation up to an instant; of several the earliest.
 pub(super) fn earliest(
     measured: &Measured<'_>,
     periods: &Periods,
@@ -99,7 +99,7 @@ fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
     let points = held(series, periods);
     let shift = find_shift(&points, &series.unit, periods)?;
     if series.signal == Signal::Saturation
-        && harms_nobody(&series.unit, [shift.baseline, shift.observed])
+        && is_harmless(&series.unit, [shift.baseline, shift.observed])
     {
         return None;
     }
@@ -113,7 +113,7 @@ fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
 }
 
 /// The points of a series; one that is recorded when it changes holds its last value until the end
-/// of the window. It is told from a sampled one by its uneven steps, or by having stopped.
+/// of the window. Its uneven steps, or its end, distinguish it from a sampled one.
 fn held(series: &Series, periods: &Periods) -> Vec<(Timestamp, f64)> {
     let mut points = series.points.clone();
     let gap = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64();
@@ -246,12 +246,12 @@ fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
             seen.push(event.time);
         }
     }
-    let looked_at = Intervals::from(periods.looked_at(&baseline)).seconds();
+    let after_usual = Intervals::from(periods.after_usual(&baseline)).seconds();
     let length = baseline.seconds();
     let judge = |(reason, (usual, seen)): (&str, (usize, Vec<Timestamp>))| {
         let onset = seen.iter().min().copied()?;
         // The number of independent events varies by its square root (Poisson).
-        let expected = usual as f64 * looked_at / length.max(1.0);
+        let expected = usual as f64 * after_usual / length.max(1.0);
         let limit = expected + BEYOND_CHANCE * expected.max(1.0).sqrt();
         let how = match usual {
             0 => How::Novel,

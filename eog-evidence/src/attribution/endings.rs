@@ -1,4 +1,4 @@
-//! Whose answers end the requests of those who asked.
+//! Callees whose answers end the requests of their callers.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ impl Attribution<'_> {
     /// Notes on requests that end once a callee has answered: to the caller, and to the callee.
     pub(super) fn endings(&self, entity: &EntityId) -> Vec<Finding> {
         let Some(books) = self.traced_books(Kind::Time) else { return Vec::new() };
-        let told = self.endings_that_count(&books);
-        let of = told.iter().filter(|(caller, one)| *caller == entity || one.callee == *entity);
+        let endings = self.endings_that_count(&books);
+        let of = endings.iter().filter(|(caller, one)| *caller == entity || one.callee == *entity);
         let note = |(caller, one): &(&EntityId, &Ending)| {
             let book = books.get(caller)?;
             let time = during(book.time.0, book.time.1);
@@ -28,11 +28,11 @@ impl Attribution<'_> {
         of.filter_map(note).take(MAX_CALLERS).collect()
     }
 
-    /// What tells where to look: whose answers end the requests of others.
+    /// Where to check first: the entity whose answers end the requests of others.
     pub(super) fn spot_of_endings(&self, entity: &EntityId) -> Option<Spot> {
         let books = self.traced_books(Kind::Time)?;
-        let told = self.endings_that_count(&books);
-        let of = told.iter().filter(|(_, one)| one.callee == *entity);
+        let endings = self.endings_that_count(&books);
+        let of = endings.iter().filter(|(_, one)| one.callee == *entity);
         let spots = of.map(|(caller, one)| Spot {
             times: one.now / one.usual.max(1.0 / one.requests as f64),
             signal: Signal::Output,
@@ -47,7 +47,7 @@ impl Attribution<'_> {
     /// the doing of who asked: it fails, or returns, there. They count where those of another caller, or for another of its
     /// operations, end after answers of the same callee, and where an alert speaks of the callee itself.
     fn endings_that_count<'b>(&self, books: &'b Books) -> Vec<(&'b EntityId, &'b Ending)> {
-        // Who takes longer itself may be cut off anywhere.
+        // An entity that takes longer itself may be cut off anywhere.
         let works_longer =
             |caller: &EntityId| books.get(caller).is_some_and(|book| book.own_stands_out);
         let known = books
@@ -69,9 +69,9 @@ impl Attribution<'_> {
             let is_alerting = self.anomalies.iter().any(|alert| alert.entity == ending.callee);
             (places > 1 || is_alerting) && sigmas >= BEYOND_CHANCE * (callers.len() as f64).sqrt()
         };
-        let mut told: Vec<(&EntityId, &Ending)> =
+        let mut endings: Vec<(&EntityId, &Ending)> =
             known.iter().copied().filter(|(_, ending)| counts(ending)).collect();
-        told.dedup_by(|later, first| later.0 == first.0);
-        told
+        endings.dedup_by(|later, first| later.0 == first.0);
+        endings
     }
 }

@@ -1,4 +1,4 @@
-//! Who is held up by a call: slow calls that fill up what holds the requests of their caller.
+//! Entities that are held up by a call: slow calls that fill up what holds the requests of their caller.
 //!
 //! A pool, or threads, of which each request holds one while it waits for its calls: what is in use is how many
 //! requests come times how long each is held (Little's law). Calls that take longer can fill it up, and then requests
@@ -127,8 +127,10 @@ impl Attribution<'_> {
     /// The calls that hold each request of an entity longest beyond the usual.
     fn held_longer(&self, entity: &EntityId) -> Option<Longer> {
         let traced = self.traced_books(Kind::Time);
-        let tells = self.traces_its_calls(entity) && !self.loses_calls(entity);
-        if let Some(book) = traced.as_ref().filter(|_| tells).and_then(|books| books.get(entity)) {
+        let has_traces = self.traces_its_calls(entity) && !self.loses_calls(entity);
+        if let Some(book) =
+            traced.as_ref().filter(|_| has_traces).and_then(|books| books.get(entity))
+        {
             let (callee, part) = book.callees.first().filter(|(_, part)| *part > 0.0)?;
             let times = 1.0 + part / book.usual.max(f64::MIN_POSITIVE);
             return Some(Longer { callee: callee.clone(), times, since: None });

@@ -1,4 +1,4 @@
-//! Callees that are called less often for each request: whoever should call them stops before it gets there.
+//! Callees that are called less often for each request: the entity that should call them stops before it gets there.
 
 use eog_core::evidence::{PeerRole, Signal};
 use eog_core::{EntityId, Finding, Timestamp};
@@ -44,7 +44,7 @@ impl Attribution<'_> {
         self.fewer_calls(entity).iter().map(note).collect()
     }
 
-    /// What tells where to look: an entity that leaves calls out, though none that it makes is slow or fails.
+    /// Where to check first: an entity that leaves calls out, though none that it makes is slow or fails.
     pub(super) fn spot_of_left_out(&self, entity: &EntityId) -> Option<Spot> {
         if [Kind::Time, Kind::Failures].iter().any(|kind| self.waits_for_calls(entity, *kind)) {
             return None;
@@ -66,13 +66,13 @@ impl Attribution<'_> {
         let book = book.filter(|_| !self.loses_calls(entity));
         let fewer = match book {
             Some(book) => {
-                let told = book.fewer.iter().map(|(callee, usual, now)| Fewer {
+                let fewer = book.fewer.iter().map(|(callee, usual, now)| Fewer {
                     callee: callee.clone(),
                     usual: *usual,
                     now: *now,
                     time: book.time,
                 });
-                told.collect()
+                fewer.collect()
             }
             None => self.by_traffic(entity),
         };
@@ -85,7 +85,7 @@ impl Attribution<'_> {
         fewer
     }
 
-    /// By measured traffic: that between the two, else all of a callee that nobody else calls.
+    /// By measured traffic: that between the two, else all of a callee that no other entity calls.
     fn by_traffic(&self, entity: &EntityId) -> Vec<Fewer> {
         let begun = self.asked.kinds.iter().flat_map(|kind| self.begun(*kind));
         let Some((begun, number)) = begun.min().zip(self.ways.number(entity)) else {

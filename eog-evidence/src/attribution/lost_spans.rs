@@ -1,4 +1,4 @@
-//! Calls that were measured and not traced: books over spans do not tell of those.
+//! Calls that were measured and not traced: books over spans do not contain those.
 
 use eog_core::EntityId;
 use eog_core::evidence::Signal;
@@ -25,7 +25,7 @@ struct Counts {
 
 /// Where in the interval that it is about a count stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Stamp {
     AtItsStart,
     AtItsEnd,
 }
@@ -37,9 +37,9 @@ impl Attribution<'_> {
         let Some(calls) = self.calls.filter(|calls| calls.serves(entity)) else { return false };
         let find = |kept: &super::Kept| kept.loses_spans.get(entity).copied();
         let work_out = || {
-            // A count may be told where its interval begins or where it ends.
-            let told = [Told::AtItsEnd, Told::AtItsStart];
-            let counts = told.map(|told| self.counts(entity, calls, told));
+            // A count may be stamped with the begin or the end of its interval.
+            let stamps = [Stamp::AtItsEnd, Stamp::AtItsStart];
+            let counts = stamps.map(|stamp| self.counts(entity, calls, stamp));
             counts
                 .iter()
                 .all(|counts| counts.is_some_and(|[before, after]| is_lacking(before, after)))
@@ -55,7 +55,7 @@ impl Attribution<'_> {
     }
 
     /// What was traced and what was measured, before and after trouble began.
-    fn counts(&self, entity: &EntityId, calls: &Calls, told: Told) -> Option<[Counts; 2]> {
+    fn counts(&self, entity: &EntityId, calls: &Calls, stamp: Stamp) -> Option<[Counts; 2]> {
         let measured = (self.measured)(entity)?;
         let own = measured.series.iter().copied();
         let own = own.filter(|series| series.signal == Signal::Traffic && series.peer.is_none());
@@ -76,7 +76,7 @@ impl Attribution<'_> {
                 continue;
             }
             let side = if *to < begun { &mut *before } else { &mut *after };
-            side.requests += if told == Told::AtItsStart { at_start } else { at_end };
+            side.requests += if stamp == Stamp::AtItsStart { at_start } else { at_end };
             side.spans += calls.count_served(entity, *from, *to) as f64;
         }
         Some(counts)
@@ -102,7 +102,7 @@ mod tests {
         assert!(is_lacking(counts(540.0, 3_000.0), counts(17.0, 4_000.0)));
         assert!(!is_lacking(counts(540.0, 3_000.0), counts(17.0, 100.0)), "fewer requests");
         assert!(!is_lacking(counts(540.0, 3_000.0), counts(500.0, 4_000.0)), "a few fewer");
-        assert!(!is_lacking(counts(5.0, 3_000.0), counts(0.0, 4_000.0)), "too few to tell");
+        assert!(!is_lacking(counts(5.0, 3_000.0), counts(0.0, 4_000.0)), "too few to decide");
         assert!(!is_lacking(counts(5.0, 0.0), counts(0.0, 4_000.0)));
     }
 }

@@ -1,7 +1,7 @@
 //! How much of what one entity shows its upstream neighbours account for.
 //!
 //! A z-score says how unusual a series is, not where the trouble lies: a caller of a slow callee is
-//! as unusual as the callee. What tells them apart is bookkeeping. Time spent and requests failed
+//! as unusual as the callee. Bookkeeping distinguishes them. Time spent and requests failed
 //! add up along calls, so what a callee has too much of is contained in what its caller has too
 //! much of; the part that no upstream neighbour accounts for is the entity's own.
 //!
@@ -57,7 +57,7 @@ use trouble::Spot;
 /// At most this many neighbours are named, those that account for most first.
 const MAX_NAMED: usize = 8;
 
-/// Who has less than a tenth of what is bad has no part in it, and is not named.
+/// An entity that has less than a tenth of what is bad is not involved, and is not named.
 const MINOR: f64 = 0.1;
 
 /// What adds up along the relations of the topology.
@@ -96,7 +96,7 @@ impl Kind {
     }
 }
 
-/// The telemetry of one entity that attribution looks at.
+/// The telemetry of one entity that attribution uses.
 #[derive(Clone, Default)]
 pub(crate) struct Measured<'a> {
     pub(crate) series: Vec<&'a Series>,
@@ -114,12 +114,12 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The accounts of these alerts that can be drawn up: somebody else than the alerting entities
-    /// is measured on them. None: order is asked for.
+    /// The accounts of these alerts that can be drawn up: entities other than the alerting ones
+    /// are measured on them. None: order is asked for.
     ///
     /// Where little but signal `other` is recorded, a record of the alarms alone makes no account;
     /// elsewhere it does, and order is not asked for. Where alerts speak of other things alone, such as a queue
-    /// that grows, time and failures of whoever is measured may still have led to it, if there are calls
+    /// that grows, time and failures of measured entities may still have led to it, if there are calls
     /// (`has_calls`) along which they add up.
     pub(crate) fn new<'a>(
         anomalies: &[Anomaly],
@@ -154,12 +154,12 @@ impl Asked {
         Self { kinds, is_implied, by_change }
     }
 
-    /// Also the accounts of these alerts that are kept of traced requests. Where nobody counts failures that alerts speak
-    /// of, what traces tell of time may still have led to them.
+    /// Also the accounts of these alerts that are kept of traced requests. Where failures that alerts speak of are not
+    /// counted, time by traces may still have led to them.
     pub(crate) fn with_traced(mut self, anomalies: &[Anomaly], calls: &Calls) -> Self {
         let wanted = || anomalies.iter().filter_map(|alert| Kind::of(alert.signal));
-        self.kinds.extend(wanted().filter(|kind| calls.tell(kind.counted())));
-        let is_traced = calls.tell(Kind::Time.counted());
+        self.kinds.extend(wanted().filter(|kind| calls.can_count(kind.counted())));
+        let is_traced = calls.can_count(Kind::Time.counted());
         if self.kinds.is_empty() && is_traced && wanted().next().is_some() && !self.by_change {
             (self.kinds, self.is_implied) = ([Kind::Time].into(), true);
         }
@@ -191,7 +191,7 @@ struct Kept {
 }
 
 impl Books {
-    /// What is kept, or what is worked out now and kept. Working out does not look into the books.
+    /// What is kept, or what is worked out now and kept. Working out does not read the books.
     fn or_else<T: Clone>(
         &self,
         periods: &Periods,
@@ -255,7 +255,7 @@ pub(crate) struct Attribution<'a> {
 impl Attribution<'_> {
     /// What an entity shows in the sense of the alerts and who accounts for it: its own finding,
     /// one note for each neighbour that stands out with the share that it accounts for, and one for
-    /// the remainder. Nothing when no part of it can be told. A share of nothing is told too: that
+    /// the remainder. Nothing when no part of it is known. A share of nothing is noted too: that
     /// a neighbour does worse does not make it the cause.
     ///
     /// The note on the remainder is given only when the entity's own deviation stands out from its

@@ -58,7 +58,7 @@ pub(super) fn of_account(
     findings.extend(shown.then_some(own_finding));
     findings.extend(shares.iter().map(|(neighbour, share, theirs)| {
         let excess = amount(theirs);
-        // Of what is not there no part can be accounted for.
+        // No part of what is not there can be accounted for.
         let excerpt = match shown {
             true => format!(
                 "{neighbour} is {excess} above normal, which can account for {} of the excess of {entity}",
@@ -174,7 +174,7 @@ pub(super) fn of_traced(
         onset: book.onset.filter(|_| book.own_stands_out),
     });
     let mut findings = Vec::new();
-    // Whoever fell silent shows nothing itself: its callers tell what they see.
+    // An entity that fell silent shows nothing itself: its callers say what they see.
     let is_shown = (shown && !book.fell_silent) || remainder;
     findings.extend(is_shown.then_some(own_finding));
     let amount = |part: f64| traced_amount(kind, part);
@@ -282,7 +282,7 @@ pub(super) fn of_detail(entity: &EntityId, kind: Kind, detail: &Detail, source: 
     })
 }
 
-/// What somebody has of the bad requests of an entity with an alert: a note on that entity, and on the one that has it.
+/// The part that an entity has of the bad requests of another with an alert: a note on the latter, and on the former.
 pub(super) fn of_course(
     to: &EntityId,
     alerting: &EntityId,

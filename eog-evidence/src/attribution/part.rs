@@ -1,7 +1,7 @@
 //! How much of what alerts show an entity upstream can account for.
 //!
 //! Time spent and requests failed add up along calls, over any number of hops: what an entity has
-//! too much of is contained in what those have who wait for it. So whoever is measured and has far less
+//! too much of is contained in the excess of those that wait for it. So a measured entity that has far less
 //! than an alerting entity cannot explain it, whatever was changed there.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ struct Part<'a> {
 impl Attribution<'_> {
     /// A note for each kind of alert that the entity can reach: the greatest part of what one alerting
     /// entity has too much of that this entity has too. Nothing where it reaches an alert that no account
-    /// tells of, or where one of them is not measured; nor where one is about trouble that is not measured there, and the
+    /// covers, or where one of them is not measured; nor where one is about trouble that is not measured there, and the
     /// entity surely has it.
     ///
     /// Failures come of failures and of lost time, since callers give up; time is lost to lost time
@@ -53,7 +53,7 @@ impl Attribution<'_> {
                 })
                 .or_insert(part);
         }
-        // Of what is not known at the alert, what is far more than by chance here may be any part.
+        // Where the amount at the alert is unknown, an excess here that is beyond chance may be any part of it.
         let is_open = |signal: &Signal, part: &Option<Part<'_>>| {
             let mut kinds = self.asked.kinds.iter().filter(|kind| kind.signal() == *signal);
             let is_hit = |kind| self.spot_of_account(entity, kind).is_some_and(|spot| spot.is_sure);
@@ -110,7 +110,7 @@ impl Attribution<'_> {
     }
 
     /// The same together with those who share the same work and have some of it as well: each of many replicas
-    /// has little. Whoever has none of it is not in trouble with the others.
+    /// has little. An entity that has none of it is not in trouble with the others.
     fn together(
         &self,
         entity: &EntityId,
@@ -179,7 +179,7 @@ impl Attribution<'_> {
         Some(held_up.fold(own, f64::max))
     }
 
-    /// Who is held up by the calls to whom.
+    /// Which callers are held up by calls to which callees.
     fn all_held_up(&self) -> Vec<(EntityId, EntityId)> {
         let pair = |name: &EntityId| Some((name.clone(), self.held_up_by(name)?));
         self.ways.names().iter().filter_map(pair).collect()
@@ -201,7 +201,7 @@ impl Attribution<'_> {
         let Account::Burden(theirs) = self.account(alerting, kind, Weight::Calls) else {
             return None;
         };
-        // Where an alert came too late to stand out from its own control, no part of it can be told.
+        // Where an alert came too late to stand out from its own control, no part of it is known.
         if !theirs.stands_out() {
             return None;
         }

@@ -90,8 +90,8 @@ impl Attribution<'_> {
             Account::Unknown => None,
         });
         let totals: Vec<f64> = measured.collect();
-        let is_told = totals.len() > 1 && 2 * totals.len() >= replicas.len();
-        if !is_told || weights.len() != 1 || in_trouble == 0 {
+        let is_known = totals.len() > 1 && 2 * totals.len() >= replicas.len();
+        if !is_known || weights.len() != 1 || in_trouble == 0 {
             return None;
         }
         let usual = median(totals.iter().copied())?;
@@ -115,7 +115,7 @@ impl Attribution<'_> {
         wholes.filter_map(|whole| Some((whole, self.spread(whole, kind)?))).collect()
     }
 
-    /// Whom effects come from on replicas that are as usual, of wholes of which others are not: they do not explain what
+    /// Entities whose effects reach replicas that are as usual, of wholes of which others are not: they do not explain what
     /// these do not have.
     pub(super) fn shared_with_the_well(
         &self,
@@ -142,7 +142,7 @@ impl Attribution<'_> {
         })
     }
 
-    /// Whether something that an entity rests on, such as a node, bears somebody else who is measured and does well: it does
+    /// Whether something that an entity rests on, such as a node, bears another entity that is measured and does well: it does
     /// not hold then what the entity has too much of.
     pub(super) fn bears_the_well(&self, base: Number, entity: Number, kind: Kind) -> bool {
         let demand = self.ways.lanes(Travel::Demand);
@@ -161,7 +161,7 @@ impl Attribution<'_> {
         }
     }
 
-    /// Whether a change of an entity cannot be what alerts tell of: it has no part in that, though it is measured; or it
+    /// Whether a change of an entity cannot be what alerts report: it is not involved, though it is measured; or it
     /// is one of several replicas, and all have as much, or others have it and this one does not; or it is what they
     /// share, and some of them do not have it.
     pub(crate) fn is_cleared(&self, entity: &EntityId) -> bool {
@@ -188,8 +188,8 @@ impl Attribution<'_> {
             let spread = self.spread(number, *kind)?;
             Some(spread == Spread::Uneven && replicas.any(|one| self.is_well(one, *kind)))
         });
-        let told: Vec<bool> = as_replica.chain(as_whole).collect();
-        !told.is_empty() && told.into_iter().all(|is_cleared| is_cleared)
+        let verdicts: Vec<bool> = as_replica.chain(as_whole).collect();
+        !verdicts.is_empty() && verdicts.into_iter().all(|is_cleared| is_cleared)
             || self.has_no_part(entity)
     }
 
@@ -201,11 +201,11 @@ impl Attribution<'_> {
         kind: Kind,
     ) -> Option<(f64, Burden)> {
         let names = replicas.iter().filter_map(|one| self.ways.name(*one));
-        let mut told: Vec<(f64, Burden)> =
+        let mut shares: Vec<(f64, Burden)> =
             names.filter_map(|name| self.share_by_calls(name, callee, kind)).collect();
-        told.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let middle = told.len() / 2;
-        told.into_iter().nth(middle)
+        shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let middle = shares.len() / 2;
+        shares.into_iter().nth(middle)
     }
 
     /// Adds a note on each of those of which an entity is a replica: what is left of what it has is that of all replicas
@@ -223,8 +223,8 @@ impl Attribution<'_> {
             let share = if *spread == Spread::Alike { left } else { 0.0 };
             let note = notes::of_whole(entity, name, kind, (*spread, share), time);
             let is_less = |finding: &Finding| {
-                let told = finding.quantity.as_ref().map_or(0.0, |quantity| quantity.observed);
-                finding.kind == EvidenceKind::Note && told < share
+                let observed = finding.quantity.as_ref().map_or(0.0, |quantity| quantity.observed);
+                finding.kind == EvidenceKind::Note && observed < share
             };
             let place = findings.iter().position(is_less).unwrap_or(findings.len());
             findings.insert(place, note);

@@ -1,6 +1,6 @@
-//! What several callers have in common: a callee that nobody measured calls to, and whose callers all became slow.
+//! What several callers have in common: a callee to which no calls were measured, and whose callers all became slow.
 //!
-//! Who records nothing of its calls takes longer itself where they do. Of one caller nobody can tell the two apart; where
+//! An entity that records nothing of its calls takes longer itself where they do. Of one caller the two look the same; where
 //! all callers of one callee became slow, and nothing else that they call did, it is likelier that one thing happened than several.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ type Shared<'a> = (&'a EntityId, BTreeMap<&'a EntityId, Burden>);
 
 impl Attribution<'_> {
     /// Callees that all who call them have in common, each with what these have. Of two that the same callers have in common
-    /// neither is told.
+    /// neither is noted.
     pub(super) fn shared_callees(
         &self,
         seen: &CallsAsSeen,
@@ -81,7 +81,7 @@ impl Attribution<'_> {
         self.siblings(entity).into_iter().find(|one| work(one) == own).unwrap_or(entity)
     }
 
-    /// Whether a caller calls somebody else who takes longer.
+    /// Whether a caller calls another entity that takes longer.
     fn waits_for_another(&self, caller: Number, callee: Number, seen: &CallsAsSeen) -> bool {
         let mut others =
             self.ways.lanes(Travel::Demand).onward.of(caller).filter(|other| *other != callee);

@@ -10,7 +10,7 @@ use crate::self_time::{Calls, TracedSpan};
 use crate::series::{Periods, Series};
 use crate::ways::Ways;
 
-/// What was recorded of one entity that attribution looks at.
+/// What was recorded of one entity that attribution uses.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
     /// What was measured.
@@ -24,11 +24,11 @@ pub struct Measurements {
 pub struct FoundSoFar<'a> {
     /// Where the error lines of requests begin, by who wrote them ([`joined_errors`](crate::joined_errors)).
     pub joined: &'a BTreeMap<EntityId, Vec<Finding>>,
-    /// Whether lines or spans of one entity tell that its calls to another fail more often.
+    /// Whether lines or spans of one entity show that its calls to another fail more often.
     pub calls_fail: &'a dyn Fn(&EntityId, &EntityId) -> bool,
 }
 
-/// Who accounts for what entities show in the sense of the alerts, as over a bundle:
+/// Which entities account for what others show in the sense of the alerts, as over a bundle:
 /// shares of neighbours, remainders, own time, early deviations, demand.
 ///
 /// ```
@@ -88,7 +88,7 @@ impl Accounts {
         self.ask(periods, found, |attribution| attribution.findings(entity))
     }
 
-    /// Whether a change of an entity cannot be what alerts tell of, since that has no part in it.
+    /// Whether a change of an entity cannot be what alerts report, since it is not involved.
     pub fn is_cleared(&self, entity: &EntityId, periods: &Periods, found: FoundSoFar<'_>) -> bool {
         self.ask(periods, found, |attribution| attribution.is_cleared(entity))
     }
@@ -101,7 +101,7 @@ impl Accounts {
     ) -> T {
         let measured = |entity: &EntityId| {
             let Measurements { series, events } = self.measured.get(entity)?;
-            // Events date early deviations. Whoever has nothing else is not known to have no part in what adds up.
+            // Events date early deviations. An entity with nothing else is not known to be uninvolved in what adds up.
             if series.is_empty() && !self.asked.kinds.is_empty() {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! Who accounts for what, on small graphs.
+//! Which entities account for what, on small graphs.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -37,9 +37,9 @@ struct World {
     events: BTreeMap<EntityId, Vec<EventRecord>>,
     alerts: Vec<Anomaly>,
     spans: Vec<SpanRecord>,
-    /// Callers of which calls are recorded to fail, with whom they call.
+    /// Callers whose calls are recorded to fail, with their callees.
     failing: Vec<(EntityId, EntityId)>,
-    /// What the last look said of where to look.
+    /// What the last context said of where to check first.
     hints: RefCell<Vec<String>>,
 }
 
@@ -207,7 +207,7 @@ impl World {
     /// of what alerts show, `name x5` for a callee that is called five times as often.
     fn of(&self, entity: &str) -> String {
         let mut findings = self.findings(entity);
-        // Where to look gives no share; it has tests of its own.
+        // Where to check first gives no share; it has tests of its own.
         let is_hint =
             |finding: &Finding| finding.kind == EvidenceKind::Note && finding.quantity.is_none();
         self.hints.replace(
@@ -275,12 +275,12 @@ fn who_has_little_of_what_an_alert_shows_has_no_part_in_it() {
     // 20 ms twice a request of the 40 ms; 2 ms once; and behind both of them.
     let world = shop().calls("db>disk").latency("disk", 1.0, 6.0).requests("disk", 100.0);
     assert_eq!(world.of("disk"), "own, rest 100, part 25");
-    // Not while somebody on the way to the alert, or another alert there, is not measured.
+    // Not while an entity on the way to the alert, or another alert there, is not measured.
     let silent = shop().alert("web", Signal::Saturation, 15);
     assert_eq!(silent.of("log"), "");
     let unmeasured = shop().calls("web>hidden");
     assert_eq!(unmeasured.of("hidden"), "");
-    // Of the time that `web` loses nothing is known: who takes far longer may be all of it.
+    // The time that `web` loses is unknown: an entity that takes far longer may be all of it.
     let unknown = |after: f64| {
         World::default()
             .calls("web>db")
@@ -295,7 +295,7 @@ fn who_has_little_of_what_an_alert_shows_has_no_part_in_it() {
     };
     assert!(unknown(12.0).of("db").ends_with("part 0"), "{}", unknown(12.0).of("db"));
     assert!(!unknown(40.0).of("db").contains("part"), "{}", unknown(40.0).of("db"));
-    // An alert elsewhere says nothing of whom its effects do not come from.
+    // An alert elsewhere says nothing of entities whose effects do not reach it.
     let beside = shop().calls("other>side").latency("side", 1.0, 9.0).requests("side", 50.0);
     assert_eq!(beside.of("side"), "own, rest 100");
 }
@@ -319,7 +319,7 @@ fn failures_come_of_lost_time_only_if_enough_time_was_lost() {
 }
 
 #[test]
-fn a_callee_that_is_called_more_often_for_each_request_is_told() {
+fn a_callee_that_is_called_more_often_for_each_request_is_noted() {
     let calls = |entity: &str, after: f64| {
         shop().measured(entity, Signal::Traffic, 100.0, shifted(100.0, after))
     };
@@ -438,7 +438,7 @@ fn failed_requests_add_up_whatever_they_are_measured_by() {
 }
 
 #[test]
-fn calls_as_their_caller_measured_them_tell_what_the_callee_does_not() {
+fn calls_as_their_caller_measured_them_show_what_the_callee_does_not() {
     // `db` measures its own work, which is as usual; `web` waits for it all the same.
     let far = |others: f64| {
         World::default()
@@ -460,7 +460,7 @@ fn calls_as_their_caller_measured_them_tell_what_the_callee_does_not() {
 }
 
 #[test]
-fn slow_calls_are_told_where_requests_are_too_rough_to_show_them() {
+fn slow_calls_are_noted_where_requests_are_too_rough_to_show_them() {
     let mut rough = [100.0; 10];
     rough.iter_mut().step_by(2).for_each(|value| *value = 300.0);
     let world = World::default()
@@ -474,7 +474,7 @@ fn slow_calls_are_told_where_requests_are_too_rough_to_show_them() {
 }
 
 #[test]
-fn traced_requests_tell_self_time_from_time_on_the_way() {
+fn traced_requests_separate_self_time_from_time_on_the_way() {
     let world = |[web, calls, db]: [(f64, f64); 3]| {
         World::default()
             .calls("web>db")
@@ -493,7 +493,7 @@ fn traced_requests_tell_self_time_from_time_on_the_way() {
 }
 
 #[test]
-fn who_calls_others_less_often_for_each_request_is_told() {
+fn who_calls_others_less_often_for_each_request_is_noted() {
     let world = |after: f64| {
         World::default()
             .calls("web>shop, shop>mail")
@@ -509,7 +509,7 @@ fn who_calls_others_less_often_for_each_request_is_told() {
 }
 
 #[test]
-fn whoever_is_hit_hardest_upstream_is_looked_at_first() {
+fn the_entity_hit_hardest_upstream_is_checked_first() {
     let world = shop().calls("db>disk, log>host").latency("host", 1.0, 50.0);
     world.of("web");
     let hints = world.hints.borrow();
@@ -524,7 +524,7 @@ fn is_sure(hint: &Finding) -> bool {
 }
 
 #[test]
-fn what_alone_can_be_behind_all_that_is_slow_is_looked_at_first() {
+fn what_alone_can_be_behind_all_that_is_slow_is_checked_first() {
     // `app` is hit harder, by what it waits for; `web` shows nothing, since it does much else.
     let world = |calls: &str| {
         World::default()
@@ -547,8 +547,8 @@ fn what_alone_can_be_behind_all_that_is_slow_is_looked_at_first() {
     assert_eq!(hints("web>app, app>db"), ["surely db", "surely db", "app"]);
     // Two that have nothing to do with each other: among many, one is always slower than ever.
     assert_eq!(hints("web>app, web>db"), ["app", "db"]);
-    assert_eq!(hints("web>app, app>db, db>app"), ["app", "db", "db"], "not told from each other");
-    // One alone that hardly any request meets is not what was noticed, nor one that was as ever until then.
+    assert_eq!(hints("web>app, app>db, db>app"), ["app", "db", "db"], "not distinguished");
+    // One alone that hardly any request meets is not what was noticed, nor one that was as usual until then.
     let alone = |requests: f64, after: [f64; 10]| {
         let world = World::default().calls("web>db").alert("web", Signal::Latency, 15);
         let world = world.latency("web", 100.0, 100.0).requests("web", 1_000.0);
@@ -678,7 +678,7 @@ fn alerts_of_other_kinds_ask_for_all_that_adds_up() {
 }
 
 #[test]
-fn spans_that_are_missing_tell_nothing() {
+fn spans_that_are_missing_show_nothing() {
     // The callee hangs: it measures as many requests as before, and leaves no span of them.
     let world = |after: f64| {
         let mut world = World::default()
@@ -724,7 +724,7 @@ fn replicas_count_together() {
     assert_eq!(world.part_of("store"), Some((100, None)));
 }
 
-/// Three rest on a node, of which one works more than the others do; nobody calls the node.
+/// Three rest on a node, of which one works more than the others do; the node has no callers.
 struct Node {
     /// What the node uses in the end of a tenth before, and what each guest does.
     node: f64,
@@ -790,28 +790,28 @@ impl Node {
 }
 
 #[test]
-fn of_all_that_rest_on_a_full_node_the_one_that_takes_it_up_is_told() {
-    let told = Node::crowded().notes();
-    assert_eq!(told, [Some(("one".into(), 89)), Some(("node".into(), 89)), None]);
+fn of_all_that_rest_on_a_full_node_the_one_that_takes_it_up_is_noted() {
+    let notes = Node::crowded().notes();
+    assert_eq!(notes, [Some(("one".into(), 89)), Some(("node".into(), 89)), None]);
     // A resource of its own is no part of the node's.
     assert_eq!(Node { metric: "pool", ..Node::crowded() }.notes(), [None, None, None]);
 }
 
 #[test]
 fn requests_that_come_after_a_node_was_taken_up_are_its_effect() {
-    // Whoever has no answer asks again.
-    let told = Node { asked: 8.0, asked_from: 5, ..Node::crowded() }.notes();
-    assert_eq!(told, [Some(("one".into(), 89)), Some(("node".into(), 89)), None]);
+    // A caller without an answer asks again.
+    let notes = Node { asked: 8.0, asked_from: 5, ..Node::crowded() }.notes();
+    assert_eq!(notes, [Some(("one".into(), 89)), Some(("node".into(), 89)), None]);
 }
 
 #[test]
-fn nobody_takes_up_a_node() {
-    let nobody = |node: Node, why: &str| assert_eq!(node.notes(), [None, None, None], "{why}");
+fn none_takes_up_a_node() {
+    let no_notes = |node: Node, why: &str| assert_eq!(node.notes(), [None, None, None], "{why}");
     assert!(Node { node: 0.65, ..Node::crowded() }.notes()[0].is_some(), "one of its processors");
-    nobody(Node { node: 0.55, ..Node::crowded() }, "that has room");
-    nobody(Node { guests: [0.9, 0.9, 0.9], ..Node::crowded() }, "that all take more of");
-    nobody(Node { guests: [0.6, 0.15, 0.15], ..Node::crowded() }, "who does not use nearly all");
-    nobody(Node { asked: 8.0, ..Node::crowded() }, "who is asked for as much more");
-    nobody(Node { asked: 5.5, ..Node::crowded() }, "who is asked for most of what it uses more");
-    nobody(Node { from: 8, ..Node::crowded() }, "before it does so");
+    no_notes(Node { node: 0.55, ..Node::crowded() }, "that has room");
+    no_notes(Node { guests: [0.9, 0.9, 0.9], ..Node::crowded() }, "that all take more of");
+    no_notes(Node { guests: [0.6, 0.15, 0.15], ..Node::crowded() }, "who does not use nearly all");
+    no_notes(Node { asked: 8.0, ..Node::crowded() }, "who is asked for as much more");
+    no_notes(Node { asked: 5.5, ..Node::crowded() }, "who is asked for most of what it uses more");
+    no_notes(Node { from: 8, ..Node::crowded() }, "before it does so");
 }

@@ -22,7 +22,7 @@ fn is_seen(books: &Books, entity: &EntityId) -> bool {
     books.get(entity).is_some_and(|book| book.stands_out)
 }
 
-/// The books over traced requests, of each kind of trouble: nothing where they do not tell.
+/// The books over traced requests, of each kind of trouble: nothing where they are not conclusive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TracedBooks {
     time: Option<Arc<Books>>,
@@ -30,13 +30,13 @@ pub(super) struct TracedBooks {
 }
 
 impl Attribution<'_> {
-    /// What an entity has too much of by its traced requests; nothing where these do not tell.
+    /// What an entity has too much of by its traced requests; nothing where these are not conclusive.
     pub(super) fn by_traced(&self, entity: &EntityId, kind: Kind) -> Option<Vec<Finding>> {
         let books = self.traced_books(kind)?;
-        let tells = self.traces_its_calls(entity) && !self.loses_calls(entity);
-        let book = books.get(entity).filter(|_| tells && !self.loses_spans(entity))?;
-        let is_told = book.callees.iter().any(|(_, part)| *part > 0.0);
-        let shown = book.total() > 0.0 && (book.stands_out || is_told);
+        let has_traces = self.traces_its_calls(entity) && !self.loses_calls(entity);
+        let book = books.get(entity).filter(|_| has_traces && !self.loses_spans(entity))?;
+        let has_shares = book.callees.iter().any(|(_, part)| *part > 0.0);
+        let shown = book.total() > 0.0 && (book.stands_out || has_shares);
         let held_up = self.held_up_by(entity);
         let share = |callee: &EntityId, part: f64| match (shown, held_up.as_ref()) {
             (false, _) => 0.0,
@@ -59,9 +59,9 @@ impl Attribution<'_> {
             && self.is_whole(entity, book, &books, kind);
         let mut findings =
             notes::of_traced(entity, kind, book, shown, &shares, remainder, self.sources.traces);
-        let told = if book.own_stands_out { wholes.as_slice() } else { &[] };
+        let wholes_to_note = if book.own_stands_out { wholes.as_slice() } else { &[] };
         let time = during(book.time.0, book.time.1);
-        self.add_wholes(&mut findings, entity, kind, (told, book.share(book.own)), time);
+        self.add_wholes(&mut findings, entity, kind, (wholes_to_note, book.share(book.own)), time);
         let details = book.operations.iter();
         findings
             .extend(details.map(|one| notes::of_detail(entity, kind, one, self.sources.traces)));
@@ -77,7 +77,7 @@ impl Attribution<'_> {
         attempts.map(|one| notes::of_detail(entity, kind, one, self.sources.traces)).collect()
     }
 
-    /// Who has how much of what is bad about the requests of an entity with an alert: told to that entity, and to those
+    /// Notes on which entities have what is bad about the requests of an alerting one, and how much: on the latter, and on those
     /// that have it.
     pub(super) fn courses(&self, entity: &EntityId) -> Vec<Finding> {
         let mut findings = Vec::new();
@@ -85,10 +85,10 @@ impl Attribution<'_> {
             let Some(books) = self.traced_books(*kind) else { continue };
             for (alerting, course) in books.courses() {
                 let parts = course.parts.iter().filter(|part| part.amount >= MINOR * course.whole);
-                let told = parts
+                let own = parts
                     .take(MAX_PARTS)
                     .filter(|part| entity == alerting || part.entity == *entity);
-                findings.extend(told.map(|part| {
+                findings.extend(own.map(|part| {
                     notes::of_course(entity, alerting, *kind, (course, part), self.sources.traces)
                 }));
             }
@@ -97,7 +97,7 @@ impl Attribution<'_> {
     }
 
     /// How much of what an alerting entity has too much of another can account for; nothing where traced
-    /// requests do not tell, and nothing within where they tell too little.
+    /// requests are not conclusive, and nothing within where they are too few.
     pub(super) fn part_of_traced(
         &self,
         entity: &EntityId,
@@ -138,7 +138,7 @@ impl Attribution<'_> {
 
     fn draw_up(&self) -> Option<TracedBooks> {
         let calls = self.calls?;
-        let kinds = [Kind::Time, Kind::Failures].map(|kind| calls.tell(kind.counted()));
+        let kinds = [Kind::Time, Kind::Failures].map(|kind| calls.can_count(kind.counted()));
         if kinds == [false, false] || !self.traces_both_ends(calls) {
             return None;
         }
@@ -186,7 +186,7 @@ impl Attribution<'_> {
     }
 
     /// Whether calls were recorded where they are made as well, for at least half of those whose work was recorded.
-    /// Spans of one end alone do not tell what a caller waits for.
+    /// Spans of one end alone do not show what a caller waits for.
     fn traces_both_ends(&self, calls: &Calls) -> bool {
         let (mut all, mut known) = (0, 0);
         for caller in self.ways.names() {
@@ -211,7 +211,7 @@ impl Attribution<'_> {
         traffic.is_some_and(|traffic| traffic.points.iter().all(|(_, requests)| *requests == 0.0))
     }
 
-    /// Whether an entity's calls to at least half of those whom it calls were recorded: its own time is what they leave.
+    /// Whether an entity's calls to at least half of its callees were recorded: its own time is what they leave.
     pub(super) fn traces_its_calls(&self, entity: &EntityId) -> bool {
         let traced: BTreeSet<&EntityId> =
             self.calls.into_iter().flat_map(|calls| calls.callees(entity)).collect();
@@ -228,9 +228,9 @@ impl Attribution<'_> {
         2 * known >= all && (all > 0 || !by_replicas())
     }
 
-    /// Whether nobody upstream can hold what is left: calls to those whom the entity calls were recorded, or they are
+    /// Whether no entity upstream can hold what is left: calls to the entity's callees were recorded, or they are
     /// recorded to be as usual; and whatever else it rests on, such as a workload or a node, is measured, or is recorded
-    /// as a caller. What is lost on the way here never came to those whom it calls.
+    /// as a caller. What is lost on the way here never reached its callees.
     fn is_whole(&self, entity: &EntityId, own: &Book, books: &Books, kind: Kind) -> bool {
         let shared = self.shared_with_the_well(&self.wholes(entity, kind), kind);
         let is_shared = |other: &EntityId| {
@@ -239,7 +239,7 @@ impl Attribution<'_> {
         let traced: BTreeSet<&EntityId> =
             self.calls.into_iter().flat_map(|calls| calls.callees(entity)).collect();
         let called: BTreeSet<&EntityId> = self.callees(entity).collect();
-        let calls_tell = called.iter().all(|callee| {
+        let calls_are_known = called.iter().all(|callee| {
             let is_usual = || books.get(callee).is_some_and(|book: &Book| !book.stands_out);
             // Where what it serves is recorded, so would calls to it be.
             let is_recorded = || self.calls.is_some_and(|calls| calls.serves(callee));
@@ -256,7 +256,7 @@ impl Attribution<'_> {
         };
         let rests_on = number.into_iter().flat_map(|at| self.upstream(at));
         let mut rests_on = rests_on.filter_map(|at| self.ways.name(at));
-        (calls_tell || is_lost_before)
+        (calls_are_known || is_lost_before)
             && rests_on.all(|other| {
                 called.contains(other)
                     || (self.measured)(other).is_some()

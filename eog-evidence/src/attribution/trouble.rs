@@ -1,8 +1,8 @@
-//! Where to look first: the entities upstream that are hit hardest, wherever they are.
+//! Where to check first: the entities upstream that are hit hardest, wherever they are.
 //!
-//! Whoever has many neighbours cannot ask them all at once. What an entity passes on of somebody else's trouble
+//! An entity with many neighbours cannot ask them all at once. What an entity passes on of the trouble of others
 //! is diluted by what else it does, so that of several in trouble the one that is hit hardest, compared with
-//! its own usual, is looked at first.
+//! its own usual, is checked first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::signs::{MAJORITY, MORE, NEARLY_FULL, share_in_use};
 use crate::text::{arrows, rounded, shorten};
 use crate::ways::Number;
 
-/// Who serves less than this share of the requests of another is seldom met.
+/// An entity that serves less than this share of the requests of another is seldom met.
 const SELDOM: f64 = 0.05;
 
 /// At most this many are named.
 const MAX_SPOTS: usize = 3;
 
-/// What somebody upstream shows.
+/// What an entity upstream shows.
 #[derive(Clone, Debug)]
 pub(super) struct Spot {
     /// How many times its usual.
@@ -33,7 +33,7 @@ pub(super) struct Spot {
     pub(super) signal: Signal,
     /// It is far more than by chance: of many entities one is always slower than ever.
     pub(super) is_sure: bool,
-    /// How much longer each call takes by it, in milliseconds, where traces tell.
+    /// How much longer each call takes by it, in milliseconds, where traces show it.
     pub(super) longer: Option<f64>,
     pub(super) text: String,
 }
@@ -65,19 +65,19 @@ impl Attribution<'_> {
         let usual = self.traced_books(Kind::Time);
         let usual = usual.as_ref().and_then(|books| books.get(entity)).map(|book| book.usual);
         // What makes requests here hardly longer, if it is in their way at all, is not what was noticed.
-        let is_felt = |spot: &Spot| match (spot.longer, usual) {
+        let is_noticeable = |spot: &Spot| match (spot.longer, usual) {
             (Some(longer), Some(usual)) => longer >= MIN_RELATIVE * usual,
             _ => true,
         };
-        let sure = found.iter().filter(|(_, _, spot)| spot.is_sure && is_felt(spot));
+        let sure = found.iter().filter(|(_, _, spot)| spot.is_sure && is_noticeable(spot));
         let root = self.root_of(&sure.map(|(number, ..)| *number).collect());
-        // What explains all the others is looked at before what is hit harder by it.
+        // What explains all the others is checked before what is hit harder by it.
         found.sort_by_key(|(number, ..)| Some(*number) != root);
         // Among many entities one is always slower than ever: it counts if it alone can be behind all that is, and is not
         // met by a few requests only.
-        let is_told = |number: Number, name: &EntityId, spot: &Spot| {
+        let is_significant = |number: Number, name: &EntityId, spot: &Spot| {
             let by_series = spot.longer.is_none() && spot.signal == Signal::Latency;
-            is_felt(spot)
+            is_noticeable(spot)
                 && (!by_series || Some(number) == root && !self.is_seldom_met(name, entity))
         };
         let note = |(number, name, spot): &(Number, &EntityId, &Spot)| {
@@ -86,18 +86,20 @@ impl Attribution<'_> {
             });
             let path = self.ways.named(&way.collect::<Vec<Number>>());
             let excerpt = format!("{name}: {}; path: {}", spot.text, arrows(&path));
-            let spot =
-                Spot { is_sure: spot.is_sure && is_told(*number, name, spot), ..(*spot).clone() };
+            let spot = Spot {
+                is_sure: spot.is_sure && is_significant(*number, name, spot),
+                ..(*spot).clone()
+            };
             let note = |peer| notes::of_trouble(entity, peer, name, &spot, &excerpt, time);
-            // Whoever is on the way says how it comes here.
+            // An entity on the way says how it comes here.
             let hop = path.iter().rev().nth(1).filter(|hop| hop != name);
             std::iter::once(note(name)).chain(hop.map(note)).collect::<Vec<_>>()
         };
         found.iter().take(MAX_SPOTS).flat_map(note).collect()
     }
 
-    /// The one of some entities whose effects can reach all the others; none where there are several such, which are not told
-    /// apart.
+    /// The one of some entities whose effects can reach all the others; none where there are several such, which cannot be
+    /// distinguished.
     fn root_of(&self, entities: &BTreeSet<Number>) -> Option<Number> {
         let mut top = *entities.first()?;
         let mut passed = BTreeSet::new();
@@ -181,7 +183,7 @@ impl Attribution<'_> {
             let is_sure = times >= MORE
                 || kind == Kind::Time && book.way_here + book.ways_on >= MAJORITY * book.own;
             let spot = Spot { times, signal, is_sure, longer, text };
-            // Where too few were traced to tell that they are worse at all, measurements of what alerts speak of may.
+            // Where too few were traced to show that they are worse at all, measurements of what alerts speak of may.
             if book.own_stands_out || book.stands_out || self.asked.is_implied {
                 return Some(spot).filter(|_| book.own_stands_out);
             }
@@ -197,7 +199,7 @@ impl Attribution<'_> {
             rounded(burden.usual)
         );
         let times = burden.observed / usual;
-        // What fails now and then may stand out only after somebody complained of it.
+        // What fails now and then may stand out only after users complained of it.
         let last = self.anomalies.iter().map(|alert| alert.onset).max();
         let is_late = matches!((burden.onset(), last), (Some(began), Some(last)) if began > last);
         let is_sure = times >= MORE && !(kind == Kind::Time && is_late);

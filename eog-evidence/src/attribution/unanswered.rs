@@ -1,9 +1,9 @@
-//! Requests that no longer arrive: what is turned away on the way is counted nowhere but by whoever sent it.
+//! Requests that no longer arrive: those rejected on the way are counted only by their senders.
 //!
-//! A certificate that expired, a port that is closed, a name that leads nowhere: callers fail, and whom they call
-//! measures less traffic and no failure. That less arrives where callers fail is no proof: who fails
+//! A certificate that expired, a port that is closed, a name that leads nowhere: callers fail, and their callees
+//! measure less traffic and no failure. That less arrives where callers fail is no proof: who fails
 //! before it calls sends less as well. It takes a second sign: several callers that share nothing but this
-//! callee, a record of calls that failed, or siblings at which as much arrives as ever.
+//! callee, a record of calls that failed, or siblings at which as much arrives as usual.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const MOST: f64 = 0.5;
 const CALLERS: usize = 2;
 
 impl Attribution<'_> {
-    /// The requests that no longer arrive at an entity, as failures of whoever sent them.
+    /// The requests that no longer arrive at an entity, as failures of their senders.
     pub(super) fn unanswered(&self, entity: &EntityId) -> Option<Burden> {
         let find = |kept: &super::Kept| kept.unanswered.get(entity).cloned();
         let work_out = || {
@@ -79,7 +79,7 @@ impl Attribution<'_> {
         self.siblings_are_asked(entity) || self.callers_fail(entity)
     }
 
-    /// Whether as much arrives as ever at most of those who share the same work.
+    /// Whether as much arrives as usual at most of those that share the same work.
     fn siblings_are_asked(&self, entity: &EntityId) -> bool {
         let others = self.siblings(entity).into_iter().filter(|other| *other != entity);
         let falls: Vec<bool> = others

@@ -58,7 +58,7 @@ impl AtWork {
 }
 
 /// Whether a series about the entity itself, or the calls that it makes, is another while it is idle. How long requests take
-/// is known of requests alone, and whoever is late is idle until then.
+/// is known of requests alone, and an entity that is late is idle until then.
 fn depends_on_work(series: &Series) -> bool {
     series.peer.as_ref().is_none_or(|peer| peer.role == PeerRole::Callee)
         && matches!(series.signal, Signal::Traffic | Signal::Errors | Signal::Saturation)

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
-/// Passes a file on and remembers its line ends, so that a record is told by its physical line.
+/// Passes a file on and remembers its line ends, so that a record is named by its physical line.
 ///
 /// The `csv` crate counts a line when its `\n` is consumed. Of `\r\n` that happens with the next
 /// record, as it does with empty lines, so its own numbers are too low behind these.

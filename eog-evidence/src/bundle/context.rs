@@ -14,7 +14,7 @@ use eog_core::{
 use super::Bundle;
 use super::at_work::AtWork;
 use super::intake::Telemetry;
-use super::told::{self, Heard, Told};
+use super::silent_entities::{SilentEntities, SilentSeries, as_own};
 use crate::alerts::alert_findings;
 use crate::attribution::{Asked, Attribution, Books, Measured, Sources};
 use crate::change_words::TroubleWords;
@@ -38,7 +38,7 @@ use crate::ways::Ways;
 /// How many findings one page of a context holds.
 pub const FINDINGS_PER_PAGE: usize = 40;
 
-/// How many series that did not shift are told of: enough to say that an entity is as usual.
+/// How many series that did not shift are given: enough to say that an entity is as usual.
 const MAX_STEADY: usize = 5;
 
 /// Local evidence from a bundle.
@@ -50,7 +50,7 @@ const MAX_STEADY: usize = 5;
 /// not shift. Within a class the larger shift comes first, then the earlier, then by id. A page
 /// holds [`FINDINGS_PER_PAGE`]; `omitted` says what is on other pages or left out.
 ///
-/// *Relation metrics* (series with a peer) are given only from the second visit on: a first look
+/// *Relation metrics* (series with a peer) are given only from the second visit on: a first context
 /// is cheap and local, a further one, asked for by a neighbour's message, brings the relations
 /// (paper §4.4, t=4).
 ///
@@ -90,10 +90,10 @@ pub struct BundleContext {
     joined: Arc<OnceLock<BTreeMap<EntityId, Vec<Finding>>>>,
     /// What changes say of the trouble, by entity.
     change_words: Arc<OnceLock<Vec<Finding>>>,
-    /// The kinds of evidence that were recorded of anybody.
+    /// The kinds of evidence that were recorded of any entity.
     recorded: Arc<[EvidenceKind]>,
-    told: Arc<Told>,
-    heard: Arc<OnceLock<Heard>>,
+    silent: Arc<SilentEntities>,
+    silent_series: Arc<OnceLock<SilentSeries>>,
     /// When harm upstream of the alerts began first, by its own observations.
     first_harm: Arc<OnceLock<Option<Timestamp>>>,
     /// What those who work in runs measured at work.
@@ -118,8 +118,8 @@ impl BundleContext {
         let holes = holes_of(&bundle).into();
         let lines = lines_of(&bundle);
         let books = Arc::default();
-        let told = Arc::new(Told::of(&bundle.telemetry));
-        let (first_harm, at_work, heard) = (Arc::default(), Arc::default(), Arc::default());
+        let silent = Arc::new(SilentEntities::of(&bundle.telemetry));
+        let (first_harm, at_work, silent_series) = (Arc::default(), Arc::default(), Arc::default());
         let (joined, change_words) = (Arc::default(), Arc::default());
         let changes = places;
         let recorded = recorded_kinds(&bundle).into();
@@ -136,8 +136,8 @@ impl BundleContext {
             joined,
             change_words,
             recorded,
-            told,
-            heard,
+            silent,
+            silent_series,
             first_harm,
             at_work,
         }
@@ -174,7 +174,7 @@ impl BundleContext {
             findings.extend(joined.into_iter().flatten().cloned());
         }
         findings.extend(self.bundle.states(&request.entity).finding(request.window, "states.csv"));
-        findings.extend(self.told_by_others(request, &mut omitted));
+        findings.extend(self.seen_by_others(request, &mut omitted));
         findings.sort_by(strongest_first);
         // Notes keep their own order: it is the same for every entity on a path.
         let Notes { findings: mut notes, mut routes } = self.effects.notes(&request.entity);
@@ -248,7 +248,7 @@ impl BundleContext {
                     rest.filter(|level| !judged.contains(&level.query)).collect();
                 found.into_iter().chain(rest).collect()
             }
-            (_, None) => self.told_by_others(&request, &mut Vec::new()),
+            (_, None) => self.seen_by_others(&request, &mut Vec::new()),
         };
         found.retain(|finding| finding.time.start() < window.end());
         found.sort_by(strongest_first);
@@ -277,10 +277,10 @@ impl BundleContext {
             let measured = at_work.series(&finding.entity, own).cloned();
             measured.chain(span_series(&own.spans))
         });
-        // Of an entity without telemetry its callers and callees tell.
-        let told = self.told.series(&finding.entity, &self.bundle.telemetry, at_work);
+        // An entity without telemetry is observed by its callers and callees.
+        let observed = self.silent.series(&finding.entity, &self.bundle.telemetry, at_work);
         let series = own
-            .chain(told)
+            .chain(observed)
             .find(|series| series.kind == finding.kind && query_of(series) == finding.query)?;
         Some(Chart::of(&series, &self.periods(window)))
     }
@@ -305,9 +305,12 @@ impl BundleContext {
     }
 
     /// What those who call a silent entity, or are called by it, measured and wrote of these calls.
-    fn told_by_others(&self, request: &ContextRequest, omitted: &mut Vec<String>) -> Vec<Finding> {
-        let series =
-            self.told.series(&request.entity, &self.bundle.telemetry, self.at_work(request.window));
+    fn seen_by_others(&self, request: &ContextRequest, omitted: &mut Vec<String>) -> Vec<Finding> {
+        let series = self.silent.series(
+            &request.entity,
+            &self.bundle.telemetry,
+            self.at_work(request.window),
+        );
         let periods = self.periods(request.window);
         let lines = self.lines_about(&request.entity, &periods);
         if series.is_empty() && lines.is_empty() {
@@ -321,13 +324,13 @@ impl BundleContext {
         let all: Vec<JudgedSeries> =
             series.into_iter().map(|series| judged(series, shift)).collect();
         let findings = series_findings(&all, &periods, MAX_STEADY, omitted);
-        findings.iter().chain(&lines).filter_map(told::as_own).collect()
+        findings.iter().chain(&lines).filter_map(as_own).collect()
     }
 
     /// Lines of others that name a silent entity.
     fn lines_about(&self, entity: &EntityId, periods: &Periods) -> Vec<Finding> {
         let recorded = LinesRecorded { ordinary: self.lines, holes: &self.holes };
-        let logs = self.told.tellers(entity).filter_map(|teller| self.bundle.telemetry.get(teller));
+        let logs = self.silent.observers(entity).filter_map(|one| self.bundle.telemetry.get(one));
         let findings = logs.flat_map(|own| {
             own.logs.findings_within(recorded, periods, "logs.csv", &mut Vec::new())
         });
@@ -362,13 +365,13 @@ impl BundleContext {
     /// Asks who accounts for what entities show.
     fn attribute(&self, window: Window, ask: impl FnOnce(&Attribution<'_>)) {
         let at_work = self.at_work(window);
-        let heard = || Heard::of(&self.told, &self.bundle.telemetry, at_work);
-        let heard = self.heard.get_or_init(heard);
+        let collect = || SilentSeries::of(&self.silent, &self.bundle.telemetry, at_work);
+        let silent_series = self.silent_series.get_or_init(collect);
         let measured = |entity: &EntityId| {
             let Some(telemetry) = self.bundle.telemetry.get(entity) else {
-                let heard = heard.series(entity);
-                let measured = Measured { series: heard.iter().collect(), events: &[] };
-                return (!heard.is_empty()).then_some(measured);
+                let series = silent_series.series(entity);
+                let measured = Measured { series: series.iter().collect(), events: &[] };
+                return (!series.is_empty()).then_some(measured);
             };
             Some(Measured {
                 series: at_work.accounts(entity, telemetry).collect(),
@@ -393,7 +396,7 @@ impl BundleContext {
         ask(&attribution);
     }
 
-    /// Whether lines or spans of one entity tell that its calls to another fail more often.
+    /// Whether lines or spans of one entity show that its calls to another fail more often.
     fn calls_fail(&self, caller: &EntityId, callee: &EntityId, window: Window) -> bool {
         let Some(telemetry) = self.bundle.telemetry.get(caller) else { return false };
         let periods = self.periods(window);
@@ -457,7 +460,7 @@ impl ContextContract for BundleContext {
     }
 }
 
-/// The kinds of evidence that were recorded of anybody.
+/// The kinds of evidence that were recorded of any entity.
 fn recorded_kinds(bundle: &Bundle) -> Vec<EvidenceKind> {
     let mut kinds: BTreeSet<EvidenceKind> =
         bundle.telemetry.values().flat_map(|own| measured_kinds(own)).collect();

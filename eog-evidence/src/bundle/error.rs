@@ -15,7 +15,7 @@ pub enum BundleError {
         /// The directory.
         dir: PathBuf,
     },
-    /// It was not read on, since nobody waits for it.
+    /// Reading was cancelled.
     #[error("the bundle was not read on")]
     Cancelled,
     /// A file could not be read.

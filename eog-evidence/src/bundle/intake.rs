@@ -25,10 +25,10 @@ const MAX_FAILED_REQUESTS: usize = 100_000;
 const MAX_ID: usize = 64;
 const MAX_SAID: usize = 100;
 
-/// What tells two series of one entity apart.
+/// What distinguishes two series of one entity.
 pub(super) type SeriesKey = (String, Signal, String, Option<(EntityId, PeerRole)>);
 
-/// The series of an entity by what tells them apart, in order once all are there. A map holds room for eleven at
+/// The series of an entity by what distinguishes them, in order once all are there. A map holds room for eleven at
 /// once, and there may be a million entities of one series each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SeriesList {
@@ -39,7 +39,7 @@ pub(super) struct SeriesList {
 }
 
 impl SeriesList {
-    /// Up to so many are looked through one by one.
+    /// Up to so many are searched one by one.
     const FEW: usize = 8;
 
     fn add(&mut self, key: SeriesKey, new: impl FnOnce() -> Series) -> (&mut Series, bool) {
@@ -111,7 +111,7 @@ pub(super) struct FailedRequest {
     pub(super) time: Timestamp,
     pub(super) request: String,
     pub(super) message: String,
-    /// Whose failed call it tells of.
+    /// The entity whose failed call it reports.
     pub(super) callee: Option<EntityId>,
 }
 

@@ -59,7 +59,7 @@ pub struct Manifest {
     /// their baseline, else all of it, is added to the baseline of this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baseline_from: Vec<SiblingName>,
-    /// The time over which every change was recorded, harmless ones too. It tells how rare changes
+    /// The time over which every change was recorded, harmless ones too. It shows how rare changes
     /// are. Without it, the extent of the telemetry and the window stands for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes_recorded: Option<Window>,
@@ -70,7 +70,7 @@ pub struct Manifest {
     #[serde(default)]
     pub topology: ManifestTopology,
     /// BLAKE3 digests of the other files, by their names, as they were written. A file that is another now, or gone,
-    /// is refused. Whoever changes one on purpose removes its entry.
+    /// is refused. To change one on purpose, remove its entry.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checksums: BTreeMap<String, Digest>,
 }

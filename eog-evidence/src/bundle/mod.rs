@@ -11,13 +11,13 @@ mod manifest;
 mod reader;
 mod schema;
 mod sibling;
+mod silent_entities;
 mod source;
 mod strangers;
 mod table;
 #[cfg(test)]
 mod tests;
 mod time;
-mod told;
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -143,7 +143,7 @@ impl Bundle {
         failures.dedup_by(|a, b| a.id() == b.id());
         if failures.len() > MAX_FAILURES {
             warnings.push(format!(
-                "events.csv: {} failures, the first {MAX_FAILURES} are looked at for the start",
+                "events.csv: {} failures, the first {MAX_FAILURES} are used to find the start",
                 failures.len()
             ));
             failures.truncate(MAX_FAILURES);

@@ -42,7 +42,7 @@ impl Bundle {
         Self::read_from(&folder, None, &|| false)
     }
 
-    /// The same from a folder that is open, until nobody waits for it any more, or it needs more than so many
+    /// The same from a folder that is open, until it is cancelled, or it needs more than so many
     /// bytes of memory: what is kept is counted while it is read.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl Bundle {
     }
 }
 
-/// A folder that is read while somebody waits for it.
+/// A folder that is read until it is cancelled.
 struct Watched<'a> {
     folder: &'a FolderHandle,
     is_gone: &'a dyn Fn() -> bool,
@@ -250,7 +250,7 @@ fn read_manifest(dir: &Watched<'_>) -> Result<Manifest, BundleError> {
     let Some(text) = read_json(dir, "bundle.json")? else {
         return Err(BundleError::NoManifest { dir: dir.folder.called().to_owned() });
     };
-    // First what every version has, so that a newer one is told from a malformed one.
+    // First what every version has, to distinguish a newer one from a malformed one.
     let probe: Probe = parse(&path, &text)?;
     if probe.format != BUNDLE_FORMAT || probe.version != u64::from(BUNDLE_VERSION) {
         let format = shorten(&probe.format, 60);
@@ -289,7 +289,7 @@ fn read_list<T: DeserializeOwned>(
             Err(error) => tally.unusable(&entry.fault(&error)),
         }
     }
-    tally.tell(name, complaints);
+    tally.report(name, complaints);
     Ok(list)
 }
 

@@ -61,7 +61,7 @@ pub(super) fn read_rows(
         let reason =
             "empty, not even a header; write it again, or remove it if nothing was recorded";
         complaints.warnings.push(format!("{name}: {reason}"));
-        // How many rows it had cannot be told: the file counts as one.
+        // How many rows it had is unknown: the file counts as one.
         complaints.unusable.push(Unusable {
             source: name,
             records: 1,
@@ -106,7 +106,7 @@ pub(super) fn read_rows(
             Err(fault) => tally.unusable(&fault.at(line)),
         }
     }
-    tally.tell(&name, complaints);
+    tally.report(&name, complaints);
     Ok(())
 }
 
@@ -115,7 +115,7 @@ pub(super) fn read_rows(
 pub(super) struct Tally {
     records: u64,
     unusable: u64,
-    /// Those of the unusable that another one took in, and whose reason tells of them.
+    /// Those of the unusable that another one took in, and whose reason covers them.
     taken_in: u64,
     listed: Vec<String>,
 }
@@ -142,7 +142,7 @@ impl Tally {
         self.taken_in += lines;
     }
 
-    pub(super) fn tell(self, file: &str, complaints: &mut Complaints) {
+    pub(super) fn report(self, file: &str, complaints: &mut Complaints) {
         let Self { records, unusable, taken_in, listed } = self;
         let Some(first) = listed.first().cloned() else { return };
         let count = usize::try_from(unusable).unwrap_or(usize::MAX);
@@ -359,7 +359,7 @@ impl Row<'_> {
     }
 
     /// How the peer stands to the entity, if that is said. Roles of notes, which are worked out, are read where a
-    /// bundle was written with them; who writes one by hand is told those of measurements.
+    /// bundle was written with them; errors in files written by hand list those of measurements.
     fn peer_role(&self) -> Result<Option<PeerRole>, Fault> {
         self.word("peer_role").map_err(|_| {
             let text = shorten(self.unmasked("peer_role").unwrap_or_default().trim(), 60);

@@ -97,7 +97,7 @@ fn broken_data_is_skipped_and_counted() {
     ];
     for (text, expected) in cases {
         let mut found = read(&[("bundle.json", MANIFEST), ("metrics.csv", &text)]);
-        // That so few rows are too short to be compared is told elsewhere.
+        // That so few rows are too short to be compared is tested elsewhere.
         found.as_mut().unwrap().retain(|warning| !warning.contains("too short"));
         assert_eq!(found, Ok(expected), "{}", text.chars().take(200).collect::<String>());
     }
@@ -141,14 +141,14 @@ fn unusable(files: &[(&str, &str)]) -> Vec<String> {
         fs::write(dir.path().join(name), text).unwrap();
     }
     let found = Bundle::read(dir.path()).unwrap().incident().unusable;
-    let told = found
+    let reasons = found
         .iter()
         .map(|it| format!("{}: {} of {}: {}", it.source, it.unusable, it.records, it.reason));
-    told.collect()
+    reasons.collect()
 }
 
 #[test]
-fn what_cannot_be_used_is_told_by_file_with_its_first_place() {
+fn what_cannot_be_used_is_reported_by_file_with_its_first_place() {
     let row = "2026-01-01 10:00:00,cart,m,1\n";
     let metrics = format!("time,entity,metric,value\n{}", row.repeat(2_184));
     let alerts = "[\r\n  {\"name\": \"a\",\r\n   \"entity\": \"cart\",\r\n   \"onset\": \
@@ -169,7 +169,7 @@ fn what_cannot_be_used_is_told_by_file_with_its_first_place() {
 }
 
 #[test]
-fn another_delimiter_is_told() {
+fn another_delimiter_is_reported() {
     for (header, sign) in [("time;entity;metric", "semicolons"), ("time\tentity", "tabs")] {
         let error = read(&[("bundle.json", MANIFEST), ("metrics.csv", header)]).unwrap_err();
         assert!(
@@ -180,7 +180,7 @@ fn another_delimiter_is_told() {
 }
 
 #[test]
-fn who_is_not_in_the_topology_is_told_with_names_that_are_alike() {
+fn an_entity_outside_the_topology_is_reported_with_similar_names() {
     let alert = |entity: &str| {
         format!(
             r#"[{{"name": "a", "entity": "{entity}", "signal": "errors",
@@ -209,7 +209,7 @@ fn who_is_not_in_the_topology_is_told_with_names_that_are_alike() {
             read(&[("bundle.json", manifest), ("alerts.json", &alert(entity))]).unwrap();
         let has_place = found.last().is_none_or(|last| last != NO_PLACE_TO_START);
         assert_eq!(has_place, expected.is_empty(), "{entity}");
-        found.retain(|told| told != NO_PLACE_TO_START);
+        found.retain(|warning| warning != NO_PLACE_TO_START);
         assert_eq!(found, expected);
     }
 }
@@ -229,7 +229,7 @@ fn line() -> impl Strategy<Value = (String, Option<bool>)> {
 }
 
 proptest! {
-    /// Every row is either used or not, and the first that is not is told by its line as an editor
+    /// Every row is either used or not, and the first that is not is named by its line as an editor
     /// shows it, whatever ends the lines.
     #[test]
     fn rows_add_up_and_lines_are_those_of_an_editor(
@@ -270,15 +270,16 @@ fn a_recording_that_is_too_short_to_be_compared_says_so() {
         let row = |minute| format!("2026-01-01T10:{minute:02}:00Z,cart,m,1\n");
         format!("time,entity,metric,value\n{}", (0..count).map(row).collect::<String>())
     };
-    let told = |count| read(&[("bundle.json", MANIFEST), ("metrics.csv", &rows(count))]).unwrap();
+    let warnings =
+        |count| read(&[("bundle.json", MANIFEST), ("metrics.csv", &rows(count))]).unwrap();
     assert_eq!(
-        told(6),
+        warnings(6),
         [
             "the recording is too short to be compared: no series has more than 6 points; at least 5 \
           before the incident and 2 in it are needed"
         ]
     );
-    assert!(told(7).is_empty());
+    assert!(warnings(7).is_empty());
 }
 
 #[test]
@@ -432,7 +433,7 @@ fn state(minute: i64, state: ObjectState, reason: &str) -> StateRecord {
 }
 
 #[test]
-fn states_of_objects_are_told_over_time_and_at_the_end() {
+fn states_of_objects_are_given_over_time_and_at_the_end() {
     let bundle = full().to_bundle();
     let cart = id("cart");
     let states = bundle.states(&cart);
@@ -462,9 +463,9 @@ fn a_bundle_of_a_program_is_checked_as_one_of_a_folder() {
     let made = Bundle::of(&rows).unwrap();
     assert_eq!(made, Bundle::read(dir.path()).unwrap());
     let unusable = made.incident().unusable;
-    let told: Vec<(&str, u64)> =
+    let unusable: Vec<(&str, u64)> =
         unusable.iter().map(|it| (it.source.as_str(), it.unusable)).collect();
-    assert_eq!(told, [("metrics.csv", 1), ("events.csv", 1)]);
+    assert_eq!(unusable, [("metrics.csv", 1), ("events.csv", 1)]);
     rows.manifest.version = 9;
     assert!(matches!(Bundle::of(&rows), Err(BundleError::Unsupported { version: 9, .. })));
 }
@@ -505,18 +506,18 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn changes_outside_the_stated_record_are_told_and_kept() {
+fn changes_outside_the_stated_record_are_reported_and_kept() {
     let mut writer = full();
     writer.manifest.changes_recorded = Window::new(at(11), at(18)).ok();
     assert_eq!(writer.to_bundle().incident().warnings, Vec::<String>::new());
     writer.manifest.changes_recorded = Window::new(at(12), at(15)).ok();
     let incident = writer.to_bundle().incident();
-    let told = format!(
+    let warning = format!(
         "changes.json: 2 changes outside changes_recorded of bundle.json, the first on cart at {}: \
          limits.memory; correct the time over which changes were recorded",
         at(11)
     );
-    assert_eq!((incident.warnings, incident.changes.len()), (vec![told], 2));
+    assert_eq!((incident.warnings, incident.changes.len()), (vec![warning], 2));
 }
 
 fn context(writer: &BundleWriter, entity: &str, visit: u32, page: u32) -> eog_core::LocalContext {
@@ -605,7 +606,7 @@ fn a_context_is_ordered_and_brings_relations_from_the_second_visit_on() {
     );
     let second = context(&writer, "cart", 2, 1);
     assert!(kinds(&second).contains("Metric:Traffic/web"), "{}", kinds(&second));
-    // `web` records nothing itself: what `cart` measured of its calls is told from the first visit on.
+    // `web` records nothing itself: what `cart` measured of its calls is given from the first visit on.
     assert_eq!(
         kinds(&context(&writer, "web", 1, 1)),
         "Note:Route/cart Alert:Errors Alert:Errors Span:Errors/cart Metric:Traffic/cart \
@@ -768,7 +769,7 @@ fn a_quote_that_is_never_closed_ends_the_reading_at_a_bound() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_not_read_on() {
+fn what_is_cancelled_is_not_read_on() {
     let dir = tempfile::tempdir().unwrap();
     let folder = crate::FolderHandle::open(dir.path()).unwrap();
     fs::write(dir.path().join("bundle.json"), MANIFEST).unwrap();
@@ -825,13 +826,13 @@ fn what_works_in_runs_is_compared_with_itself_at_work() {
                 query: None,
             };
             let findings = context.local_context(&request).findings;
-            let told = findings.iter().filter(|finding| finding.kind == EvidenceKind::Metric);
-            told.map(|finding| (format!("{:?}", finding.signal), finding.trend)).collect()
+            let metrics = findings.iter().filter(|finding| finding.kind == EvidenceKind::Metric);
+            metrics.map(|finding| (format!("{:?}", finding.signal), finding.trend)).collect()
         }
     };
     let usual = steps(100.0, 2.0, 0.9);
     assert!(usual("step").iter().all(|(_, trend)| *trend == Trend::Steady), "{:?}", usual("step"));
-    assert!(!usual("outside").is_empty(), "those who call it tell of it");
+    assert!(!usual("outside").is_empty(), "its callers observe it");
     assert!(usual("outside").iter().all(|(_, trend)| *trend == Trend::Steady));
     let worse = steps(100.0, 60.0, 0.9);
     let rising: Vec<_> =
@@ -873,9 +874,9 @@ fn what_filled_up_before_an_alert_that_came_late_is_not_usual() {
         (rises, periods.usual_until, periods.first_onset)
     };
     assert_eq!(saturation(17, None), (true, Some(at(12)), Some(at(17))));
-    // Measured harm tells it better.
+    // Measured harm dates it better.
     assert_eq!(saturation(17, Some(13)), (true, None, Some(at(12))));
-    // Of what was recorded before an early alert half remains.
+    // Half of what was recorded before an early alert remains.
     assert_eq!(saturation(4, None).1, Some(at(2)));
 }
 

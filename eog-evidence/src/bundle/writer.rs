@@ -86,7 +86,7 @@ impl BundleWriter {
         put_table(dir, &STATES, &self.state_rows())
     }
 
-    /// The same, with checksums of all files in the manifest, for what nobody is to change by hand. The manifest
+    /// The same, with checksums of all files in the manifest, for files that are not to be changed by hand. The manifest
     /// is written last.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ impl BundleWriter {
                 Err(error) => tally.unusable(&error.to_string()),
             }
         }
-        tally.tell("alerts.json", complaints);
+        tally.report("alerts.json", complaints);
         (manifest, alerts)
     }
 
@@ -339,7 +339,7 @@ fn put_table(dir: &Path, file: &DataFile, rows: &[Vec<String>]) -> Result<(), Bu
         return remove(&path);
     }
     let mut writer = csv::Writer::from_path(&path).map_err(|error| failed(&path, error))?;
-    // Of the columns that few files have, those that nothing fills are not written.
+    // Columns that few files have are not written if nothing fills them.
     let all: Vec<&str> = file.columns.all().collect();
     let filled =
         |place: usize| rows.iter().any(|row| row.get(place).is_some_and(|f| !f.is_empty()));

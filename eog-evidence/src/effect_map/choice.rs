@@ -29,7 +29,7 @@ pub(super) fn can_cause(finding: &Finding) -> bool {
     finding.kind == EvidenceKind::Change && finding.signal != Signal::Restart
 }
 
-/// Chooses among changes that can be causes. `ran` tells the entities of experiments that ran.
+/// Chooses among changes that can be causes. `ran` gives the entities of experiments that ran.
 pub(super) fn choose<'a>(
     ways: &'a Ways,
     changes: impl Iterator<Item = &'a Finding>,
@@ -83,7 +83,7 @@ impl<'a> Waiting<'a> {
 }
 
 /// The strongest changes, of those that wait in the order of what they are at best. What a change
-/// names is looked for only until nobody who waits can be stronger than what was found.
+/// names is searched for only until none that waits can be stronger than what was found.
 fn strongest<'a>(
     ways: &Ways,
     waiting: Vec<Waiting<'a>>,

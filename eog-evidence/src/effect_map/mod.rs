@@ -5,7 +5,7 @@
 //!
 //! - which anomalies a change reaches, and how far they are, is searched backwards from the
 //!   anomalies, 64 of them at a time ([`Alarms`]);
-//! - what changes name is looked for only for those that may be among the strongest;
+//! - what changes name is searched for only for those that may be among the strongest;
 //! - how the strongest reach an entity that is asked about is searched from all of them together,
 //!   when the first one is asked about ([`roads`]).
 
@@ -71,18 +71,18 @@ pub(crate) use nearest::ABOUT_AS_NEAR;
 pub struct EffectMap {
     /// Strongest first.
     changes: Vec<Qualifying>,
-    /// By entity what its own changes can have caused, as it is told.
+    /// By entity what its own changes can have caused, as notes give it.
     impacts: BTreeMap<EntityId, Vec<Impact>>,
     /// Nothing when no change qualifies.
     net: Option<Arc<Net>>,
 }
 
-/// What an effect map tells of one entity.
+/// What an effect map says about one entity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
     /// All of kind [`EvidenceKind::Note`](eog_core::EvidenceKind::Note); routes first.
     pub findings: Vec<Finding>,
-    /// The ways that the notes tell, hop by hop.
+    /// The ways that the notes give, hop by hop.
     pub routes: Vec<Route>,
 }
 
@@ -94,20 +94,20 @@ struct Net {
     reached: OnceLock<Reached>,
 }
 
-/// When the harm began that an alert first told of, by findings on its entity: what the entity itself
+/// When the harm began that an alert first reported, by findings on its entity: what the entity itself
 /// does worse of the kind that the alert speaks of. The first of several measurements counts. Nothing
-/// when none was dated, or when all began surely after the alert, which then told of something else.
+/// when none was dated, or when all began surely after the alert, which then reported something else.
 pub fn harm_of_alert<'a>(
     alert: &Anomaly,
     findings: impl IntoIterator<Item = &'a Finding>,
 ) -> Option<Onset> {
-    let tells = |finding: &&Finding| {
+    let is_harm = |finding: &&Finding| {
         finding.entity == alert.entity
             && finding.signal == alert.signal
             && role(finding) != Some(PeerRole::Callee)
             && is_worse(finding)
     };
-    let onsets = findings.into_iter().filter(tells).filter_map(|finding| finding.onset);
+    let onsets = findings.into_iter().filter(is_harm).filter_map(|finding| finding.onset);
     let first = onsets
         .reduce(|a, b| Onset::between(a.earliest().min(b.earliest()), a.latest().min(b.latest())));
     first.filter(|harm| harm.earliest() <= alert.onset)
@@ -123,7 +123,7 @@ impl EffectMap {
         Self::dated(topology, changes, anomalies, |_| None)
     }
 
-    /// The same where it is known when the harm began that alerts first told of (see
+    /// The same where it is known when the harm began that alerts first reported (see
     /// [`harm_of_alert`]): a change that was surely made later does not qualify for it, and how
     /// near a change lies is measured to the harm, not to the alert.
     pub fn dated(

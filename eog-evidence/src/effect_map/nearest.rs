@@ -11,7 +11,7 @@ use crate::alarms::{Alarm, Alarms};
 use crate::paths::Travel;
 use crate::ways::{Number, Ways};
 
-/// Times that differ by less are not told apart: alerts are commonly evaluated over 5 minutes, and
+/// Times that differ by less are not distinguished: alerts are commonly evaluated over 5 minutes, and
 /// objects dumped about as often.
 pub(crate) const ABOUT_AS_NEAR: SignedDuration = SignedDuration::from_mins(5);
 
@@ -27,7 +27,7 @@ pub(super) struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    /// `ran` tells the entities of experiments that ran. What defines one may be one step above it, as
+    /// `ran` gives the entities of experiments that ran. What defines one may be one step above it, as
     /// a schedule is.
     pub(super) fn new(change: &'a Finding, ways: &Ways, ran: &BTreeSet<Number>) -> Option<Self> {
         let entity = ways.number(&change.entity)?;
@@ -92,7 +92,7 @@ impl<'a> Nearest<'a> {
         }
         for candidate in candidates.iter().filter(|candidate| candidate.ran) {
             let kept: Vec<usize> = nearest.kept(candidate).map(|follower| follower.slot).collect();
-            // An alert that is renewed tells of the same trouble.
+            // An alert that is renewed reports the same trouble.
             let renewed = nearest
                 .slots
                 .iter()

@@ -17,7 +17,8 @@ use crate::paths::{MAX_PATH_HOPS, demand_path, effect_path};
 use crate::text::arrows;
 
 /// What a note should say: signal, next hop, change, time, and how its text ends.
-pub(super) type Told = (Signal, Option<(EntityId, PeerRole)>, ChangeDetail, Timestamp, String);
+pub(super) type ExpectedNote =
+    (Signal, Option<(EntityId, PeerRole)>, ChangeDetail, Timestamp, String);
 
 /// A qualifying change with what follows it.
 #[derive(Clone)]
@@ -98,8 +99,12 @@ fn give_way(causes: &mut [Cause]) {
     }
 }
 
-/// What should be told of an entity.
-pub(super) fn told(topology: &Topology, causes: &[Cause], entity: &EntityId) -> Vec<Told> {
+/// The notes expected on an entity.
+pub(super) fn expected_notes(
+    topology: &Topology,
+    causes: &[Cause],
+    entity: &EntityId,
+) -> Vec<ExpectedNote> {
     let mut routes = Vec::new();
     let mut taken = BTreeSet::new();
     for cause in causes.iter().filter(|cause| cause.change.entity != *entity) {

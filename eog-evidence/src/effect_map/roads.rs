@@ -48,7 +48,7 @@ pub(super) fn shorter(
     load.into_iter().chain(effects).min_by_key(Vec::len)
 }
 
-/// Looks for the entity that a change names best among those that its effects reach.
+/// Finds the entity that a change names best among those that its effects reach.
 pub(super) struct Search<'a> {
     onward: &'a Lists,
     /// For each entity the number of the search that reached it last, and from where.
@@ -118,7 +118,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// How all entities are reached from some changes, for whoever is asked about.
+/// How all entities are reached from some changes, for any entity asked about.
 #[derive(Debug)]
 pub(super) struct Reached {
     /// Where the changes and what they name are, each once.

@@ -101,7 +101,7 @@ fn paths_lead_through_the_entity_that_a_change_names() {
 }
 
 #[test]
-fn the_nearest_change_leads_and_each_way_is_told_once() {
+fn the_nearest_change_leads_and_each_way_is_noted_once() {
     let changes = [
         change("db", 2, Signal::Configuration, "older"),
         change("db", 5, Signal::Configuration, "newer"),
@@ -155,9 +155,9 @@ fn impacts_are_bounded_and_earliest_first() {
 }
 
 /// What a map says, as the reference does.
-fn told(map: &EffectMap, entity: &EntityId) -> Vec<reference::Told> {
+fn notes(map: &EffectMap, entity: &EntityId) -> Vec<reference::ExpectedNote> {
     let notes = map.notes(entity).findings;
-    let told = notes.iter().map(|note| {
+    let found = notes.iter().map(|note| {
         let peer = note.peer.as_ref().map(|peer| (peer.entity.clone(), peer.role));
         let text = match note.signal {
             Signal::Route => {
@@ -172,7 +172,7 @@ fn told(map: &EffectMap, entity: &EntityId) -> Vec<reference::Told> {
         };
         (note.signal, peer, note.change.clone().unwrap(), note.time.start(), text)
     });
-    told.collect()
+    found.collect()
 }
 
 fn agrees(incident: &Small) -> Result<(), TestCaseError> {
@@ -183,7 +183,10 @@ fn agrees(incident: &Small) -> Result<(), TestCaseError> {
     let expected: Vec<&Finding> = causes.iter().map(|cause| &cause.change).collect();
     prop_assert_eq!(qualifying, expected);
     for entity in everybody() {
-        prop_assert_eq!(told(&map, &entity), reference::told(topology, &causes, &entity));
+        prop_assert_eq!(
+            notes(&map, &entity),
+            reference::expected_notes(topology, &causes, &entity)
+        );
     }
     Ok(())
 }
@@ -220,15 +223,15 @@ fn steps(entities: usize, shape: Shape, kind: Changes) -> [usize; 2] {
 #[test]
 fn steps_grow_with_the_incident_and_no_faster() {
     for shape in SHAPES {
-        // What is named is looked for once for each change that is kept, and hardly more often.
+        // What is named is searched for once for each change that is kept, and hardly more often.
         for (kind, most) in [(Changes::Spread, [100, 500]), (Changes::Naming, [1_000, 500])] {
             let small = steps(1_000, shape, kind);
             let large = steps(8_000, shape, kind);
             for (what, part) in [("making", 0), ("asking", 1)] {
                 let (small, large, most) = (small[part], large[part], most[part]);
-                let told = format!("{what}, {shape:?}, {kind:?}: {small} and {large} steps");
-                assert!(small <= 1_000 * most && large <= 8_000 * most, "{told}");
-                assert!(large <= 16 * small, "{told}");
+                let case = format!("{what}, {shape:?}, {kind:?}: {small} and {large} steps");
+                assert!(small <= 1_000 * most && large <= 8_000 * most, "{case}");
+                assert!(large <= 16 * small, "{case}");
             }
         }
     }
@@ -271,18 +274,18 @@ fn what_was_changed_after_the_measured_harm_takes_nothing_from_what_was_changed_
         change("pay", 39, Signal::Configuration, "decoy"),
     ];
     let alerts = [alert("web", 40, &[])];
-    let told = |harm: Option<Onset>| {
+    let paths_and_counts = |harm: Option<Onset>| {
         let map = EffectMap::dated(&shop(), &changes, &alerts, |_| harm);
         let of = |entity: &str| map.notes(&id(entity)).findings.len();
         let paths = map.qualifying().filter_map(|one| Some(one.change.as_ref()?.path.clone()));
         (paths.collect::<Vec<String>>(), of("db"), of("pay"))
     };
     // By the alert the decoy is much nearer.
-    assert_eq!(told(None), (vec!["decoy".to_owned()], 0, 1));
+    assert_eq!(paths_and_counts(None), (vec!["decoy".to_owned()], 0, 1));
     // The harm had begun before it was made.
     let measured = Onset::between(at(19), at(22));
-    assert_eq!(told(Some(measured)), (vec!["cause".to_owned()], 1, 1));
+    assert_eq!(paths_and_counts(Some(measured)), (vec!["cause".to_owned()], 1, 1));
     // What may still have come before the harm stays.
     let open = Onset::between(at(19), at(39));
-    assert_eq!(told(Some(open)).0, ["decoy"]);
+    assert_eq!(paths_and_counts(Some(open)).0, ["decoy"]);
 }

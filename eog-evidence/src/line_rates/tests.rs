@@ -8,7 +8,7 @@ fn window(start: i64, end: i64) -> Window {
     Window::new(at(start), at(end)).unwrap()
 }
 
-/// An hour is usual, the next half hour is looked at.
+/// An hour is usual, the next half hour is of interest.
 fn compared() -> ComparedTimes<'static> {
     let (before, after) = (window(0, 3600), window(3600, 5400));
     ComparedTimes { before: before.into(), after, until: at(5400), holes: &[] }
@@ -29,7 +29,7 @@ fn changes(kinds: &[Vec<Timestamp>], of_all: bool) -> Vec<Option<RateChange>> {
 }
 
 #[test]
-fn what_differs_by_more_than_chance_is_told() {
+fn what_differs_by_more_than_chance_is_found() {
     let both = |a: Vec<Timestamp>, b: Vec<Timestamp>| [a, b].concat();
     let cases = [
         ("as usual", every(60, 0, 5400), None),
@@ -84,7 +84,7 @@ fn a_common_volume_is_no_difference() {
     let with = |step: usize, step_after: usize| {
         [every(step, 0, 3600), every(step_after, 3600, 5400)].concat()
     };
-    // Requests come three times as often, a job and a heartbeat as ever.
+    // Requests come three times as often, a job and a heartbeat as usual.
     let doubled = [with(30, 10), with(15, 5), with(60, 20), with(45, 15), with(6, 2), with(20, 20)];
     assert_eq!(changes(&doubled, true), [None; 6]);
     assert_eq!(changes(&doubled, false)[..5], [Some(RateChange::Risen); 5]);
@@ -108,7 +108,7 @@ fn what_stays_away_when_nothing_is_recorded_is_not_missed() {
 }
 
 #[test]
-fn many_kinds_that_differ_by_chance_are_not_told() {
+fn many_kinds_that_differ_by_chance_are_not_found() {
     // A Poisson process by inversion, with numbers that look random (an LCG).
     let mut state = 7_u64;
     let mut draw = || {
@@ -128,8 +128,8 @@ fn many_kinds_that_differ_by_chance_are_not_told() {
         })
         .collect();
     for of_all in [false, true] {
-        let told = changes(&kinds, of_all).into_iter().flatten().count();
-        assert!(told <= 1, "{told}");
+        let found = changes(&kinds, of_all).into_iter().flatten().count();
+        assert!(found <= 1, "{found}");
     }
 }
 

@@ -17,7 +17,7 @@ const NAMES: [&str; 8] = [
 /// Shortest and longest id, in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 6..=64;
 
-/// How much of a line is looked at, in bytes.
+/// How much of a line is searched, in bytes.
 const MAX_LINE: usize = 4096;
 
 /// The id of a trace or a request that a line names: the value of a field such as `trace_id=…`,
@@ -61,10 +61,10 @@ fn named<'t>(words: Words<'t>, line: &'t str) -> Option<&'t str> {
             false => between.contains(':') && between.len() <= 5,
         };
         // "trace: request failed" names none.
-        let is_told = name.to_ascii_lowercase().ends_with("id")
+        let is_id = name.to_ascii_lowercase().ends_with("id")
             || value.bytes().any(|byte| byte.is_ascii_digit());
         let usable = LENGTHS.contains(&value.len()) && value.bytes().any(|byte| byte != b'0');
-        if assigns && is_name(name) && is_told && usable && *value != "undefined" {
+        if assigns && is_name(name) && is_id && usable && *value != "undefined" {
             return Some(value);
         }
     }

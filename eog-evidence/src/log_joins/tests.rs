@@ -11,13 +11,13 @@ fn at(milliseconds: i64) -> Timestamp {
 }
 
 /// So many requests, a minute apart, with error lines so many milliseconds after the beginning.
-fn told(requests: i64, lines: &[(&str, i64)], depths: &Depths) -> Vec<String> {
+fn excerpts(requests: i64, lines: &[(&str, i64)], depths: &Depths) -> Vec<String> {
     let lines: Vec<_> = lines.iter().map(|(name, ms)| (*name, *ms, None)).collect();
-    told_of_calls(requests, &lines, depths)
+    excerpts_with_calls(requests, &lines, depths)
 }
 
-/// The same with whose failed call each line tells of.
-fn told_of_calls(
+/// The same with the entity whose failed call each line reports.
+fn excerpts_with_calls(
     requests: i64,
     lines: &[(&str, i64, Option<&str>)],
     depths: &Depths,
@@ -52,7 +52,7 @@ fn errors_begin_where_the_first_line_is() {
                 "web: of 9 requests with error lines here and elsewhere, 9 have an earlier one elsewhere, 9 of 9 in db: failed",
             ],
         ),
-        // The same line twice, and an error of nobody else.
+        // The same line twice, and an error that no other entity has.
         (9, &[("db", 5), ("db", 9)], &[]),
         (5, &[("web", 30), ("db", 5)], &[]),
         (9, &[("web", 6), ("db", 5)], &[]),
@@ -64,30 +64,31 @@ fn errors_begin_where_the_first_line_is() {
                 "web: of 9 requests with error lines here and elsewhere, 9 have an earlier one elsewhere, 9 of 9 in db: failed",
             ],
         ),
-        // Whole seconds tell no order within one.
+        // Whole seconds give no order within one.
         (9, &[("web", 1000), ("db", 0)], &[]),
     ];
     for (requests, lines, expected) in cases {
-        assert_eq!(told(requests, lines, &Depths::default()), expected, "{lines:?}");
+        assert_eq!(excerpts(requests, lines, &Depths::default()), expected, "{lines:?}");
     }
 }
 
 #[test]
 fn a_first_line_about_a_failed_call_passes_on_what_the_callee_began() {
-    let of = |lines: &[(&str, i64, Option<&str>)]| told_of_calls(9, lines, &Depths::default());
+    let of =
+        |lines: &[(&str, i64, Option<&str>)]| excerpts_with_calls(9, lines, &Depths::default());
     let web = "web: of 9 requests with error lines here and elsewhere, 9 have an earlier one elsewhere, 9 of 9 in cart: failed";
-    let cart = |told: &str| {
-        format!("cart: of 9 requests with error lines here and elsewhere, {told}: failed")
+    let cart = |order: &str| {
+        format!("cart: of 9 requests with error lines here and elsewhere, {order}: failed")
     };
     // The database writes nothing.
     let silent = [("web", 30, Some("cart")), ("cart", 5, Some("db"))];
     assert_eq!(of(&silent), [&cart("9 did not fail here first, 9 of 9 in a call to db"), web]);
-    // It says so itself, and the callers heard of it.
+    // It says so itself, and its callers report its failed calls.
     let db =
         "db: of 9 requests with error lines here and elsewhere, 9 have the first one here: failed";
-    let heard = [("cart", 12, Some("db")), ("db", 5, None)];
+    let lines = [("cart", 12, Some("db")), ("db", 5, None)];
     let earlier = cart("9 have an earlier one elsewhere, 9 of 9 in db");
-    assert_eq!(of(&heard), [&earlier, db]);
+    assert_eq!(of(&lines), [&earlier, db]);
     // A caller that waited no longer complains before the callee does.
     let given_up = [("cart", 5, Some("db")), ("db", 60, None)];
     assert_eq!(of(&given_up), [&cart("9 did not fail here first, 9 of 9 in a call to db"), db]);
@@ -97,7 +98,7 @@ fn a_first_line_about_a_failed_call_passes_on_what_the_callee_began() {
     let web_of_cart =
         format!("web: of 9 requests with error lines here and elsewhere, 9 {passed} cart: failed");
     assert_eq!(of(&all), [&cart(&format!("9 {passed} db")), db, &*web_of_cart]);
-    // Two that tell of each other: who complains first.
+    // Two that report each other: who complains first.
     let round = [("web", 5, Some("cart")), ("cart", 20, Some("web"))];
     assert_eq!(
         of(&round),
@@ -109,7 +110,7 @@ fn a_first_line_about_a_failed_call_passes_on_what_the_callee_began() {
 }
 
 #[test]
-fn earlier_lines_and_failed_calls_tell_of_one_place_together() {
+fn earlier_lines_and_failed_calls_count_for_one_place_together() {
     let (cart, db, web) = (id("cart"), id("db"), id("web"));
     let ids: Vec<String> = (0..13).map(|n| format!("{n:08}")).collect();
     let line = |n: usize, entity, ms: i64, callee| RequestError {
@@ -124,8 +125,8 @@ fn earlier_lines_and_failed_calls_tell_of_one_place_together() {
     let of_web = (8..13).flat_map(|n| [line(n, &web, 5, None), line(n, &cart, 30, None)]);
     let lines = of_db.chain(calls).chain(of_web);
     let found = joined_errors(lines, &Depths::default(), None, "logs.csv");
-    let told = "13 did not fail here first, 8 of 13 in or in a call to db";
-    assert!(found[&cart][0].excerpt.contains(told), "{}", found[&cart][0].excerpt);
+    let order = "13 did not fail here first, 8 of 13 in or in a call to db";
+    assert!(found[&cart][0].excerpt.contains(order), "{}", found[&cart][0].excerpt);
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn span(trace: &str, span: &str, parent: Option<&str>, entity: &str, failed: boo
 }
 
 #[test]
-fn the_deepest_is_first_where_times_do_not_tell() {
+fn the_deepest_is_first_where_times_are_equal() {
     let spans: Vec<SpanRecord> = (0..9)
         .flat_map(|n| {
             let trace = format!("{n:08}");
@@ -179,7 +180,7 @@ fn the_deepest_is_first_where_times_do_not_tell() {
         spans.iter().map(|span| span.ids.as_ref().unwrap().trace.as_str()).collect();
     let depths = Depths::of(&spans, wanted);
     assert_eq!(
-        told(9, &[("web", 5), ("db", 5)], &depths),
+        excerpts(9, &[("web", 5), ("db", 5)], &depths),
         [
             "db: of 9 requests with error lines here and elsewhere, 9 have the first one here: failed",
             "web: of 9 requests with error lines here and elsewhere, 9 have an earlier one elsewhere, 9 of 9 in db: failed",

@@ -14,7 +14,7 @@ use crate::patterns::patterns_of;
 use crate::template::{MAX_TEMPLATE, mask_values};
 use crate::text::line_excerpt;
 
-/// What tells two patterns of an entity apart.
+/// What distinguishes two patterns of an entity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) level: Level,
@@ -32,7 +32,7 @@ pub(super) struct Pattern {
     pub(super) times: Vec<Timestamp>,
 }
 
-/// Up to so many messages are looked through one by one. Most entities that write at all write a few.
+/// Up to so many messages are searched one by one. Most entities that write at all write a few.
 const FEW: usize = 8;
 
 /// Lines by their masked messages, of which some are already patterns. There may be one for each entity, so
@@ -192,7 +192,7 @@ impl Book {
         self.mined().iter().map(pattern).collect()
     }
 
-    /// Whom the lines name.
+    /// The entities that the lines name.
     pub(super) fn peers(&self) -> impl Iterator<Item = (&EntityId, PeerRole)> {
         let peers = self.kept.iter().filter_map(|(key, _)| key.peer.as_ref());
         peers.map(|(entity, role)| (entity, *role))

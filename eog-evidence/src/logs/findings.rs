@@ -46,8 +46,8 @@ struct Judged<'a> {
     rate: LineRate,
 }
 
-/// What one finding tells.
-struct Told<'a> {
+/// The parts of one finding.
+struct Parts<'a> {
     signal: Signal,
     trend: Trend,
     peer: Option<Peer>,
@@ -137,8 +137,8 @@ impl Writer<'_> {
         found.collect()
     }
 
-    /// That all lines but errors and warnings come more or less often, where it was told what is common
-    /// to them: else their patterns say so one by one.
+    /// That all lines but errors and warnings come more or less often, where what is common to them is known:
+    /// else their patterns say so one by one.
     fn all_lines(&self, judged: &[Judged<'_>], compared: &ComparedTimes<'_>) -> Option<Finding> {
         let kinds: Vec<&[Timestamp]> = judged.iter().map(|one| &*one.pattern.times).collect();
         if !have_common_volume(&kinds, compared) {
@@ -147,7 +147,7 @@ impl Writer<'_> {
         let times = all_times(judged.iter());
         let rate = *line_rates(&[&times], compared, false).first()?;
         let trend = trend(rate.change?);
-        let told = Told {
+        let parts = Parts {
             signal: Signal::Other,
             trend,
             peer: None,
@@ -157,7 +157,7 @@ impl Writer<'_> {
             query: format!("entity={} level=other", self.entity),
             excerpt: format!("all lines except errors and warnings, {}", in_words(&rate)),
         };
-        self.finding(told, compared)
+        self.finding(parts, compared)
     }
 
     /// A pattern that changed.
@@ -178,7 +178,7 @@ impl Writer<'_> {
         compared: &ComparedTimes<'_>,
     ) -> Option<Finding> {
         let sample = &pattern.sample.1;
-        let told = Told {
+        let parts = Parts {
             signal: key.signal,
             trend,
             peer: key.peer(),
@@ -188,7 +188,7 @@ impl Writer<'_> {
             query: key.query(self.entity),
             excerpt: format!("{}, {}: {sample}", key.level.name(), in_words(rate)),
         };
-        self.finding(told, compared)
+        self.finding(parts, compared)
     }
 
     /// Lines without a baseline: of errors and warnings, what is there rises.
@@ -196,7 +196,7 @@ impl Writer<'_> {
         let trend = if key.level.is_severe() { Trend::Rising } else { Trend::Steady };
         let window = self.periods.window;
         let seen = pattern.times.iter().filter(|at| window.contains(**at)).count();
-        let told = Told {
+        let parts = Parts {
             signal: key.signal,
             trend,
             peer: key.peer(),
@@ -208,10 +208,10 @@ impl Writer<'_> {
         };
         let (before, until) = (window.into(), window.end());
         let compared = ComparedTimes { before, after: window, until, holes: &[] };
-        self.finding(told, &compared)
+        self.finding(parts, &compared)
     }
 
-    /// Lines that are no longer followed by what usually follows them. What stays away by itself is told
+    /// Lines that are no longer followed by what usually follows them. A line that stays away by itself is reported
     /// already.
     fn orders(
         &self,
@@ -247,7 +247,7 @@ impl Writer<'_> {
             0 => String::new(),
             count => format!("; {} it comes before", times(count)),
         };
-        let told = Told {
+        let parts = Parts {
             signal: Signal::Other,
             trend: Trend::Falling,
             peer: None,
@@ -263,7 +263,7 @@ impl Writer<'_> {
                 next.sample.1,
             ),
         };
-        self.finding(told, compared)
+        self.finding(parts, compared)
     }
 
     /// When a rate changed.
@@ -281,29 +281,29 @@ impl Writer<'_> {
         rate_onset(before_end, Window::new(recorded.start(), end).ok()?, trend)
     }
 
-    fn finding(&self, told: Told<'_>, compared: &ComparedTimes<'_>) -> Option<Finding> {
-        let time = match told.trend {
-            Trend::Falling => time_without(told.onset, compared)?,
+    fn finding(&self, parts: Parts<'_>, compared: &ComparedTimes<'_>) -> Option<Finding> {
+        let time = match parts.trend {
+            Trend::Falling => time_without(parts.onset, compared)?,
             Trend::Rising | Trend::Steady => {
                 let seen = |at: &&Timestamp| compared.after.contains(**at);
-                let first = told.times.iter().find(seen)?;
-                during(*first, *told.times.iter().rev().find(seen)?)
+                let first = parts.times.iter().find(seen)?;
+                during(*first, *parts.times.iter().rev().find(seen)?)
             }
         };
-        let (observed, baseline) = told.quantity;
+        let (observed, baseline) = parts.quantity;
         Some(Finding::new(FindingContent {
             entity: self.entity.clone(),
             kind: EvidenceKind::Log,
-            signal: told.signal,
-            trend: told.trend,
+            signal: parts.signal,
+            trend: parts.trend,
             time,
             quantity: Some(Quantity { observed, baseline, unit: "lines".into() }),
             change: None,
-            peer: told.peer,
+            peer: parts.peer,
             source: self.source.to_owned(),
-            query: told.query,
-            excerpt: told.excerpt,
-            onset: told.onset,
+            query: parts.query,
+            excerpt: parts.excerpt,
+            onset: parts.onset,
         }))
     }
 }
@@ -312,7 +312,7 @@ impl<'a> LinesRecorded<'a> {
     /// What is compared; nothing without a baseline.
     pub fn compared(&self, periods: &Periods, ordinary: bool) -> Option<ComparedTimes<'a>> {
         let baseline = periods.counting_baseline();
-        let after = periods.looked_at(&baseline)?;
+        let after = periods.after_usual(&baseline)?;
         let lines = self.ordinary;
         let start = lines.filter(|_| ordinary).map(|lines| lines.start());
         let later = |one: Window| {
@@ -373,7 +373,7 @@ fn trend(change: RateChange) -> Trend {
     if change.is_more() { Trend::Rising } else { Trend::Falling }
 }
 
-/// From when something had become less to the end of what is looked at.
+/// From when something had become less to the end of the time of interest.
 fn time_without(onset: Option<Onset>, compared: &ComparedTimes<'_>) -> Option<EvidenceTime> {
     let start = compared.after.start();
     let from = onset.map_or(start, |onset| onset.latest().max(start));

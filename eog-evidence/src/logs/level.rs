@@ -9,7 +9,7 @@ pub(super) enum Level {
     Warning,
     Info,
     Debug,
-    /// None of these, or not told.
+    /// None of these, or not given.
     Unknown,
 }
 
@@ -52,7 +52,7 @@ impl Level {
         }
     }
 
-    /// Of what a line of this level speaks, unless it is told.
+    /// The subject of a line of this level, unless it is given.
     pub(super) fn signal(self) -> Signal {
         match self {
             Self::Error => Signal::Errors,
@@ -60,7 +60,7 @@ impl Level {
         }
     }
 
-    /// Whether lines of this level tell of trouble.
+    /// Whether lines of this level report trouble.
     pub(super) fn is_severe(self) -> bool {
         matches!(self, Self::Error | Self::Warning)
     }

@@ -15,7 +15,7 @@ fn patterns(lines: impl IntoIterator<Item = (i64, &'static str, String)>) -> Log
     patterns
 }
 
-/// The second of two hours is looked at.
+/// The second of two hours is of interest.
 fn periods(baseline: bool) -> Periods {
     let window = Window::new(second(3600), second(7200)).unwrap();
     let observed = baseline.then(|| Window::new(second(0), second(7200)).unwrap());
@@ -73,13 +73,13 @@ fn errors_in_many_words_rise_together() {
     let lines = words.into_iter().zip(0..).flat_map(|(word, n)| {
         [4000 + 90 * n, 4700 + 80 * n].map(|at| (at, "error", format!("connection {word}")))
     });
-    let mut told = excerpts(&patterns(lines));
-    assert_eq!(told.len(), words.len());
+    let mut found = excerpts(&patterns(lines));
+    assert_eq!(found.len(), words.len());
     assert_eq!(
-        told.remove(0),
+        found.remove(0),
         (Trend::Rising, "error, 2 times, never before: connection aborted".into())
     );
-    assert!(told.iter().all(|(trend, _)| *trend == Trend::Rising));
+    assert!(found.iter().all(|(trend, _)| *trend == Trend::Rising));
 }
 
 #[test]
@@ -101,14 +101,14 @@ fn what_is_usually_said_is_missed() {
         ),
     ];
     for (lines, expected) in cases {
-        let told = excerpts(&patterns(served().chain(lines)));
-        let told: Vec<String> = told.into_iter().map(|(_, excerpt)| excerpt).collect();
-        assert_eq!(told, expected);
+        let found = excerpts(&patterns(served().chain(lines)));
+        let found: Vec<String> = found.into_iter().map(|(_, excerpt)| excerpt).collect();
+        assert_eq!(found, expected);
     }
 }
 
 #[test]
-fn a_source_that_falls_silent_alone_is_not_told_from_a_record_that_ends() {
+fn a_source_that_falls_silent_alone_is_not_distinguished_from_a_record_that_ends() {
     assert_eq!(excerpts(&patterns(every(60, (0, 4801), "info", "heartbeat"))), []);
 }
 
@@ -133,7 +133,7 @@ fn more_requests_are_one_finding() {
 }
 
 #[test]
-fn a_usual_order_that_breaks_is_told() {
+fn a_usual_order_that_breaks_is_found() {
     let begun = every(20, (0, 7200), "info", "payment begun");
     let order = |from: i64, to: i64| if from < 5000 { from + 3 } else { to };
     let done =

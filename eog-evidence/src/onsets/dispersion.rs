@@ -1,7 +1,7 @@
 //! How much more observations scatter than the model of one change supposes.
 //!
 //! Requests fail and lines come in bursts, another stretch of trouble may lie before or after, and
-//! a share may rise in steps: observations then tell less than as many independent ones. What a
+//! a share may rise in steps: observations then carry less information than as many independent ones. What a
 //! gap gains in likelihood is therefore divided by the dispersion that is left under the best of
 //! them, as in quasi-likelihood (McCullagh and Nelder, *Generalized Linear Models*, 1989, 4.5). The
 //! dispersion is Pearson's, over batches of neighbouring observations, so that bursts show (batch

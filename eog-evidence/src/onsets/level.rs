@@ -18,8 +18,8 @@ const MOST: f64 = 0.75;
 ///
 /// Two courses are weighed at each sample: a step to another level, and a ramp that begins there.
 /// A ramp thus begins where it leaves the usual, not where it crosses a threshold. Samples from the
-/// first to the one that reaches the level of the shift count; what comes later tells nothing of
-/// the beginning. A sample commonly tells of the time since the one before, so that the last usual
+/// first to the one that reaches the level of the shift count; what comes later says nothing about
+/// the beginning. A sample commonly covers the time since the one before, so that the last usual
 /// one may hold a part of the change: the interval reaches back by one sample more. Noise is normal, with the spread of the baseline, or wider where neither course
 /// fits. It ends with the first sample of the shift at the latest. Where the shift begins with the first sample there is no onset.
 pub fn level_onset(points: &[(Timestamp, f64)], shift: &Shift) -> Option<Onset> {
@@ -73,7 +73,7 @@ struct Fit {
 struct Course {
     /// The height that it reaches at the last sample, by least squares.
     height: f64,
-    /// How exactly the samples tell the height: its variance is that of the noise divided by this.
+    /// How exactly the samples give the height: its variance is that of the noise divided by this.
     weight: f64,
     /// The squares that it leaves: of all samples, and of those after the change.
     squares: f64,

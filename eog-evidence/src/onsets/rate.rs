@@ -7,7 +7,7 @@ use eog_core::{Timestamp, Window};
 use super::dispersion::{Dispersion, batches, best, temper};
 use super::{Gap, interval, log_gammas, seconds};
 
-/// A gap that is longer than this share of the recording is looked at in parts.
+/// A gap that is longer than this share of the recording is searched in parts.
 const LONG: f64 = 1.0 / 64.0;
 
 /// How many times a long gap is halved towards each of its ends.

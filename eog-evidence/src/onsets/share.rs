@@ -11,9 +11,9 @@ use super::{Gap, interval, log_gammas};
 /// Requests before the change are bad with one unknown probability, requests after it with a
 /// higher one. Where no request was bad before and each is after, the interval ends at the first bad
 /// one and begins at or just before the last good one. Where only some are bad after it, it begins the earlier, the
-/// fewer they are; where some were bad before, it tells them from those of the incident, and is the
+/// fewer they are; where some were bad before, it distinguishes them from those of the incident, and is the
 /// wider, the more they come in bursts. What comes after the last bad request
-/// tells nothing of the beginning. Nothing for fewer than two requests, and where the share did not
+/// says nothing about the beginning. Nothing for fewer than two requests, and where the share did not
 /// rise.
 ///
 /// ```

@@ -71,7 +71,7 @@ fn new_lines_began_before_the_first_by_what_chance_allows() {
 }
 
 #[test]
-fn a_surge_is_told_from_the_usual_rate() {
+fn a_surge_is_distinguished_from_the_usual_rate() {
     // One each 60 s, from 1200 on one each 2 s.
     let usual = (0..20).map(|n| 60.0 * f64::from(n) + 30.0);
     let lines: Vec<f64> = usual.chain((0..200).map(|n| 1200.0 + 2.0 * f64::from(n))).collect();
@@ -112,7 +112,7 @@ fn a_step_lies_between_the_last_usual_samples_and_the_first_other() {
     let mut values = [noisy.clone(), vec![150.0; 10]].concat();
     values[28..30].fill(f64::NAN);
     assert_eq!(level(&values, 20), Some((26.0, 30.0)));
-    // The incident is looked at from minute 35 on, and began before.
+    // The window of the incident starts at minute 35, and began before.
     let values = [noisy[..25].to_vec(), vec![150.0; 20]].concat();
     assert_eq!(level(&values, 35), Some((23.0, 25.0)));
 }

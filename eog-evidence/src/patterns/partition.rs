@@ -123,7 +123,7 @@ impl<'t> Column<'t> {
     }
 
     /// Whether words that differ are values after all: a value stands in this place elsewhere, or there
-    /// are many of them which do not tell what happened.
+    /// are many of them which do not say what happened.
     fn varies(&self) -> bool {
         let events = || self.words.iter().filter(|word| is_event(word)).count();
         let enough = if self.has_names_only { MIN_NAMES } else { MIN_VARIETY };

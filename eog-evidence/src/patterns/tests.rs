@@ -109,7 +109,7 @@ fn any_number_of_ids_is_one_pattern() {
 }
 
 #[test]
-fn what_is_beyond_the_bound_is_not_told_apart() {
+fn what_is_beyond_the_bound_is_not_distinguished() {
     let mut miner = Miner::new();
     let known = miner.add("known");
     for index in 0..MAX_TEMPLATES + 100 {

@@ -16,7 +16,7 @@ pub(super) struct Token<'t> {
 pub(super) enum Kind<'t> {
     /// A masked value.
     Hole,
-    /// A word that is a value by its form, though no digit tells: a path, a host, an id.
+    /// A word that is a value by its form, though it has no digit: a path, a host, an id.
     Value(&'t str),
     /// A word that is a value by its place, if it has some alternatives: `for user ann`.
     Name(&'t str),
@@ -108,7 +108,7 @@ fn fold_asides(tokens: &mut Vec<Token<'_>>) {
     }
 }
 
-/// An assigned object of which only values are told is a value: `source=WorkSource{<*>}`.
+/// An assigned object of which only values are given is a value: `source=WorkSource{<*>}`.
 fn fold_objects(tokens: &mut Vec<Token<'_>>) {
     let mut at = 0;
     while let Some([assign, name, open, content, close]) = tokens.get(at..at + 5) {
@@ -155,7 +155,7 @@ fn is_assigned(before: &[Token<'_>]) -> bool {
     before.last().is_some_and(|last| last.kind == Kind::Mark('='))
 }
 
-/// What is assigned and identifies something: by the name of the field, or since nobody could speak it.
+/// What is assigned and identifies something: by the name of the field, or since it cannot be pronounced.
 fn is_id(word: &str, before: &[Token<'_>]) -> bool {
     const KEYS: [&str; 12] = [
         "id",
@@ -224,7 +224,7 @@ fn is_named(word: &str, before: &[Token<'_>]) -> bool {
     is(noun, &NOUNS) && is(preposition, &PREPOSITIONS) && !NEVER.contains(&word) && !is_event(word)
 }
 
-/// Whether a word tells what happened: a participle, or a constant of the program, such as a state.
+/// Whether a word says what happened: a participle, or a constant of the program, such as a state.
 pub(super) fn is_event(word: &str) -> bool {
     let word = word.trim_end_matches(['.', '!', '?']);
     is_constant(word) || (word.len() > 4 && (word.ends_with("ed") || word.ends_with("ing")))

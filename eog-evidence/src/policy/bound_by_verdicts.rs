@@ -19,7 +19,7 @@ use crate::text::shorten;
 /// as the first alternative:
 ///
 /// - *it is not the cause*: `Origin` becomes `Symptom`, or `Healthy` where no harm is on record;
-/// - *it is the cause*: any other label becomes `Origin`, without claims that somebody else explains it.
+/// - *it is the cause*: any other label becomes `Origin`, without claims that another entity explains it.
 ///
 /// ```
 /// use eog_core::{Decision, Label, policy_fn};
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_names_is_an_origin_that_nobody_else_explains() {
+    fn what_a_person_names_is_an_origin_that_no_other_entity_explains() {
         let decision = judged(Label::Symptom, vec![harm(), word(Trend::Rising)]);
         assert_eq!(decision.label, Label::Origin);
         assert_eq!(decision.alternatives[0].lost, "operator input: the cause");

@@ -39,13 +39,13 @@ pub(super) struct ChangedUpstream<'a> {
     /// harm.
     pub(super) log_odds: i32,
     route: &'a Route,
-    /// The finding that tells of it.
+    /// The finding about it.
     finding: &'a Finding,
 }
 
 impl Cause<'_> {
     /// Whether it has said anything of itself.
-    pub(super) fn is_heard(&self) -> bool {
+    pub(super) fn has_reported(&self) -> bool {
         self.said.is_some() || self.origin.is_some()
     }
 }
@@ -121,9 +121,9 @@ impl<'a> Weighed<'a> {
             let (Some(entity), Some(last)) = (route.hops.first(), route.hops.last()) else {
                 continue;
             };
-            let told = self.observed.iter().find(|one| *one.finding.id() == route.finding);
-            let told = told.filter(|one| matches!(one.what, Observation::Route(_)));
-            let Some(finding) = told.map(|one| one.finding) else { continue };
+            let cited = self.observed.iter().find(|one| *one.finding.id() == route.finding);
+            let cited = cited.filter(|one| matches!(one.what, Observation::Route(_)));
+            let Some(finding) = cited.map(|one| one.finding) else { continue };
             let made = made(finding);
             let near = nearness(since.latest().duration_since(made.latest()).as_secs_f64());
             let counts = *last == self.packet.entity
@@ -190,7 +190,7 @@ impl<'a> Weighed<'a> {
 
     pub(super) fn claim_of(&self, cause: &Cause<'_>) -> Option<Claim> {
         let condition = match cause.said {
-            // What it is affected by is told where that is judged.
+            // What it is affected by is said where that is judged.
             Some(said) if said.label == Label::Symptom && has_cause(Some(said)) => {
                 let first = said.claims.first().map(|claim| claim.cause.as_str());
                 format!("affected by {}", first.unwrap_or_default())
@@ -284,7 +284,7 @@ impl<'a> Weighed<'a> {
     }
 }
 
-/// What has less than a tenth of it has no part that could be told from noise.
+/// What has less than a tenth of it has no part that could be distinguished from noise.
 const MINOR: f64 = 0.1;
 
 /// Whether a neighbour names a cause itself: effects pass through it.

@@ -115,11 +115,11 @@ impl<'a> Weighed<'a> {
             true => self.weights.decision.dead_end,
             false => self.weights.decision.origin,
         };
-        // What its own findings point to is heard first, as far as it can be.
-        let is_heard = causes.iter().all(Cause::is_heard) || is_unresolved;
+        // The entities that its own findings point to report first, as far as they can.
+        let has_reported = causes.iter().all(Cause::has_reported) || is_unresolved;
         let upstream = causes.iter().filter_map(|cause| cause.origin);
         let upstream = upstream.chain(self.changed_upstream.iter().map(|it| it.log_odds)).max();
-        is_heard
+        has_reported
             && self.log_odds >= limit
             && (self.is_worse() || self.numbers.change > 0.0 || self.is_active())
             && !self.cited(Label::Origin).is_empty()

@@ -94,7 +94,7 @@ impl Numbers {
         for message in &packet.inbox {
             // What its own change reaches by load is no cause of it, though it lies upstream by its effects.
             let is_cause = is_upstream(packet, &message.sender) && !by_load(&message.sender);
-            numbers.hear(packet, is_cause, &message.belief);
+            numbers.take_in(packet, is_cause, &message.belief);
         }
         numbers
     }
@@ -139,7 +139,7 @@ impl Numbers {
     }
 
     /// Takes in what a neighbour's message says in numbers.
-    fn hear(&mut self, packet: &ContextPacket, is_cause: bool, belief: &Belief) {
+    fn take_in(&mut self, packet: &ContextPacket, is_cause: bool, belief: &Belief) {
         let Some(measures) = &belief.measures else { return };
         if is_cause {
             self.upstream = self.upstream.max(f64::from(measures.harm) / 1e3);

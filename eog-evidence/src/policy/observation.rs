@@ -21,13 +21,13 @@ pub(super) enum Observation<'a> {
     Worse(Trouble, f64),
     /// An own quantity did not shift; the size is what it differs by all the same.
     AsUsual(Trouble, f64),
-    /// Calls to somebody are worse than usual.
+    /// Calls to another entity are worse than usual.
     CallWorse(&'a EntityId),
     /// It failed, or a resource of it ran out.
     Failure { exhausted: bool },
     /// It is well at the end, since the time of the finding.
     Recovered,
-    /// More error lines than usual, about calls to somebody where one is named.
+    /// More error lines than usual, about calls to another entity where one is named.
     ErrorLines { callee: Option<&'a EntityId>, size: f64 },
     /// So many requests have their first error line here.
     FirstErrors(f64),
@@ -41,7 +41,7 @@ pub(super) enum Observation<'a> {
     CriticalPath(&'a EntityId, f64),
     /// It takes up what others have for all that rest on the peer.
     Contention,
-    /// Somebody takes up what it has for all that rest on it.
+    /// Another entity takes up what it has for all that rest on it.
     Contended(&'a EntityId),
     /// Calls to it fill up what its callers have for requests.
     HoldsUpCallers,
@@ -223,7 +223,7 @@ impl<'a> Observation<'a> {
         }
     }
 
-    /// Whom the observation puts the trouble down to, where it is somebody else.
+    /// The entity that the observation attributes the trouble to, where it is another one.
     pub(super) fn points_to(&self) -> Option<&'a EntityId> {
         match *self {
             Self::CallWorse(other)

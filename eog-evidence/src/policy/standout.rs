@@ -6,7 +6,7 @@ use eog_core::{EvidenceKind, Finding};
 use super::numbers::in_harm;
 use super::observation::Observation;
 
-/// What a finding that stands out tells.
+/// What a finding that stands out is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standout {
     /// A change.
@@ -27,7 +27,7 @@ fn is_new_or_worse(lines: &Finding) -> bool {
     lines.signal == Signal::Errors || lines.trend == Trend::Rising || is_new
 }
 
-/// Whether a finding tells a change, a failure, a quantity or lines that are not as usual, what the entity does to others, how
+/// Whether a finding is about a change, a failure, a quantity or lines that are not as usual, what the entity does to others, how
 /// a change elsewhere may reach it, or what a person says: not what is as usual, nor what restates others.
 pub fn stands_out(finding: &Finding) -> bool {
     let restates = matches!(
@@ -37,7 +37,7 @@ pub fn stands_out(finding: &Finding) -> bool {
     standout(finding).is_some() || !restates
 }
 
-/// What a finding tells, with a size that is comparable within its kind; nothing where it does not stand out.
+/// What a finding is about, with a size that is comparable within its kind; nothing where it does not stand out.
 pub(crate) fn standout(finding: &Finding) -> Option<(Standout, f64)> {
     let what = Observation::of(finding);
     Some(match what {

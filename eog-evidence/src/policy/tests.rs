@@ -287,7 +287,7 @@ fn what_is_decided_is_outweighed_by_no_sum() {
 
 /// The packet of a slow `cart` with a change of `flags` at this second, whose way here leads through `db`.
 fn changed_upstream(own: Vec<Finding>, second: i64) -> ContextPacket {
-    let told = Finding::new(FindingContent {
+    let change = Finding::new(FindingContent {
         trend: Trend::Rising,
         onset: Some(Onset::at(at(second))),
         peer: Some(Peer { entity: id("db"), role: PeerRole::NextUpstream }),
@@ -295,9 +295,9 @@ fn changed_upstream(own: Vec<Finding>, second: i64) -> ContextPacket {
         ..content(EvidenceKind::Note, Signal::Route, second)
     });
     let hops = ["flags", "db", "cart"].map(id).to_vec();
-    let route = Route { finding: told.id().clone(), hops };
+    let route = Route { finding: change.id().clone(), hops };
     let mut packet = packet(own);
-    packet.context.findings.push(told);
+    packet.context.findings.push(change);
     packet.context.routes.push(route);
     packet
 }

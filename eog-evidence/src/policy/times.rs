@@ -11,7 +11,7 @@ use super::observation::{Observation, Observed};
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::signs::role;
 
-/// Measured onsets that differ by no more than a step of measuring are not told apart.
+/// Measured onsets that differ by no more than a step of measuring are not distinguished.
 const STEP: SignedDuration = SignedDuration::from_mins(1);
 
 /// When a change was made. Without a dated onset, objects are dumped about every five minutes: it

@@ -90,7 +90,7 @@ pub enum WeightsError {
     /// A weight or threshold that no table needs.
     #[error("{name}: {value} is beyond {MAX_WEIGHT} thousandths of log-odds")]
     TooLarge {
-        /// Whose.
+        /// The weight or threshold.
         name: String,
         /// What was given.
         value: i32,

@@ -107,7 +107,7 @@ impl Book {
         if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Adds callees that are called less often by single requests, where batches of them do not tell.
+    /// Adds callees that are called less often by single requests, where batches of them are not conclusive.
     fn add_skipped(&mut self, skipped: Vec<Skipped>) {
         for Skipped { callee, usual, now } in skipped {
             if !self.fewer.iter().any(|(known, ..)| *known == callee) {
@@ -238,7 +238,7 @@ impl<'a> Ledger<'a> {
         let ways: Vec<(usize, usize, Vec<Measured>)> = calls
             .ways()
             .filter_map(|(caller, callee, made)| {
-                // Of a callee that records nothing itself all that its callers see counts.
+                // For a callee that records nothing itself, all that its callers see counts.
                 let is_silent = !calls.serves(callee);
                 let part = |call: &Call| counted.of_part(call);
                 let of: &dyn Fn(&Call) -> Option<f64> = if is_silent { &whole } else { &part };
@@ -343,7 +343,7 @@ impl<'a> Ledger<'a> {
             let at_work = self.of_served.get(callee).copied().flatten();
             let worked = at_work.map_or(0.0, |work| work.each().max(0.0));
             // Callers ask for different things: where the callee works longer, what is left is
-            // told for all of them together.
+            // given for all of them together.
             let asked = match worked > 0.0 && at_work.is_some_and(|w| w.stands_out(w.usual)) {
                 true => self.calls_to(callee),
                 false => excess.each(),
@@ -474,7 +474,7 @@ impl<'a> Ledger<'a> {
         let served = self.of_served.get(entity).copied().flatten();
         let asked = self.asked_of(entity);
         let way_here = self.way_here(entity);
-        // Who records nothing itself is known by those who call it.
+        // An entity that records nothing itself is known by its callers.
         let all = served.or(asked)?;
         let here = if served.is_some() { way_here } else { 0.0 };
         let each = all.each() + here;

@@ -1,4 +1,4 @@
-//! Traced calls, sorted: what each entity served, and what it asked of whom.
+//! Traced calls, sorted: what each entity served, and what it asked of its callees.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct Call {
     /// have waited for the others.
     pub(super) ms: f64,
     pub(super) failed: Option<bool>,
-    /// Of a call that was made, whether its failure became one of the request that made it, where that is known.
+    /// Whether the failure of a call that was made became one of its request, where that is known.
     pub(super) passed_on: Option<bool>,
     /// The operation, as a number ([`Calls::operation`]).
     pub(super) operation: u32,
@@ -84,7 +84,7 @@ impl Calls {
     }
 
     /// Whether calls of callers were recorded, and something of them is counted.
-    pub(crate) fn tell(&self, counted: Counted) -> bool {
+    pub(crate) fn can_count(&self, counted: Counted) -> bool {
         let mut all = self.ways().flat_map(|(_, _, calls)| calls);
         let failed = |call: &Call| call.failed == Some(true);
         match counted {
@@ -98,7 +98,7 @@ impl Calls {
         self.served.contains_key(entity)
     }
 
-    /// Whom an entity is recorded to have called.
+    /// The callees that an entity is recorded to have called.
     pub(crate) fn callees(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {
         self.made.get(entity).into_iter().flat_map(BTreeMap::keys)
     }

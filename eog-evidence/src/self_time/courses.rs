@@ -1,4 +1,4 @@
-//! Who had what of the requests that an alert is about: along the critical path of each that was slow, and where the
+//! Shares in the requests that an alert is about: along the critical path of each that was slow, and where the
 //! error of each that failed began.
 //!
 //! Means over all requests dilute what hits some of them. Here only the bad ones count, each with its own path, and
@@ -36,7 +36,7 @@ pub(crate) struct Course {
     /// How much longer each takes than usual, in milliseconds, or as a whole where there is nothing to compare with; or
     /// how many more fail.
     pub(crate) whole: f64,
-    /// Who has it, the most first: those that have more than usual.
+    /// The entities that have it, the most first: those that have more than usual.
     pub(crate) parts: Vec<Part>,
     /// The first and the last of them.
     pub(crate) time: (Timestamp, Timestamp),

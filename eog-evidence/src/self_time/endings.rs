@@ -1,6 +1,6 @@
 //! After whose answer requests end.
 //!
-//! A wrong answer is often an answer like any other, neither slow nor failed: what shows is that whoever asked
+//! A wrong answer is often an answer like any other, neither slow nor failed: what shows is that the caller
 //! goes no further. So of the requests that ask a callee those are counted whose last call that was.
 
 use std::collections::BTreeMap;
@@ -52,10 +52,10 @@ impl Tally {
 type Operations = BTreeMap<u32, [Tally; 2]>;
 
 /// After whose answer the requests of an entity end more often since trouble began, at most one callee for each way to
-/// end. Further evidence may be needed to tell it from chance.
+/// end. Further evidence may be needed to distinguish it from chance.
 pub(super) fn endings(requests: &[Request<'_>], split: Timestamp) -> Vec<Ending> {
     let mut tallies: BTreeMap<&EntityId, Operations> = BTreeMap::new();
-    // Who fails before it asks anybody does so by itself.
+    // An entity that fails before it makes a call does so by itself.
     let mut unasked = [Tally::default(); 2];
     for request in requests {
         let side = usize::from(request.time >= split);
@@ -76,8 +76,8 @@ pub(super) fn endings(requests: &[Request<'_>], split: Timestamp) -> Vec<Ending>
     early.into_iter().chain(most(&tallies, End::Failed, by_itself.max(0.0))).collect()
 }
 
-/// When requests began to end after the answers of a callee, or before they ask anybody, where nothing that is slow or
-/// fails tells when trouble began.
+/// When requests began to end after the answers of a callee, or before they make a call, where nothing that is slow or
+/// fails shows when trouble began.
 pub(super) fn began<'a>(
     requests: impl Iterator<Item = (&'a EntityId, Request<'a>)>,
     alert: Timestamp,
@@ -85,8 +85,8 @@ pub(super) fn began<'a>(
     let yes_or_no = |it: bool| if it { 1.0 } else { 0.0 };
     let mut lists: BTreeMap<(bool, &EntityId), Vec<Measured>> = BTreeMap::new();
     for (entity, request) in requests {
-        let asks_nobody = yes_or_no(request.asked.is_empty());
-        lists.entry((false, entity)).or_default().push((request.time, asks_nobody));
+        let asks_none = yes_or_no(request.asked.is_empty());
+        lists.entry((false, entity)).or_default().push((request.time, asks_none));
         for callee in request.asked.keys() {
             let ends = yes_or_no(request.last == Some(*callee));
             lists.entry((true, callee)).or_default().push((request.time, ends));
@@ -128,8 +128,8 @@ fn ending(callee: &EntityId, operations: &Operations, how: End) -> Option<Ending
         let [old, new] = **both;
         is_more(share(old), share(new)) && shares_apart(old, new) >= LIKELY
     };
-    let is_told = is_more(usual, now) && sigmas >= LIKELY;
-    is_told.then(|| Ending {
+    let is_ending = is_more(usual, now) && sigmas >= LIKELY;
+    is_ending.then(|| Ending {
         callee: callee.clone(),
         how,
         usual,
@@ -152,7 +152,7 @@ mod tests {
 
     /// Requests of `web`, one each second, that ask `users` and then `orders`; from request `wrong` on they end after
     /// the first answer.
-    fn told(wrong: i64, places: bool, fails: bool) -> Vec<Ending> {
+    fn found_endings(wrong: i64, places: bool, fails: bool) -> Vec<Ending> {
         let [web, users, orders] = ["web", "users", "orders"].map(|n| EntityId::new(n).unwrap());
         let mut spans = Vec::new();
         for n in 0..60 {
@@ -184,20 +184,20 @@ mod tests {
     #[test]
     fn requests_end_after_an_answer_by_places_or_by_times() {
         for places in [true, false] {
-            let found = told(40, places, false);
+            let found = found_endings(40, places, false);
             let [ending] = found.as_slice() else { panic!("{found:?}") };
             assert_eq!((ending.callee.as_str(), ending.how), ("users", End::Early));
             assert_eq!((ending.usual, ending.now, ending.requests), (0.0, 1.0, 20));
-            assert_eq!(told(60, places, false), [], "as before");
+            assert_eq!(found_endings(60, places, false), [], "as before");
         }
     }
 
     #[test]
-    fn requests_that_fail_by_themselves_are_told_apart() {
-        let found = told(40, true, true);
+    fn requests_that_fail_by_themselves_are_separated() {
+        let found = found_endings(40, true, true);
         assert_eq!(found.iter().map(|it| it.how).collect::<Vec<_>>(), [End::Failed]);
-        // Without places nobody knows whether a call failed with them.
-        assert_eq!(told(40, false, true), []);
+        // Without places it is unknown whether a call failed with them.
+        assert_eq!(found_endings(40, false, true), []);
     }
 
     /// A request of `web` for an operation, that asks `users` and, where it goes on, `orders`.
@@ -236,9 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_before_it_asks_anybody_fails_by_itself() {
+    fn who_fails_before_it_makes_a_call_fails_by_itself() {
         let [users, orders] = ["users", "orders"].map(|n| EntityId::new(n).unwrap());
-        let told = |unasked: bool| {
+        let count = |unasked: bool| {
             let requests = (0..90).map(|n| match n >= 40 && n % 3 > 0 {
                 false => request(n, 0, [&users, &orders], None),
                 true if unasked && n % 3 == 1 => Request {
@@ -251,7 +251,7 @@ mod tests {
             });
             endings(&requests.collect::<Vec<_>>(), at(40_000)).len()
         };
-        assert_eq!((told(false), told(true)), (1, 0));
+        assert_eq!((count(false), count(true)), (1, 0));
     }
 
     #[test]

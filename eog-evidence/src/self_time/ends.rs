@@ -21,7 +21,7 @@ pub(crate) struct Way {
 /// much of by itself: who is in trouble anyway is likelier the cause.
 ///
 /// Step by step that entity is taken that explains most: by one delay for all its calls, those that it makes,
-/// those that it serves, or both, it leaves least over (least absolute deviations). What nobody explains so
+/// those that it serves, or both, it leaves least over (least absolute deviations). What no entity explains so
 /// belongs to the callee.
 pub(crate) fn belongs_to(ways: &[Way], own: &[f64]) -> Vec<Option<usize>> {
     let mut left: Vec<f64> = ways.iter().map(|way| way.each.max(0.0)).collect();
@@ -70,7 +70,7 @@ fn best_end(
                 continue;
             }
             let score = explained + own.get(entity).copied().unwrap_or(0.0).max(0.0);
-            // Where nothing tells them apart, the callee is nearer to the cause.
+            // Where nothing distinguishes them, the callee is nearer to the cause.
             let better = best.as_ref().is_none_or(|(known, of_callee, ..)| {
                 score > *known || (score == *known && is_callee && !of_callee)
             });

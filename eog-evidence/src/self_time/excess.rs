@@ -5,11 +5,11 @@ use eog_core::Timestamp;
 use crate::shift::MIN_RELATIVE;
 use crate::stats::{BEYOND_CHANCE, mean, quantile};
 
-/// Fewest calls of a period that tell anything.
+/// Fewest calls of a period that are conclusive.
 pub(super) const MIN_CALLS: usize = 5;
 
 /// Means are compared over at most this many batches of a period. Requests come in bursts of one kind:
-/// their means over batches tell how widely means lie, whatever the reason (the method of batch means, Law and
+/// their means over batches show how widely means lie, whatever the reason (the method of batch means, Law and
 /// Kelton, *Simulation Modeling and Analysis*).
 const BATCHES: usize = 20;
 

@@ -92,9 +92,9 @@ mod tests {
         ]);
         assert_eq!(numbers.entities, [cart, db, web]);
         assert_eq!(*numbers.operations, ["put", "get"]);
-        let told: Vec<(u32, Option<u32>, u32)> =
+        let numbers: Vec<(u32, Option<u32>, u32)> =
             numbers.spans.iter().map(|one| (one.entity, one.callee, one.operation)).collect();
-        assert_eq!(told, [(2, None, 0), (2, Some(1), 0), (0, None, 1), (2, None, 0)]);
+        assert_eq!(numbers, [(2, None, 0), (2, Some(1), 0), (0, None, 1), (2, None, 0)]);
         assert!(Numbers::of(&[]).entities.is_empty());
     }
 }

@@ -12,7 +12,7 @@ use super::excess::{Excess, Measured};
 use crate::onsets::share_onset;
 use crate::stats::{USUAL_PERCENT, percentile};
 
-/// At most so many operations of an entity are told of, those with the most too much first.
+/// At most so many operations of an entity are given, those with the most too much first.
 const MAX_OPERATIONS: usize = 3;
 
 /// What a detail is about.
@@ -78,7 +78,7 @@ pub(super) fn operations(
     found
 }
 
-/// What of a request is the entity's own, as its trace tells.
+/// What of a request is the entity's own, as its trace shows.
 pub(super) fn own_of(calls: &Calls, counted: Counted, call: &Call) -> Option<f64> {
     match counted {
         Counted::Time => calls.trees().own_ms(call.span),

@@ -6,7 +6,7 @@ use eog_core::{EntityId, Timestamp};
 
 use super::calls::{Call, Calls};
 
-/// Where the places of spans are not known, at most so many calls are looked at for a request, the last ones.
+/// Where the places of spans are not known, at most so many calls are considered for a request, the last ones.
 const LAST_CALLS: usize = 64;
 
 /// How a request ends whose calls went well.
@@ -18,8 +18,8 @@ pub(crate) enum End {
     Failed,
 }
 
-/// The requests that an entity served up to a time, if it calls anybody: without those that failed with a call, and those
-/// that failed where nobody knows which calls are their own.
+/// The requests that an entity served up to a time, if it makes calls: without those that failed with a call, and those
+/// that failed where it is unknown which calls are their own.
 pub(super) fn requests<'a>(
     calls: &'a Calls,
     entity: &EntityId,
@@ -33,14 +33,14 @@ pub(super) fn requests<'a>(
     served.filter_map(|request| made.request(request)).collect()
 }
 
-/// One request, and whom it asked.
+/// One request, and its callees.
 pub(super) struct Request<'a> {
     pub(super) time: Timestamp,
     /// The operation, as a number ([`Calls::operation`]).
     pub(super) operation: u32,
-    /// How many calls it made to whom.
+    /// How many calls it made to each callee.
     pub(super) asked: BTreeMap<&'a EntityId, usize>,
-    /// Whom it asked last, if that answered well.
+    /// The callee it asked last, if that answered well.
     pub(super) last: Option<&'a EntityId>,
     pub(super) how: End,
 }
@@ -79,7 +79,7 @@ impl<'a> Made<'a> {
         Self { calls, by_time }
     }
 
-    /// Nothing of a request that failed with a call, and of one that failed where nobody knows which calls are its own.
+    /// Nothing of a request that failed with a call, and of one that failed where it is unknown which calls are its own.
     fn request(&self, request: &Call) -> Option<Request<'a>> {
         let trees = self.calls.trees();
         if trees.is_placed(request.span) {

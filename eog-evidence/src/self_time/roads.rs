@@ -25,7 +25,7 @@ pub(super) struct Road {
     pub(super) count: usize,
     /// How many standard deviations later times on the way are apart from earlier ones.
     pub(super) sigmas: f64,
-    /// Whom it belongs to.
+    /// The entity that it belongs to.
     pub(super) owner: Option<usize>,
 }
 
@@ -53,7 +53,7 @@ impl Road {
     }
 }
 
-/// Leaves out what may be chance: an entity has what is too slow on roads that together tell more.
+/// Leaves out what may be chance: an entity has what is too slow on roads that together are conclusive.
 pub(super) fn without_chance(roads: &mut [Road]) {
     let mut of: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for road in roads.iter() {
@@ -86,7 +86,7 @@ pub(super) fn per_call<'a>(roads: impl Iterator<Item = &'a Road>, entity: usize)
 mod tests {
     use super::*;
 
-    /// One call a second, of which the times on the way are told; trouble begins after so many.
+    /// One call a second, with given times on the way; trouble begins after so many.
     fn road(begins: usize, ms: impl Fn(usize) -> f64, count: usize) -> Road {
         let at = |n: usize| Timestamp::from_second(n as i64).unwrap();
         let calls = (0..count).map(|n| (at(n), ms(n))).collect();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn few_calls_tell_that_they_are_longer_on_the_way() {
+    fn few_calls_show_that_they_are_longer_on_the_way() {
         let wobble = |n: usize| (n % 5) as f64 * 0.1;
         let longer = road(12, |n| wobble(n) + if n < 12 { 1.0 } else { 31.0 }, 20);
         assert!((longer.each - 30.0).abs() < 0.1 && longer.count == 8, "{longer:?}");
@@ -106,19 +106,19 @@ mod tests {
     }
 
     #[test]
-    fn roads_of_one_owner_tell_together_what_each_alone_does_not() {
+    fn roads_of_one_owner_show_together_what_each_alone_does_not() {
         let alone = || {
             let one = road(6, |n| (n % 2) as f64 * 0.1 + if n < 6 { 1.0 } else { 31.0 }, 12);
             Road { owner: Some(1), ..one }
         };
         assert!(alone().sigmas < BEYOND_CHANCE, "{:?}", alone().sigmas);
-        let told = |count: usize| {
+        let excess = |count: usize| {
             let mut roads: Vec<Road> = (0..count).map(|_| alone()).collect();
             without_chance(&mut roads);
             per_call(roads.iter(), 1)
         };
-        assert_eq!(told(1), 0.0);
-        assert!((told(3) - 30.0).abs() < 0.1);
+        assert_eq!(excess(1), 0.0);
+        assert!((excess(3) - 30.0).abs() < 0.1);
         assert_eq!(per_call([&alone()].into_iter(), 0), 0.0, "of another");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Means over batches of requests ([`Excess`](super::excess::Excess)) guard against bursts of one kind of request, and
 //! need many of them. Where it is known which calls each request made, requests for the same operation are compared
-//! with each other, so that few of them tell as much, and another mix of operations tells nothing.
+//! with each other, so that few of them say as much, and another mix of operations says nothing.
 
 use std::collections::BTreeMap;
 
@@ -45,10 +45,10 @@ pub(super) fn skipped(requests: &[Request<'_>], split: Timestamp) -> Vec<Skipped
             of[side].calls += calls;
         }
     }
-    // Where requests stop before they ask anybody, all that they asked is left out.
+    // Where requests stop before they make a call, all that they asked is left out.
     let stops = strata_apart(any.values().map(fourfold)) <= -BEYOND_CHANCE;
     let enough = if stops { LIKELY } else { BEYOND_CHANCE };
-    let told = asking.into_iter().filter_map(|(callee, operations)| {
+    let skipped = asking.into_iter().filter_map(|(callee, operations)| {
         let strata = all.iter().map(|(operation, requests)| {
             let mut both = operations.get(operation).copied().unwrap_or_default();
             for (tally, count) in both.iter_mut().zip(requests) {
@@ -58,7 +58,7 @@ pub(super) fn skipped(requests: &[Request<'_>], split: Timestamp) -> Vec<Skipped
         });
         one(callee, &strata.collect::<Vec<[Tally; 2]>>(), enough)
     });
-    told.collect()
+    skipped.collect()
 }
 
 fn fourfold([before, after]: &[Tally; 2]) -> Fourfold {
@@ -68,7 +68,7 @@ fn fourfold([before, after]: &[Tally; 2]) -> Fourfold {
     }
 }
 
-/// A callee that is left out, if that is told by as many standard deviations.
+/// A callee that is left out, if that is significant by as many standard deviations.
 fn one(callee: &EntityId, strata: &[[Tally; 2]], enough: f64) -> Option<Skipped> {
     if strata_apart(strata.iter().map(fourfold)) > -enough {
         return None;
@@ -94,7 +94,7 @@ mod tests {
     use crate::self_time::requests::End;
 
     /// Requests of two operations, one each second: those of the first call `users` twice, those of the second never.
-    fn told(first: impl Fn(i64) -> bool, calls: impl Fn(i64) -> bool) -> Vec<(f64, f64)> {
+    fn skipped(first: impl Fn(i64) -> bool, calls: impl Fn(i64) -> bool) -> Vec<(f64, f64)> {
         let users = EntityId::new("users").unwrap();
         let request = |n: i64| Request {
             time: Timestamp::from_second(n).unwrap(),
@@ -113,17 +113,17 @@ mod tests {
     }
 
     #[test]
-    fn few_requests_tell_where_all_asked_before() {
-        assert_eq!(told(|_| true, |n| n < 30 || n % 4 == 0), [(2.0, 0.5)]);
-        assert_eq!(told(|_| true, |n| n % 4 != 0), [], "as before");
+    fn few_requests_suffice_where_all_asked_before() {
+        assert_eq!(skipped(|_| true, |n| n < 30 || n % 4 == 0), [(2.0, 0.5)]);
+        assert_eq!(skipped(|_| true, |n| n % 4 != 0), [], "as before");
     }
 
     #[test]
-    fn requests_that_ask_nobody_any_more_leave_out_all_whom_they_asked() {
+    fn requests_that_ask_none_any_more_leave_out_all_they_asked() {
         let names = ["users", "orders"].map(|name| EntityId::new(name).unwrap());
-        let told = |stops: bool| {
+        let skipped = |stops: bool| {
             let request = |n: i64| {
-                // Half ask both, half the first alone, until they ask nobody.
+                // Half ask both, half the first alone, until they ask none.
                 let asked = names.iter().take(if n % 2 == 0 { 2 } else { 1 }).map(|name| (name, 1));
                 let asked = if stops && n >= 21 { BTreeMap::new() } else { asked.collect() };
                 let time = Timestamp::from_second(n).unwrap();
@@ -133,12 +133,12 @@ mod tests {
             let found = skipped(&requests, Timestamp::from_second(21).unwrap());
             found.into_iter().map(|one| one.callee.to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(told(true), ["orders", "users"]);
-        assert!(told(false).is_empty());
+        assert_eq!(skipped(true), ["orders", "users"]);
+        assert!(skipped(false).is_empty());
     }
 
     #[test]
     fn another_mix_of_operations_is_not_fewer_calls() {
-        assert_eq!(told(|n| n < 30 || n % 10 == 0, |_| true), []);
+        assert_eq!(skipped(|n| n < 30 || n % 10 == 0, |_| true), []);
     }
 }

@@ -43,7 +43,7 @@ fn most_lost(changes: Vec<Change>) -> Option<Timestamp> {
     most.map(|(_, at)| at)
 }
 
-/// Which values are looked for after a change.
+/// Which values are searched for after a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Worse {
     Higher,
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_that_fail_tell_where_hardly_any_did() {
+    fn a_few_that_fail_suffice_where_hardly_any_did() {
         let failing =
             |from: i64| calls(200, |at| if at >= from && at % 4 == 0 { 1.0 } else { 0.0 });
         let few = failing(160);

@@ -67,11 +67,11 @@ fn chain(web: [f64; 2], shop: [[f64; 2]; 2], db: [[f64; 2]; 2], mail: [[f64; 2];
 /// Each entity whose own part stands out, with that part in milliseconds for each request.
 fn own(books: &Books) -> Vec<String> {
     let names = ["web", "shop", "db", "mail"];
-    let told = names.iter().filter_map(|name| {
+    let found = names.iter().filter_map(|name| {
         let book = books.get(&id(name))?;
         book.own_stands_out.then(|| format!("{name} {:.0}", book.own))
     });
-    told.collect()
+    found.collect()
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn failures_begin_where_they_are_not_passed_on() {
         .failing("shop", Some("db"), 2)
         .failing("db", None, 2);
     let origins = |traces: Traces| {
-        let told = own(&traces.books(Counted::Failures)).into_iter();
-        told.map(|one| one.split(' ').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        let found = own(&traces.books(Counted::Failures)).into_iter();
+        found.map(|one| one.split(' ').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(origins(passed), ["db"]);
     let refused = all()

@@ -12,13 +12,13 @@ use crate::spans::SpanRecord;
 pub struct TracedSpan<'a> {
     /// When it began.
     pub time: Timestamp,
-    /// Who served the request or made the call.
+    /// The entity that served the request or made the call.
     pub entity: &'a EntityId,
     /// How long it took, in milliseconds.
     pub duration_ms: f64,
     /// Whether it failed, if that is known.
     pub failed: Option<bool>,
-    /// Who was called; nothing of a request that was served.
+    /// The callee; none for a request that was served.
     pub callee: Option<&'a EntityId>,
     /// What was done, such as `GET /cart`; empty where that is not known. Untrusted text.
     pub operation: &'a str,

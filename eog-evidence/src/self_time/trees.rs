@@ -38,7 +38,7 @@ pub(super) struct Trees {
     operations: Arc<Vec<String>>,
 }
 
-/// Who had some time of a request, or where its error began.
+/// The entity that had some time of a request, or where its error began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Whose<'a> {
     /// The work of an entity on an operation.
@@ -104,12 +104,12 @@ impl Trees {
             a.0.cmp(&b.0).then_with(|| end(b.1).total_cmp(&end(a.1))).then(a.1.cmp(&b.1))
         });
         trees.children = children;
-        trees.tell_attempts();
+        trees.separate_attempts();
         trees
     }
 
     /// Tells which calls are further attempts, and which failures were made good by one.
-    fn tell_attempts(&mut self) {
+    fn separate_attempts(&mut self) {
         let Self { nodes, children, .. } = self;
         for siblings in children.chunk_by(|a, b| a.0 == b.0) {
             // Of equal calls: when the first failure ended, and when the last success began.
@@ -198,7 +198,7 @@ impl Trees {
         all
     }
 
-    /// Who served a call, and how much longer the call took than serving it, in milliseconds: the time on the way, both
+    /// The server of a call, and how much longer the call took than serving it, in milliseconds: the time on the way, both
     /// ways, and waiting at either end. Nothing where serving took longer, as work on a message does.
     pub(super) fn on_the_way(&self, at: u32) -> Option<(&EntityId, f64)> {
         let call = self.node(at).filter(|node| node.callee.is_some())?;
@@ -241,7 +241,7 @@ impl Trees {
         }
     }
 
-    /// Whose time a request took, along its critical path, in milliseconds.
+    /// The time of a request by entity, along its critical path, in milliseconds.
     pub(super) fn along_the_path<'a>(&'a self, at: u32, mut add: impl FnMut(Whose<'a>, f64)) {
         let Some(root) = self.node(at) else { return };
         let mut open = vec![(at, (root.begin, root.end), 0.0, 0)];
@@ -296,7 +296,7 @@ impl Trees {
         self.node(at).filter(|node| node.parent.is_some()).map(|node| node.again)
     }
 
-    /// How long a request waited until somebody worked on it, in milliseconds, where its sender did not wait for it: from
+    /// How long a request waited until a receiver worked on it, in milliseconds, where its sender did not wait for it: from
     /// the end of the span that sent it. So it is where that span names another callee, such as a queue, or is
     /// shorter than the work; other spans outside of their callers' come of clocks that differ.
     pub(super) fn wait_ms(&self, at: u32) -> Option<f64> {

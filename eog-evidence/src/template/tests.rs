@@ -49,7 +49,7 @@ fn long_lines_are_cut() {
     assert_eq!(template(&"µ".repeat(10_000)).chars().count(), MAX_TEMPLATE + 1);
 }
 
-/// Lines of the parts that are told apart.
+/// Lines of the parts that are distinguished.
 fn lines() -> impl Strategy<Value = String> {
     let parts = [
         "a", "word", "7", "-3.5", "0x1f", "deadbeef", "=", ":", "::", ",", "#", "'", "\"", "(",

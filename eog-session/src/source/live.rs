@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eog::{BoxFuture, Case, ContextRequest, Failure, Finding, LocalContext, Timestamp, Window};
 use eog_evidence::{Chart, FolderHandle, Incident, StartError};
 use eog_search::Toolset;
-use eog_sources::{CaptureReport, Heard, SourceConfig};
+use eog_sources::{CaptureReport, Progress, SourceConfig};
 use eog_sre::tools::{MetricFamily, Toolbox};
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub struct Capturing<'a> {
     /// with the source.
     pub into: Option<&'a Path>,
     /// Receives a line for each step.
-    pub progress: Heard<'a>,
+    pub progress: Progress<'a>,
 }
 
 /// Live sources as they were when they were captured.

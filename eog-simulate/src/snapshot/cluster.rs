@@ -130,7 +130,7 @@ impl<'a> Cluster<'a> {
                 let version = version.parse::<u64>().unwrap_or(1) + 7;
                 object["metadata"]["resourceVersion"] = json!(version.to_string());
                 let mut written = make::writer(self.course.clock, manager, at);
-                // As Kubernetes does it, so that nobody takes the status for a change of the object.
+                // As Kubernetes does it, so that the status is not taken for a change of the object.
                 if pointer.starts_with("/status") {
                     written["subresource"] = json!("status");
                     written["fieldsV1"] = json!({"f:status": {}});
@@ -173,7 +173,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// Says that something usual happened.
-    fn tell(&mut self, at: Ms, of: Key, reason: &'static str, said: String, by: &'static str) {
+    fn report(&mut self, at: Ms, of: Key, reason: &'static str, said: String, by: &'static str) {
         let is_core = ["Pod", "Node", "Service", "Namespace"].contains(&of.1.as_str());
         let api_version = if is_core { "v1" } else { "apps/v1" }.to_owned();
         let (regarding, message, component) = (of, said, by);
@@ -190,16 +190,16 @@ impl<'a> Cluster<'a> {
 
     /// Says that something is wrong.
     fn warn(&mut self, at: Ms, of: Key, reason: &'static str, said: String, by: &'static str) {
-        self.tell(at, of, reason, said, by);
+        self.report(at, of, reason, said, by);
         if let Some(event) = self.events.last_mut() {
             event.warning = true;
         }
     }
 
     /// Says that the container of a service is stopped.
-    fn tell_stopped(&mut self, at: Ms, pod: Key, service: usize) {
+    fn report_stopped(&mut self, at: Ms, pod: Key, service: usize) {
         let said = format!("Stopping container {}", self.course.system.services[service].name);
-        self.tell(at, pod, "Killing", said, "kubelet");
+        self.report(at, pod, "Killing", said, "kubelet");
     }
 }
 

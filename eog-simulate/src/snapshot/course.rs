@@ -14,7 +14,7 @@ use crate::files::FileError;
 use crate::random::RandomSeed;
 use crate::scenario::Scenario;
 
-/// Who there is, what is done to them, and what else goes on.
+/// The objects, what is done to them, and what else goes on.
 pub(super) struct Course {
     pub(super) system: System,
     pub(super) plan: Plan,

@@ -51,7 +51,7 @@ pub(super) enum Fault {
     Experiment(String, bool),
     /// A quota of memory forbids new pods.
     Quota,
-    /// A Service points at a port at which nobody listens.
+    /// A Service points at a port without a listener.
     Port,
     /// Some field of the object changes.
     Generic,
@@ -109,7 +109,7 @@ pub(super) fn roots(given: &Scenario, system: &System, seed: RandomSeed) -> Vec<
     });
     let mut roots: Vec<Root> = groups.chain(entities).collect();
     for root in roots.iter_mut().filter(|root| root.first.is_empty()) {
-        // The truth does not say whom it reaches.
+        // The truth does not say which entities it reaches.
         let alerted = system.alerted(given);
         root.first = match root.service {
             Some(own) => BTreeSet::from([own]),

@@ -70,7 +70,7 @@ pub(super) struct Metrics {
     processor: BTreeMap<String, f64>,
 }
 
-/// What a scrape looks at.
+/// What a scrape reads.
 pub(super) struct Scrape<'a> {
     pub(super) at: Ms,
     pub(super) course: &'a Course,

@@ -1,4 +1,4 @@
-//! Who is hit, when, and how it shows.
+//! What is hit, when, and how it shows.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

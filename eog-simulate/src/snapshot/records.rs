@@ -33,7 +33,7 @@ pub(super) fn events(
     table.finish()
 }
 
-/// An event as the old and the new interface tell it.
+/// An event in the old and in the new interface.
 fn both(event: &Event, name: &str, uid: &str, clock: Clock) -> (Value, Value) {
     let (namespace, kind, object) = &event.regarding;
     let regarding = json!({"apiVersion": event.api_version, "kind": kind, "name": object,

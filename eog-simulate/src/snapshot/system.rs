@@ -1,4 +1,4 @@
-//! The simulated system: services, who calls whom, and under which names they run.
+//! The simulated system: services, their calls, and under which names they run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -101,7 +101,7 @@ impl System {
         self.calls.iter().filter(move |c| c.from == from && !c.consumes).map(|c| c.to)
     }
 
-    /// Who consumes what is put into a queue.
+    /// The consumers of a queue.
     pub(super) fn consumers(&self, queue: usize) -> impl Iterator<Item = usize> + '_ {
         self.calls.iter().filter(move |c| c.to == queue && c.consumes).map(|c| c.from)
     }
@@ -301,7 +301,7 @@ impl Builder {
         }
     }
 
-    /// A proxy without declared targets stands before what nobody else calls.
+    /// A proxy without declared targets stands before what has no other callers.
     fn front(&mut self, declared: &Value, known: &BTreeMap<String, usize>) {
         let list = declared.pointer("/components/services").and_then(Value::as_array);
         for component in list.into_iter().flatten() {

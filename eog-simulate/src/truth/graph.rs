@@ -46,7 +46,7 @@ pub struct TruthGraph {
 /// The truth about one entity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TruthEntity {
-    /// Whom it really calls, declared or not.
+    /// Its actual callees, declared or not.
     pub calls: Vec<EntityId>,
     /// What happened to it.
     pub role: Role,
@@ -228,12 +228,12 @@ impl ContextContract for TruthGraph {
     }
 }
 
-/// The answer when somebody is asked for who is not in the graph.
+/// The answer for an entity that is not in the graph.
 pub fn stranger(entity: &EntityId) -> Failure {
     Failure::context(format!("{entity} is no entity of this truth graph"))
 }
 
-/// Names in an order that tells nothing about the shape.
+/// Names in an order that says nothing about the shape.
 fn names(spec: &TruthSpec, seed: RandomSeed) -> Vec<EntityId> {
     let numbers = seed.stream("names").sample(spec.entities, spec.entities);
     let name = |number| {

@@ -1,4 +1,4 @@
-//! Generated incidents whose truth is known: who failed first, whom that reached, and when.
+//! Generated incidents whose truth is known: who failed first, which entities that reached, and when.
 //!
 //! [`TruthGraph::generate`] makes one from a [`TruthSpec`] and a seed. It is plain data: the
 //! declared topology, the alerts, the true origins, the true causes of everything affected, and the
@@ -10,7 +10,7 @@
 //! seconds from the start of the window.
 //!
 //! 1. Each origin is changed and fails a few seconds later.
-//! 2. Whoever fails strikes each of its callers with the probability `propagation`, 1 to 10 seconds
+//! 2. An entity that fails strikes each of its callers with the probability `propagation`, 1 to 10 seconds
 //!    later. A caller may be struck through several callees; its first time counts as its onset.
 //! 3. An origin that is struck by others after it failed shows that (an *echo*), but it fails for
 //!    its own reason, and its echoes explain nothing. What would strike it before that is left out.

@@ -1,4 +1,4 @@
-//! Who calls whom, by number.
+//! Callers and callees, by number.
 
 use super::spec::{Shape, TruthSpec};
 use crate::random::Stream;

@@ -23,7 +23,7 @@ const MAX_DEPENDENCIES: f64 = 1_000.0;
 pub struct TruthSpec {
     /// How many entities there are, from 1 to [`MAX_ENTITIES`].
     pub entities: usize,
-    /// Who calls whom.
+    /// The shape of the calls.
     pub shape: Shape,
     /// How many others an entity calls on average, up to 1,000, as far as there are so many.
     /// A chain has one call each; of a wide graph, this is about the middle.
@@ -43,14 +43,14 @@ pub struct TruthSpec {
     pub alerts: usize,
 }
 
-/// Who calls whom.
+/// The shape of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Layers, as of frontends, services and stores: most calls go to the next layer, some deeper.
     /// Without cycles.
     Layered,
-    /// Anybody calls anybody. With cycles.
+    /// Any service calls any other. With cycles.
     Random,
     /// Each calls the next one.
     Chain,

@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 /// Longest file that is read at once, in bytes: of those that are no log.
 pub(super) const MAX_WHOLE: u64 = 64 << 20;
 
-/// How much of a file tells its kind, in bytes.
+/// How much of a file is read to recognize its kind, in bytes.
 const HEAD: usize = 64 << 10;
 
 /// Most files of an import.
@@ -109,7 +109,7 @@ fn of_path(path: &Path, left: &mut usize, then: Then<'_>) {
     }
 }
 
-/// Looks into what is packed.
+/// Reads what is packed.
 fn opened(
     name: String,
     written: Option<i64>,

@@ -1,4 +1,4 @@
-//! JSON files: one value, one a line, or values over several lines, each told by what it holds.
+//! JSON files: one value, one a line, or values over several lines, each recognized by what it holds.
 
 use std::io::{self, BufRead as _, Read as _};
 
@@ -136,20 +136,20 @@ impl Importing<'_> {
             if let Some(kind) = value.pointer("/data/resultType").and_then(Value::as_str) {
                 return match kind {
                     "streams" => {
-                        let nobody = self.options.entity.as_deref().map(Who::service);
-                        self.found("Loki answer", streams(&value, |_| nobody.clone()), account);
+                        let fallback = self.options.entity.as_deref().map(Who::service);
+                        self.found("Loki answer", streams(&value, |_| fallback.clone()), account);
                     }
                     _ => self.prometheus(&value, account),
                 };
             }
             if has("/streams/0/stream") {
                 let answer = serde_json::json!({"data": {"result": value["streams"]}});
-                let nobody = self.options.entity.as_deref().map(Who::service);
-                return self.found("Loki answer", streams(&answer, |_| nobody.clone()), account);
+                let fallback = self.options.entity.as_deref().map(Who::service);
+                return self.found("Loki answer", streams(&answer, |_| fallback.clone()), account);
             }
             if has("/hits/hits") {
-                let nobody = self.of(input);
-                let found = hits(&value, |_| Some(nobody.clone()));
+                let fallback = self.of(input);
+                let found = hits(&value, |_| Some(fallback.clone()));
                 return self.found("Elasticsearch answer", found, account);
             }
             if has("/elements/nodes") && has("/elements/edges") {
@@ -160,8 +160,8 @@ impl Importing<'_> {
             }
             if log_parts(&value).is_some() {
                 let kind = if has("/_msg") { "VictoriaLogs" } else { "JSON log lines" };
-                let nobody = self.of(input);
-                let found = objects(std::slice::from_ref(&value), |_| Some(nobody.clone()));
+                let fallback = self.of(input);
+                let found = objects(std::slice::from_ref(&value), |_| Some(fallback.clone()));
                 return self.found(kind, found, account);
             }
         }
@@ -181,8 +181,8 @@ impl Importing<'_> {
                 return self.changes(list, account);
             }
             if first.get("labels").is_none() && log_parts(&first).is_some() {
-                let nobody = self.of(input);
-                let found = objects(list, |_| Some(nobody.clone()));
+                let fallback = self.of(input);
+                let found = objects(list, |_| Some(fallback.clone()));
                 return self.found("JSON log lines", found, account);
             }
             if first.get("kind").is_some() && first.get("metadata").is_some() {

@@ -1,4 +1,4 @@
-//! Imports: files as people have them, each told by its content, become one bundle.
+//! Imports: files as people have them, each recognized by its content, become one bundle.
 //!
 //! ```text
 //! files, folders, archives ──► inputs ──► kind by content ──► records ──► a bundle, and what became of each file
@@ -35,7 +35,7 @@ use logs::{BOUNDS, Spool};
 /// Most records of each kind but log lines that are kept: points, spans, and so on.
 const MAX_RECORDS: usize = 2_000_000;
 
-/// How much before the end is looked at where there are no alerts, and how much before a window is kept, in milliseconds.
+/// How much before the end is investigated where there are no alerts, and how much before a window is kept, in milliseconds.
 const RECENT: Millis = 2 * 3_600_000;
 
 /// Most reasons that are named of one file.
@@ -48,7 +48,7 @@ pub struct ImportOptions {
     pub name: String,
     /// The time to investigate; by default it is chosen from the alerts.
     pub window: Option<Window>,
-    /// Who wrote log lines and files that do not say so.
+    /// The writer of log lines and files that do not name one.
     pub entity: Option<String>,
 }
 
@@ -268,7 +268,7 @@ impl Importing<'_> {
         self.all.join(piece);
     }
 
-    /// Who a file is of that does not say so.
+    /// The entity of a file that does not name one.
     fn of(&self, input: &Input<'_>) -> Who {
         match &self.options.entity {
             Some(name) => Who::service(name.as_str()),
@@ -282,9 +282,9 @@ impl Importing<'_> {
         let whole = self.cluster.piece(period);
         self.all.join(whole);
         let inferred = connections::links(&self.cluster, &self.compose, &self.all);
-        let mut told: Vec<String> = inferred.iter().map(connections::in_words).collect();
-        told.sort();
-        told.dedup();
+        let mut links: Vec<String> = inferred.iter().map(connections::in_words).collect();
+        links.sort();
+        links.dedup();
         self.all.links.extend(inferred);
         if self.accounts.iter().all(|account| account.taken.is_empty()) {
             let reasons = self.accounts.iter().map(|account| {
@@ -328,12 +328,12 @@ impl Importing<'_> {
                 "{count} log lines lie outside of the window and the two hours before it, and are left out"
             ));
         }
-        if !told.is_empty() {
-            let count = told.len();
-            told.truncate(20);
+        if !links.is_empty() {
+            let count = links.len();
+            links.truncate(20);
             report.notes.push(format!(
                 "{count} edges are inferred from connection strings and names: {}",
-                told.join("; ")
+                links.join("; ")
             ));
         }
         report.notes.append(&mut self.all.notes);

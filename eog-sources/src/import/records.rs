@@ -1,4 +1,4 @@
-//! Records of logs in JSON, whoever stores them.
+//! Records of logs in JSON, of any store.
 
 use std::collections::BTreeMap;
 
@@ -40,13 +40,13 @@ pub(crate) struct Found {
     pub(crate) lost: u64,
 }
 
-/// Who a record is of that names nobody.
-type Nobody<'f> = &'f dyn Fn(&BTreeMap<String, String>) -> Option<Who>;
+/// The entity of a record that names none.
+type Fallback<'f> = &'f dyn Fn(&BTreeMap<String, String>) -> Option<Who>;
 
 /// Streams as Loki answers.
 pub(crate) fn streams(
     value: &Value,
-    nobody: impl Fn(&BTreeMap<String, String>) -> Option<Who>,
+    fallback: impl Fn(&BTreeMap<String, String>) -> Option<Who>,
 ) -> Found {
     let streams = value.pointer("/data/result").and_then(Value::as_array).into_iter().flatten();
     let mut found = Found { lines: Vec::new(), lost: 0 };
@@ -55,7 +55,7 @@ pub(crate) fn streams(
         let labels: BTreeMap<String, String> = labels
             .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
             .collect();
-        let who = who_of_labels(&labels).or_else(|| nobody(&labels));
+        let who = who_of_labels(&labels).or_else(|| fallback(&labels));
         let level = ["detected_level", "level", "severity"].iter().find_map(|it| labels.get(*it));
         for entry in stream.get("values").and_then(Value::as_array).into_iter().flatten() {
             let at = entry.get(0).and_then(Value::as_str).and_then(|it| it.parse::<i64>().ok());
@@ -74,12 +74,12 @@ pub(crate) fn streams(
 /// Hits as Elasticsearch and OpenSearch answer.
 pub(crate) fn hits(
     value: &Value,
-    nobody: impl Fn(&BTreeMap<String, String>) -> Option<Who>,
+    fallback: impl Fn(&BTreeMap<String, String>) -> Option<Who>,
 ) -> Found {
     let hits = value.pointer("/hits/hits").and_then(Value::as_array).into_iter().flatten();
     let mut found = Found { lines: Vec::new(), lost: 0 };
     for hit in hits {
-        add(hit.get("_source").unwrap_or(&Value::Null), &nobody, &mut found);
+        add(hit.get("_source").unwrap_or(&Value::Null), &fallback, &mut found);
     }
     found
 }
@@ -87,16 +87,16 @@ pub(crate) fn hits(
 /// Records, one an object.
 pub(crate) fn objects(
     list: &[Value],
-    nobody: impl Fn(&BTreeMap<String, String>) -> Option<Who>,
+    fallback: impl Fn(&BTreeMap<String, String>) -> Option<Who>,
 ) -> Found {
     let mut found = Found { lines: Vec::new(), lost: 0 };
-    list.iter().for_each(|one| add(one, &nobody, &mut found));
+    list.iter().for_each(|one| add(one, &fallback, &mut found));
     found
 }
 
-fn add(record: &Value, nobody: Nobody<'_>, found: &mut Found) {
+fn add(record: &Value, fallback: Fallback<'_>, found: &mut Found) {
     let labels = labels_of(record);
-    let who = who_of_labels(&labels).or_else(|| nobody(&labels));
+    let who = who_of_labels(&labels).or_else(|| fallback(&labels));
     match (log_parts(record), who) {
         (Some((at, level, said, trace)), Some(who)) => {
             found.lines.push(line(at, &who, &level, text(&said), &trace));

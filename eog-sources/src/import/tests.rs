@@ -27,7 +27,7 @@ fn pretty(text: &str) -> String {
 }
 
 #[test]
-fn every_kind_is_told_by_its_content() {
+fn every_kind_is_recognized_by_its_content() {
     let batches = OTLP.replace("resourceSpans", "batches");
     let result = format!("{{\"result\":{OTLP}}}");
     let jaeger = r#"{"data":[{"traceID":"t","spans":[{"traceID":"t","spanID":"a","operationName":"GET","startTime":1767261600000000,"duration":2500,"tags":[],"processID":"p1"}],"processes":{"p1":{"serviceName":"web","tags":[]}}}]}"#;
@@ -89,9 +89,9 @@ fn every_kind_is_told_by_its_content() {
         match read {
             Ok(report) => {
                 let account = &report.files[0];
-                let told = account.taken.iter().map(|(what, count)| format!("{count} {what}"));
-                let told = told.collect::<Vec<_>>().join(", ");
-                if account.kind != *kind || told != *taken || account.lost > 0 {
+                let listed = account.taken.iter().map(|(what, count)| format!("{count} {what}"));
+                let listed = listed.collect::<Vec<_>>().join(", ");
+                if account.kind != *kind || listed != *taken || account.lost > 0 {
                     wrong.push(format!("{name}: {} {account:?}", account.in_words()));
                 }
             }
@@ -124,8 +124,8 @@ fn what_is_broken_or_unknown_is_one_clear_line_and_nothing_else_is_lost() {
         assert!(alone.unwrap_err().contains(expected), "{name}");
         let (beside, folder) = imported(&[(name, content), ("good.json", OTLP.as_bytes())]);
         let report = beside.unwrap();
-        let told = report.files[0].in_words();
-        assert!(told.contains(expected) && told.lines().count() == 1, "{name}: {told}");
+        let words = report.files[0].in_words();
+        assert!(words.contains(expected) && words.lines().count() == 1, "{name}: {words}");
         assert!(report.files[1].is_whole());
         assert!(report.capture.missing.iter().any(|it| it.contains(name)), "{name}");
         assert_eq!(Bundle::read(&folder.path().join("out")).unwrap().spans().count(), 1);
@@ -137,7 +137,7 @@ fn what_is_broken_or_unknown_is_one_clear_line_and_nothing_else_is_lost() {
 }
 
 #[test]
-fn archives_and_folders_are_looked_into() {
+fn archives_and_folders_are_read() {
     let mut tar = tar::Builder::new(Vec::new());
     let line = b"2026-01-01T10:00:00Z ERROR out of memory\n";
     for name in
@@ -206,12 +206,12 @@ fn a_dump_of_a_cluster_gives_topology_states_and_the_alert_its_pod() {
         .collect();
     let has = |a: &str, b: &str| edges.contains_key(&(a.to_owned(), b.to_owned()));
     assert!(has("shop/Pod/pay-5d8-bbb", "shop/pay") && has("shop/pay", "shop/db"), "{edges:?}");
-    let told = report.capture.notes.join("\n");
+    let notes = report.capture.notes.join("\n");
     assert!(
-        told.contains(
+        notes.contains(
             "1 edges are inferred from connection strings and names: shop/pay calls shop/db"
         ),
-        "{told}"
+        "{notes}"
     );
     let states: Vec<_> = bundle.all_states().map(|it| (it.entity.as_str(), it.state)).collect();
     assert!(
@@ -221,7 +221,7 @@ fn a_dump_of_a_cluster_gives_topology_states_and_the_alert_its_pod() {
 }
 
 #[test]
-fn more_lines_than_a_bundle_holds_are_thinned_out_evenly_and_told() {
+fn more_lines_than_a_bundle_holds_are_thinned_out_evenly_and_reported() {
     let spool = |grave: u64, other: u64| {
         let mut spool = Spool::new(None).unwrap();
         for at in 0..grave + other {
@@ -245,9 +245,9 @@ fn more_lines_than_a_bundle_holds_are_thinned_out_evenly_and_told() {
     for most in [bounds(110, 1 << 20), bounds(1 << 20, 50_000)] {
         let many = spool(10, 200).write(&folder.path().join("many.csv"), most).unwrap();
         assert!((10 + 60..=10 + 100).contains(&many.kept), "{}", many.kept);
-        let told = many.in_words().unwrap();
-        assert!(told.contains(&format!("{} of 210 log lines are kept", many.kept)), "{told}");
-        assert!(told.contains("one of 1 errors and warnings"), "{told}");
+        let words = many.in_words().unwrap();
+        assert!(words.contains(&format!("{} of 210 log lines are kept", many.kept)), "{words}");
+        assert!(words.contains("one of 1 errors and warnings"), "{words}");
     }
     let grave =
         spool(200, 0).write(&folder.path().join("grave.csv"), bounds(100, 1 << 20)).unwrap();

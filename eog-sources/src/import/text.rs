@@ -68,12 +68,12 @@ pub(super) fn level_in(text: &str) -> &'static str {
     }
 }
 
-/// Who wrote a log, by the labels of its stream.
+/// The writer of a log, by the labels of its stream.
 pub(super) fn who_of_labels(labels: &BTreeMap<String, String>) -> Option<Who> {
     subjects(labels, &SERVICE_LABELS).first().map(crate::place::who_of)
 }
 
-/// Who a file is of, by its path: `NAMESPACE/POD/logs.txt` of a dump of a cluster, the folders of must-gather and of support
+/// The entity of a file, by its path: `NAMESPACE/POD/logs.txt` of a dump of a cluster, the folders of must-gather and of support
 /// bundles, the names of the kubelet; else its name.
 pub(super) fn who_of_path(path: &str) -> Who {
     let parts: Vec<&str> = path.split(['/', '!']).filter(|it| !it.is_empty()).collect();
@@ -514,7 +514,7 @@ struct Parsed {
     level: String,
     text: String,
     trace: String,
-    /// Who it says that it is of.
+    /// The entity that it names.
     host: Option<String>,
     without_zone: bool,
 }

@@ -118,7 +118,7 @@ fn whole(template: &Value) -> Value {
 }
 
 /// When a revision came after another. One that was there before is taken up again by a rollback: then the
-/// last write of the template tells.
+/// last write of the template says.
 fn made(workload: &Object, old: &Object, new: &Object) -> Option<(Millis, &'static str)> {
     let created = new.created?;
     if old.created.is_none_or(|before| before <= created) {
@@ -154,7 +154,7 @@ fn revised(who: &Who, at: Millis, leaves: Vec<ChangedLeaf>, about: &str, all: &m
     }
 }
 
-/// What somebody wrote last, where no revision tells more.
+/// The last write, where no revision says more.
 fn writes(kind: Kind, object: &Object, rollouts: &Rollouts, period: Period, all: &mut Vec<Change>) {
     let who = whose(kind.name(), &object.namespace, &object.name);
     let change = |at, path: &str, new: Option<String>, description| Change {
@@ -176,7 +176,7 @@ fn writes(kind: Kind, object: &Object, rollouts: &Rollouts, period: Period, all:
         if !period.contains(*at) || is_new || object.owner.is_some() {
             continue;
         }
-        // What differs between revisions is told there; which of its other fields the writer changed is not known.
+        // What differs between revisions is given there; which of its other fields the writer changed is not known.
         let of_template = fields.iter().any(|(field, _)| is_template(field));
         if of_template && rollouts.explain(&who, *at) {
             continue;
@@ -194,7 +194,7 @@ fn writes(kind: Kind, object: &Object, rollouts: &Rollouts, period: Period, all:
     }
 }
 
-/// Workloads and services of one name are one entity: their fields are told apart.
+/// Workloads and services of one name are one entity: their fields are distinguished.
 fn in_kind(kind: Kind, field: &str) -> String {
     match kind {
         Kind::Service => format!("Service/{field}"),

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::config::Kubernetes as Settings;
 use crate::error::{AskError, ConfigError};
 
-/// How often a call is tried that failed before it was looked at.
+/// How often a call is tried that failed before it was handled.
 const ATTEMPTS: usize = 3;
 
 /// Longest part of an error body that is shown, in characters.
@@ -136,7 +136,7 @@ impl Client {
             let body = match ask.retry(pause).when(AskError::may_pass).await {
                 Ok(body) => body,
                 Err(error) if count == 0 => return Err(error),
-                // What was told before stands; a list that changes too fast ends with 410.
+                // What was listed before stands; a list that changes too fast ends with 410.
                 Err(error) => {
                     return Ok(Listed { cut: Some(format!("after {count} of them: {error}")) });
                 }
@@ -180,10 +180,10 @@ impl Client {
         if (200..300).contains(&status) {
             return Ok(body);
         }
-        let told: Option<Value> = serde_json::from_slice(&body).ok();
-        let told = told.as_ref().and_then(|it| it.get("message")?.as_str());
+        let answer: Option<Value> = serde_json::from_slice(&body).ok();
+        let message = answer.as_ref().and_then(|it| it.get("message")?.as_str());
         let text = String::from_utf8_lossy(&body);
-        let said = eog_evidence::mask_text(told.unwrap_or_else(|| text.trim()));
+        let said = eog_evidence::mask_text(message.unwrap_or_else(|| text.trim()));
         Err(AskError::Status { status, said: eog_evidence::shorten(&said, SHOWN) })
     }
 }

@@ -144,7 +144,7 @@ impl Cluster {
                 }
             }
         }
-        // The state of a container may be told by an event as well.
+        // The state of a container may be reported by an event as well.
         piece.events.sort_by(|a, b| {
             (a.at, &a.who, &a.reason, &a.message).cmp(&(b.at, &b.who, &b.reason, &b.message))
         });
@@ -196,7 +196,7 @@ pub(super) fn whose(kind: &str, namespace: &str, name: &str) -> Who {
     }
 }
 
-/// Who owns what.
+/// The owners of objects.
 struct Owners<'a> {
     /// By kind, namespace and name.
     known: BTreeMap<(&'a str, &'a str, &'a str), &'a (String, String)>,

@@ -23,7 +23,7 @@ const CONTROLLERS: [&str; 6] = [
     "service-controller",
 ];
 
-/// What somebody wrote last.
+/// The last write of a manager.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Written {
     pub(super) by: String,
@@ -32,7 +32,7 @@ pub(super) struct Written {
     pub(super) fields: Vec<(String, Option<String>)>,
 }
 
-/// The last writes of whoever is not a part of the cluster itself. Status does not count.
+/// The last writes of managers that are not a part of the cluster itself. Status does not count.
 pub(super) fn written(object: &Value) -> Vec<Written> {
     let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
     let one = |entry: &Value| {
@@ -58,7 +58,7 @@ pub(super) fn written(object: &Value) -> Vec<Written> {
     entries.into_iter().flatten().filter_map(one).take(MAX_MANAGERS).collect()
 }
 
-/// Whether somebody who writes a field changes what the object does.
+/// Whether writing a field changes what the object does.
 fn is_substance(field: &str) -> bool {
     ["spec/", "data/", "binaryData/", "stringData/"].iter().any(|begin| field.starts_with(begin))
         || matches!(field, "spec" | "data" | "immutable")
@@ -126,7 +126,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn writers_are_told_with_what_they_own() {
+    fn writers_are_given_with_what_they_own() {
         let object = json!({
             "metadata": {"managedFields": [
                 {"manager": "kubectl-edit", "operation": "Update", "time": "2026-01-01T10:00:00Z",

@@ -59,7 +59,7 @@ impl<'a> Kubernetes<'a> {
     pub(crate) async fn offer(&self) -> Result<Vec<String>, AskError> {
         let (mut may, mut may_not) = (Vec::new(), Vec::new());
         for (kind, namespace) in self.lists() {
-            let (path, name) = (kind.path(namespace), told(kind, namespace));
+            let (path, name) = (kind.path(namespace), list_name(kind, namespace));
             match self.client.may_list(&path, kind.is_metadata()).await {
                 Ok(()) => may.push(name),
                 Err(error @ AskError::Away(_)) => return Err(error),
@@ -84,7 +84,7 @@ impl<'a> Kubernetes<'a> {
         let mut cluster = Cluster::default();
         let (mut left, mut missing) = (self.config.max_objects, Vec::new());
         for (kind, namespace) in self.lists() {
-            let name = told(kind, namespace);
+            let name = list_name(kind, namespace);
             if left == 0 {
                 missing.push(format!("{name}: not asked, beyond max_objects"));
                 continue;
@@ -142,7 +142,7 @@ pub(crate) struct Collected {
     cluster: Cluster,
     masker: ObjectMasker,
     latest: Option<Millis>,
-    /// Values of environments of workloads, by which they may name whom they call.
+    /// Values of environments of workloads, by which they may name their callees.
     environments: Vec<(Who, String)>,
 }
 
@@ -219,7 +219,7 @@ impl Collected {
     }
 }
 
-/// Most values of environments that are looked at.
+/// Most values of environments that are read.
 const MAX_ENVIRONMENTS: usize = 200_000;
 
 /// What lists say, by their plural names.
@@ -239,7 +239,7 @@ pub(crate) fn piece(
     cluster.piece(period)
 }
 
-fn told(kind: Kind, namespace: Option<&str>) -> String {
+fn list_name(kind: Kind, namespace: Option<&str>) -> String {
     match namespace {
         Some(namespace) if kind.is_namespaced() => format!("{} of {namespace}", kind.plural()),
         _ => kind.plural().to_owned(),

@@ -55,7 +55,7 @@ pub(super) struct Fact {
     pub(super) at: Millis,
     /// When it happened first.
     pub(super) first: Millis,
-    /// Kind, namespace and name of whom it is about; the object itself if there is none.
+    /// Kind, namespace and name of the object it is about; the object itself if there is none.
     pub(super) about: Option<(String, String, String)>,
     pub(super) reason: String,
     pub(super) message: String,
@@ -227,7 +227,7 @@ fn routed(value: &Value, names: &mut BTreeSet<(String, String)>) {
 /// What of a template can be a change.
 fn template(value: Option<&Value>) -> Option<Value> {
     let mut kept = value?.clone();
-    // What tells the pods of revisions apart is no difference of its own.
+    // What distinguishes the pods of revisions is no difference of its own.
     if let Some(labels) = kept.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
         for name in ["pod-template-hash", "controller-revision-hash"] {
             labels.remove(name);
@@ -250,14 +250,14 @@ fn of_pod(value: &Value) -> Vec<Fact> {
             let Some(at) = time(ended.get("finishedAt")).filter(|_| code != 0) else { continue };
             let reason = text(ended, "/reason").unwrap_or("Error");
             // `Error` alone is no reason of Kubernetes' events.
-            let told = if reason == "Error" { "ContainerFailed" } else { reason };
+            let reason = if reason == "Error" { "ContainerFailed" } else { reason };
             let said = text(ended, "/message").map(|text| format!(": {text}")).unwrap_or_default();
             let restarts = status.get("restartCount").and_then(Value::as_u64).unwrap_or(0);
             facts.push(Fact {
                 at,
                 first: at,
                 about: None,
-                reason: shorten(told, 100),
+                reason: shorten(reason, 100),
                 message: shorten(
                     &format!("container {name} ended with code {code}, {restarts} restarts{said}"),
                     MAX_TEXT,

@@ -21,14 +21,14 @@ type Asked = Arc<Mutex<Vec<(String, String)>>>;
 fn mock(config: &Config, answer: Arc<Answering>) -> (Kubernetes<'_>, Asked) {
     let (service, mut handle) = tower_test::mock::pair::<Request<Body>, Response<Body>>();
     let asked = Asked::default();
-    let heard = asked.clone();
+    let received = asked.clone();
     tokio::spawn(async move {
         while let Some((request, send)) = handle.next_request().await {
             assert_eq!(request.method(), "GET", "only reads");
             let uri = request.uri();
             let accept = request.headers().get("accept").and_then(|it| it.to_str().ok());
             let path = uri.path().to_owned();
-            heard.lock().unwrap().push((path.clone(), accept.unwrap_or_default().to_owned()));
+            received.lock().unwrap().push((path.clone(), accept.unwrap_or_default().to_owned()));
             let (status, body) = answer(&path, uri.query().unwrap_or_default());
             let body = Body::from(body.to_string().into_bytes());
             send.send_response(Response::builder().status(status).body(body).unwrap());
@@ -182,7 +182,7 @@ async fn a_rollback_is_dated_by_who_wrote_the_template() {
 }
 
 #[tokio::test]
-async fn what_is_refused_cut_or_slow_is_told() {
+async fn what_is_refused_cut_or_slow_is_reported() {
     // A list that changes too fast: the first page stands.
     let gone = |path: &str, query: &str| match query.contains("continue=") {
         true => (410, json!({"message": "the continue parameter is too old"})),

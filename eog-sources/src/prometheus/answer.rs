@@ -111,8 +111,8 @@ impl<'de> Visitor<'de> for Part<'_> {
                 (Self::Whole(into, _), "status") => into.status = map.next_value()?,
                 (Self::Whole(into, _), "error") => into.error = map.next_value()?,
                 (Self::Whole(into, _), "warnings") => {
-                    let told: Option<Vec<String>> = map.next_value()?;
-                    into.warnings.extend(told.unwrap_or_default());
+                    let warnings: Option<Vec<String>> = map.next_value()?;
+                    into.warnings.extend(warnings.unwrap_or_default());
                 }
                 (Self::Whole(into, max), "data") => map.next_value_seed(Part::Data(into, *max))?,
                 (Self::Data(..), "resultType") => {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_nonsense_are_told() {
+    fn errors_and_nonsense_are_reported() {
         let error = r#"{"status":"error","errorType":"bad_data","error":"parse error"}"#;
         assert!(matrix(&answer(error), 1).unwrap_err().to_string().contains("parse error"));
         let scalar = r#"{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}"#;

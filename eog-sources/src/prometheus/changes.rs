@@ -1,4 +1,4 @@
-//! What metrics tell of changes: versions, starts of processes, reloads of configurations.
+//! What metrics say about changes: versions, starts of processes, reloads of configurations.
 
 use std::collections::{BTreeMap, BTreeSet};
 

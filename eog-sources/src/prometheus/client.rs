@@ -127,7 +127,7 @@ impl Client {
     }
 
     fn take(&self, matrix: Matrix, found: &mut Ranged) {
-        let told = |text: String, list: &mut Vec<String>| {
+        let add_once = |text: String, list: &mut Vec<String>| {
             if !list.contains(&text) {
                 list.push(text);
             }
@@ -136,16 +136,16 @@ impl Client {
             let count = matrix.series.len();
             let text =
                 format!("an answer was longer than max_bytes: {count} series of it are used");
-            told(text, &mut found.missing);
+            add_once(text, &mut found.missing);
         }
         if matrix.left_out > 0 {
             let (kept, all) = (matrix.series.len(), matrix.series.len() + matrix.left_out);
             let text = format!("{all} series, only the first {kept} are used (max_series)");
-            told(text, &mut found.missing);
+            add_once(text, &mut found.missing);
         }
         for warning in matrix.warnings {
             let warning = eog_evidence::shorten(&eog_evidence::mask_text(&warning), 300);
-            told(format!("the server says: {warning}"), &mut found.missing);
+            add_once(format!("the server says: {warning}"), &mut found.missing);
         }
         for one in matrix.series {
             // Parts come by time, and each gives its series sorted.
@@ -158,7 +158,7 @@ impl Client {
                 Err(at) if found.series.len() < self.max_series => found.series.insert(at, one),
                 Err(_) => {
                     let max = self.max_series;
-                    told(format!("more than {max} series (max_series)"), &mut found.missing);
+                    add_once(format!("more than {max} series (max_series)"), &mut found.missing);
                 }
             }
         }

@@ -28,7 +28,7 @@ pub(super) enum Subject {
     Pod,
     /// What the object of Kubernetes is whose pods are counted: a Deployment and the like.
     Workload,
-    /// A service, or a machine if it is what a node exporter tells.
+    /// A service, or a machine for series of a node exporter.
     Either,
 }
 
@@ -71,9 +71,9 @@ pub(super) struct Requests {
 /// Which labels say who served and who asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// Who serves is the measured one.
+    /// The server is the measured one.
     Served,
-    /// Who asks is the measured one; labels name the server.
+    /// The client is the measured one; labels name the server.
     Asked,
     /// Labels name both.
     Both { caller: &'static str, callee: &'static str },
@@ -86,14 +86,14 @@ pub(super) struct Found {
     pub(super) gauges: Vec<Gauge>,
     /// Metrics that name the version of who exports them.
     pub(super) builds: Vec<String>,
-    /// Metrics that tell when a configuration was loaded last, in seconds since 1970.
+    /// Metrics that say when a configuration was loaded last, in seconds since 1970.
     pub(super) reloads: Vec<String>,
     pub(super) has_up: bool,
     pub(super) has_starts: bool,
     pub(super) has_hosts: bool,
     pub(super) has_alerts: bool,
     pub(super) has_pods: bool,
-    /// Whether it is told which workloads pods belong to.
+    /// Whether it is known which workloads pods belong to.
     pub(super) has_owners: bool,
     pub(super) recorded: Vec<Recorded>,
 }
@@ -254,7 +254,7 @@ fn meshes(has: &impl Fn(&str) -> bool) -> Vec<Requests> {
     found
 }
 
-/// What a recording rule tells, by the words of its name; nothing where it is not clear.
+/// What a recording rule measures, by the words of its name; nothing where it is not clear.
 fn recorded(name: &str) -> Option<(Signal, &'static str)> {
     let words = eog_evidence::words(&name.replace(':', "_"));
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
@@ -465,9 +465,9 @@ mod tests {
             "job:request_latency_seconds:p95",
             "job:slo_errors:ratio",
         ]);
-        let told: Vec<_> = found.recorded.iter().map(|one| (one.signal, one.unit)).collect();
+        let recorded: Vec<_> = found.recorded.iter().map(|one| (one.signal, one.unit)).collect();
         assert_eq!(
-            told,
+            recorded,
             [
                 (Signal::Saturation, "ratio"),
                 (Signal::Saturation, "ratio"),
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn outcomes_are_told_apart() {
+    fn outcomes_are_distinguished() {
         let of = |name: &'static str, value: &'static str| {
             failed(move |label: &str| if label == name { value } else { "" })
         };

@@ -1,5 +1,5 @@
 //! Prometheus, and what has its HTTP interface: metrics of known names, alerts and their history, and what
-//! metrics tell of changes.
+//! metrics say about changes.
 
 mod alerts;
 mod answer;
@@ -64,15 +64,15 @@ impl<'a> Prometheus<'a> {
     /// What it offers, for people.
     pub(crate) async fn offer(&self, period: Period) -> Result<Vec<String>, AskError> {
         let names = self.client.metrics(period).await?;
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         if let Ok(version) = self.client.version().await {
-            told.push(format!("version {version}"));
+            lines.push(format!("version {version}"));
         }
         let found = Found::among(&names);
-        told.push(format!("{} metrics in the last {} s", names.len(), period.seconds()));
+        lines.push(format!("{} metrics in the last {} s", names.len(), period.seconds()));
         let list = |names: Vec<&str>| eog_evidence::shorten(&names.join(", "), 400);
         let requests = found.requests.iter().map(|one| one.count.as_str()).collect();
-        told.push(match found.requests.len() {
+        lines.push(match found.requests.len() {
             0 => "no metric that counts requests is known by its name; name your own in \
                   [[prometheus.series]]"
                 .to_owned(),
@@ -80,23 +80,23 @@ impl<'a> Prometheus<'a> {
         });
         if !found.gauges.is_empty() {
             let names = found.gauges.iter().map(|gauge| gauge.metric.as_str()).collect();
-            told.push(format!("levels, {}: {}", found.gauges.len(), list(names)));
+            lines.push(format!("levels, {}: {}", found.gauges.len(), list(names)));
         }
         if !found.recorded.is_empty() {
             let names = found.recorded.iter().map(|one| one.metric.as_str()).collect();
-            told.push(format!("recording rules, {}: {}", found.recorded.len(), list(names)));
+            lines.push(format!("recording rules, {}: {}", found.recorded.len(), list(names)));
         }
         let mut changes: Vec<&str> =
             found.builds.iter().chain(&found.reloads).map(String::as_str).collect();
         changes.extend(found.has_starts.then_some("process_start_time_seconds"));
         if !changes.is_empty() {
-            told.push(format!("changes and restarts: {}", list(changes)));
+            lines.push(format!("changes and restarts: {}", list(changes)));
         }
-        told.push(match found.has_alerts {
+        lines.push(match found.has_alerts {
             true => "the history of alerts (ALERTS)".to_owned(),
             false => "no alert was active (no series ALERTS)".to_owned(),
         });
-        Ok(told)
+        Ok(lines)
     }
 
     /// Asks all there is to ask.
@@ -163,7 +163,7 @@ impl<'a> Prometheus<'a> {
         })
     }
 
-    /// Which instances there are, and which of them tell of machines.
+    /// Which instances there are, and which of them report machines.
     async fn inventory(&self, found: &Found, asking: &Asking) -> Result<Inventory, AskError> {
         let mut inventory = Inventory::default();
         // Longer steps would pass over what has only just appeared.
@@ -453,7 +453,7 @@ impl Question<'_> {
     }
 }
 
-/// Of the instances of one entity the highest value at each time.
+/// The highest value at each time over the instances of one entity.
 fn worst(known: &mut Measured, points: Vec<(Millis, f64)>) {
     let mut all: std::collections::BTreeMap<Millis, f64> = known.points.drain(..).collect();
     for (at, value) in points {
@@ -563,7 +563,7 @@ fn rates(points: &[(Millis, f64)]) -> Vec<(Millis, f64)> {
     points.windows(2).filter_map(rate).collect()
 }
 
-/// What the name of a metric speaks of, and its unit, as far as its words tell.
+/// What the name of a metric speaks of, and its unit, as far as its words say.
 pub(crate) fn spoken(metric: &str) -> (Signal, &'static str) {
     let name = metric.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));

@@ -136,7 +136,7 @@ pub(super) async fn ask(
     Ok(piece)
 }
 
-/// Of whom a series is, and with whom.
+/// The entity that a series is about, and its peer.
 fn key(source: &Prometheus<'_>, ends: Ends, raw: &Raw, asking: &Asking) -> Option<Key> {
     match ends {
         Ends::Served => Some((source.naming.service(raw)?, None)),

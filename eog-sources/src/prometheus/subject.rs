@@ -1,4 +1,4 @@
-//! Who a series is of, by its labels.
+//! The entity of a series, by its labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(super) const SERVERS: [&str; 8] = [
     "target",
 ];
 
-/// Which instances there are, and whose they are.
+/// Which instances there are, and their entities.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Inventory {
     /// Instances, as `host:port`, and what they are instances of.
@@ -73,17 +73,17 @@ impl Naming {
 }
 
 impl Inventory {
-    /// The service, or the machine if it is what a node exporter tells.
+    /// The service, or the machine for series of a node exporter.
     pub(super) fn whose(&self, naming: &Naming, raw: &Raw) -> Option<Who> {
         self.host(raw).or_else(|| naming.service(raw))
     }
 
-    /// The machine, if it is what a node exporter tells.
+    /// The machine, for series of a node exporter.
     pub(super) fn host(&self, raw: &Raw) -> Option<Who> {
         self.hosts.get(raw.label("instance")).map(|host| Who::Host(host.clone()))
     }
 
-    /// The server that a client's requests name, where that can be told.
+    /// The server that a client's requests name, where that is known.
     pub(super) fn server(&self, raw: &Raw) -> Option<Who> {
         let label = |name: &str| Some(raw.label(name)).filter(|value| !value.is_empty());
         if let Some(name) = label("peer_service") {

@@ -16,7 +16,7 @@ pub(super) struct SpanRow<W = Who, T = String> {
     pub(super) name: T,
     pub(super) kind: u8,
     pub(super) failed: bool,
-    /// Whom it says it asks.
+    /// The peer that it says it asks.
     pub(super) peer: T,
     pub(super) message: T,
 }
@@ -36,11 +36,11 @@ pub(super) struct LineRow<W = Who, T = String> {
 pub(super) struct SeriesKey {
     pub(super) who: Who,
     pub(super) metric: String,
-    /// Who is asked, for metrics of clients.
+    /// The server, for metrics of clients.
     pub(super) peer: String,
     pub(super) failed: bool,
     pub(super) kind: PointKind,
-    /// A hash of all attributes and of the resource: streams are told apart by it.
+    /// A hash of all attributes and of the resource, which distinguishes streams.
     pub(super) stream: u64,
 }
 

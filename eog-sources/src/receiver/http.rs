@@ -75,7 +75,7 @@ async fn read(
         "identity" | "" => Ok(body.into()),
         "gzip" => {
             let mut plain = Vec::new();
-            // One byte more than allowed tells that there is more.
+            // One byte more than allowed shows that there is more.
             let mut bounded = flate2::read::GzDecoder::new(&body[..]).take(most as u64 + 1);
             bounded
                 .read_to_end(&mut plain)

@@ -228,7 +228,7 @@ fn line(given: LogRecord, who: &Who) -> Option<LineRow> {
     let at = times.into_iter().find(|at| *at > 0).and_then(|at| i64::try_from(at).ok())?;
     let level = match given.severity_text.as_str() {
         "" => crate::otlp::level(given.severity_number.into()).to_owned(),
-        told => eog_evidence::shorten(&eog_evidence::mask_text(told), 40),
+        given_level => eog_evidence::shorten(&eog_evidence::mask_text(given_level), 40),
     };
     Some(LineRow {
         at,

@@ -60,7 +60,7 @@ async fn guard(State(limits): State<Limits>, request: Request, next: Next) -> Re
     }
 }
 
-/// Compares hashes, so that time tells nothing of the token.
+/// Compares hashes, so that timing reveals nothing of the token.
 fn is_equal(given: &str, token: &str) -> bool {
     blake3::hash(given.as_bytes()) == blake3::hash(token.as_bytes())
 }

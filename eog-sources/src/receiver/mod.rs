@@ -46,7 +46,7 @@ impl Received {
         self.with(|window| reading::piece(window, period, spans, lines))
     }
 
-    /// Whoever panicked while it held the window left whole records behind.
+    /// A thread that panicked while it held the window left whole records behind.
     fn with<T>(&self, then: impl FnOnce(&mut Window) -> T) -> T {
         then(&mut self.window.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -116,7 +116,7 @@ impl Receiver {
     }
 }
 
-/// What is captured of a request, the kind of which a byte tells.
+/// What is captured of a request, the kind of which a byte gives.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn piece_of(kind: u8, message: &[u8], period: Period) -> Option<Piece> {
     use intake::Intake;

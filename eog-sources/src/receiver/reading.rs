@@ -101,7 +101,7 @@ fn line(row: LineRow) -> Line {
     }
 }
 
-/// Who is measured, with whom, by which metric.
+/// Which entity is measured, with which peer, by which metric.
 type Group<'a> = (&'a Who, &'a str, &'a str);
 
 /// Requests of a group by time.

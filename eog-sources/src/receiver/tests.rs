@@ -98,7 +98,7 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_protocols_reach_the_window_masked_and_refusals_are_told() {
+async fn both_protocols_reach_the_window_masked_and_refusals_are_reported() {
     let (at, received) = start("");
     let body = spans("web", 2).encode_to_vec();
     let (status, answer) = post(at, "/v1/traces", &[PROTOBUF], body.clone()).await;
@@ -228,10 +228,10 @@ async fn durations_of_requests_become_rates_shares_and_means() {
     assert_eq!(post(at, "/v1/metrics", &[PROTOBUF], body).await.0, 200);
     let piece = received.piece(hour(), 1, 1);
     let begin = (TIME / 1_000_000) as Millis;
-    let told: Vec<_> =
+    let measured: Vec<_> =
         piece.series.iter().map(|it| (it.metric.as_str(), it.points.clone())).collect();
     assert_eq!(
-        told,
+        measured,
         [
             (
                 "http.server.request.duration error rate",

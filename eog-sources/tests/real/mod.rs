@@ -113,7 +113,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// A port that nobody listens at. The system hands out ports from 32768 on to whoever connects, so that one of those may be
+/// A port without a listener. The system hands out ports from 32768 on to connecting clients, so that one of those may be
 /// taken before it is used: these lie below, begin elsewhere in each process, and come once.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);

@@ -59,12 +59,12 @@ pub(super) struct Reader<'a> {
     shared: Vec<Shared>,
     second: i64,
     budget: &'a Budget,
-    /// Items of lists until somebody is asked whether they are waited for.
-    until_asked: u32,
+    /// Items of lists until the next check for cancellation.
+    until_checked: u32,
 }
 
-/// After how many items of lists somebody is asked.
-const ASKED_EVERY: u32 = 1 << 14;
+/// After how many items of lists cancellation is checked.
+const CHECKED_EVERY: u32 = 1 << 14;
 
 #[derive(Clone)]
 enum Shared {
@@ -76,14 +76,14 @@ enum Shared {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8], budget: &'a Budget) -> Self {
-        Self { rest: bytes, shared: Vec::new(), second: 0, budget, until_asked: ASKED_EVERY }
+        Self { rest: bytes, shared: Vec::new(), second: 0, budget, until_checked: CHECKED_EVERY }
     }
 
-    /// Nothing once nobody waits for what is read.
+    /// Nothing once reading was cancelled.
     fn goes_on(&mut self) -> Option<()> {
-        self.until_asked -= 1;
-        if self.until_asked == 0 {
-            self.until_asked = ASKED_EVERY;
+        self.until_checked -= 1;
+        if self.until_checked == 0 {
+            self.until_checked = CHECKED_EVERY;
             return (!self.budget.is_stopped()).then_some(());
         }
         Some(())

@@ -36,7 +36,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Looks at every source file, at most the ends of large ones.
+    /// Checks every source file, at most the ends of large ones.
     pub(crate) fn find(
         at: &CacheAt,
         folder: &Folder,
@@ -67,7 +67,7 @@ impl Cache {
         key.update(format!("{program:?} {warnings:?} {layout:?}").as_bytes());
         key.update(stored::FIELDS.as_bytes());
         for file in layout.files() {
-            stamp(&mut key, &folder.root().join(file), folder.look(file));
+            stamp(&mut key, &folder.root().join(file), folder.peek(file));
         }
         Self { path, key: key.finalize().into() }
     }
@@ -77,7 +77,7 @@ impl Cache {
         self.key == other.key
     }
 
-    /// What the file holds, if it is there and fits in every respect, and somebody waits for it. One that
+    /// What the file holds, if it is there and fits in every respect, and reading is not cancelled. One that
     /// is larger than the memory that may be used holds another snapshot.
     pub(crate) fn load(&self, budget: &Budget) -> Option<Cached> {
         if !fs::metadata(&self.path).is_ok_and(|found| found.is_file()) {
@@ -128,7 +128,7 @@ impl Cache {
             .and_then(|()| file.write_all(bytes))
             .and_then(|()| fs::rename(&temporary, &self.path));
         if written.is_err() {
-            // What cannot be removed is in nobody's way: its name is never looked for.
+            // A file that cannot be removed does no harm: its name is never searched for.
             let _ = fs::remove_file(&temporary);
         }
         written
@@ -161,7 +161,7 @@ impl Cache {
 /// How much is read at a time, in bytes.
 const CHUNK: u64 = 1 << 20;
 
-/// The rest of a file that has this checksum, unless nobody waits for it any more.
+/// The rest of a file that has this checksum, unless reading is cancelled.
 fn read_whole(file: &fs::File, checksum: &[u8], budget: &Budget) -> Option<Vec<u8>> {
     let (mut bytes, mut hash) = (Vec::new(), blake3::Hasher::new());
     loop {

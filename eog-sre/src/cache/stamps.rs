@@ -1,8 +1,8 @@
-//! What tells that a source file is the one that was read.
+//! What shows that a source file is unchanged since it was read.
 //!
 //! Name, size, times and number of the file, and a digest of its content: of all of it when the
 //! file is small, when it changed a moment ago (a second change within the clock's step would not
-//! show), and where the system does not tell when a file's content changed; else of its beginning
+//! show), and where the system does not report when a file's content changed; else of its beginning
 //! and its end.
 
 use std::fs::{File, Metadata};
@@ -24,8 +24,9 @@ const SETTLED: i64 = 2;
 
 /// Adds a source file to a key.
 pub(super) fn stamp(key: &mut blake3::Hasher, path: &Path, file: Result<File, String>) {
-    let told = file.and_then(|file| describe(path, file, false).map_err(|error| error.to_string()));
-    match told {
+    let facts_and_digest =
+        file.and_then(|file| describe(path, file, false).map_err(|error| error.to_string()));
+    match facts_and_digest {
         Ok((facts, digest)) => {
             key.update(format!("\n{facts}").as_bytes());
             key.update(digest.as_bytes());
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(ends_now, ends, "the ends are the same");
         assert_ne!(whole_now, whole, "a file that changed just now is digested whole");
         if cfg!(unix) {
-            assert_ne!(facts_now, facts, "the system tells when the content was set");
+            assert_ne!(facts_now, facts, "the system says when the content was set");
         }
     }
 

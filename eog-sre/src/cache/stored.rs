@@ -22,7 +22,7 @@ pub(crate) struct Cached {
 /// Writes and reads the named fields in order.
 macro_rules! stored {
     ($($record:ident { $($field:ident),+ $(,)? })+) => {
-        /// All records with their fields, so that a file of another form is told apart.
+        /// All records with their fields, so that a file of another form is recognized.
         pub(super) const FIELDS: &str = stringify!($($record { $($field)+ })+);
 
         $(impl Stored for $record {

@@ -76,7 +76,7 @@ pub(super) fn page(
                 .omitted
                 .push(format!("{left} weaker findings are left for page {} and later", wanted + 1));
         }
-        tell_dependencies(&mut context, &dependencies, first_of_dependencies);
+        note_dependencies(&mut context, &dependencies, first_of_dependencies);
         let of_dependencies = dependencies.len().div_ceil(query.deps_per_page.max(1));
         let last = first_of_dependencies - 1 + of_dependencies;
         context.pages_left = count(last.saturating_sub(wanted));
@@ -86,8 +86,8 @@ pub(super) fn page(
     let passed = (wanted - first_of_dependencies).saturating_mul(each);
     let after = dependencies.get(passed.saturating_add(each)..).unwrap_or_default();
     let left = after.len();
-    tell_dependencies(&mut context, after, wanted + 1);
-    let told = std::mem::take(&mut context.omitted);
+    note_dependencies(&mut context, after, wanted + 1);
+    let notes = std::mem::take(&mut context.omitted);
     let mut found: Vec<Finding> =
         dependencies.into_iter().skip(passed).take(each).flatten().collect();
     let fitting = pack(&found, query.max_tokens).first().map_or(0, |rows| rows.end);
@@ -100,7 +100,7 @@ pub(super) fn page(
              a page, or for the dependency itself"
         ));
     }
-    context.omitted.extend(told);
+    context.omitted.extend(notes);
     context.pages_left = count(left.div_ceil(each));
     context
 }
@@ -112,7 +112,7 @@ fn count(pages: usize) -> u32 {
 /// Most dependencies that are named.
 const MAX_NAMED: usize = 5;
 
-fn tell_dependencies(context: &mut LocalContext, left: &[Vec<Finding>], page: usize) {
+fn note_dependencies(context: &mut LocalContext, left: &[Vec<Finding>], page: usize) {
     if left.is_empty() {
         return;
     }

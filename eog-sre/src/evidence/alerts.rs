@@ -216,7 +216,7 @@ fn named(subject: &Subject, graph: &OperationalGraph) -> Option<EntityId> {
 
 /// Alerts on what the graph does not have: nothing that depends on it is known.
 pub(crate) fn strangers(records: &[AlertRecord], graph: &OperationalGraph) -> Vec<String> {
-    let mut told = BTreeSet::new();
+    let mut warnings = BTreeSet::new();
     for record in records.iter().filter(|it| reason_to_ignore(it).is_none()) {
         let Resolution::Unknown(subject) = about(record, graph) else { continue };
         let Some(entity) = named(&subject, graph) else { continue };
@@ -225,10 +225,10 @@ pub(crate) fn strangers(records: &[AlertRecord], graph: &OperationalGraph) -> Ve
             [] => String::new(),
             names => format!("; the nearest names are {}", names.join(", ")),
         };
-        told.insert(format!(
+        warnings.insert(format!(
             "alert {} names {entity} by its label {}, and nothing of that name was recorded{meant}",
             record.name, subject.label
         ));
     }
-    told.into_iter().collect()
+    warnings.into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! Alerts about what is as somebody wants it: a workload that is switched off, a job that is done.
+//! Alerts about what is as its operators want it: a workload that is switched off, a job that is done.
 
 use eog_core::EntityId;
 use eog_core::evidence::Signal;
@@ -50,7 +50,7 @@ fn ran_as_planned(history: &ObjectHistory) -> bool {
     planned_and_done.is_some_and(|(planned, done)| done >= planned)
 }
 
-/// Whether a workload was wanted with no replicas in every dump: nobody switched it off meanwhile.
+/// Whether a workload was wanted with no replicas in every dump: it was not switched off meanwhile.
 fn is_off(history: &ObjectHistory) -> bool {
     let wanted = |object: &Value| object.pointer("/spec/replicas").and_then(Value::as_u64);
     !history.states.is_empty() && history.states.iter().all(|one| wanted(&one.object) == Some(0))

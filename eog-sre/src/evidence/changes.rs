@@ -20,10 +20,10 @@ use crate::read::{CONSEQUENCES, ObjectHistory, Objects, Observation};
 /// Most changed leaves of one object between two dumps that become findings of their own.
 const MAX_LEAVES: usize = 12;
 
-/// Longest definition of an experiment, in characters: with what it does, to whom, and how long.
+/// Longest definition of an experiment, in characters: with its action, its target, and its duration.
 const MAX_DEFINITION: usize = 320;
 
-/// Ends of the paths of an owned object that nobody but a person changes.
+/// Ends of the paths of an owned object that only people change.
 const DELIBERATE: [&str; 5] = ["/image", "/resources", "/env", "/command", "/args"];
 
 /// The manager under which the cluster's own controllers write. Replicas that they set follow the
@@ -286,7 +286,7 @@ pub(crate) enum ChangeType {
     Deleted,
 }
 
-/// One change of one object, told whether or not it can be a cause.
+/// One change of one object, whether or not it can be a cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectChange<'s> {
     pub(crate) entity: &'s EntityId,
@@ -380,7 +380,7 @@ pub(crate) fn object_changes<'s>(objects: &'s Objects, entity: &EntityId) -> Vec
 }
 
 /// The first round of dumps without an object that was last seen at `last`. A round with less than
-/// half the rows of the object's last one is taken as cut and tells nothing.
+/// half the rows of the object's last one is taken as cut and says nothing.
 fn missing_since(times: &[Timestamp], last: Timestamp) -> Option<Timestamp> {
     // The times are sorted, and as many as there are rows: each object looks into them by halving.
     let rows = |at: Timestamp| {
@@ -398,7 +398,7 @@ fn is_owned(object: &Value) -> bool {
     object.pointer("/metadata/ownerReferences/0").is_some()
 }
 
-/// When a change was made, by whom if that is known, and how it is known.
+/// When and by which manager a change was made, if that is known, and how it is known.
 struct Written {
     at: Timestamp,
     manager: Option<String>,

@@ -10,7 +10,7 @@ use crate::unfold::UNFOLDED;
 /// Longest value that is shown, in characters.
 const MAX_VALUE: usize = 200;
 
-/// Fields that tell the items of a list apart, best first.
+/// Fields that distinguish the items of a list, best first.
 pub(crate) const ITEM_KEYS: [&str; 5] = ["name", "type", "key", "mountPath", "containerPort"];
 
 /// Metadata that changes with every write or by the cluster itself.

@@ -86,8 +86,8 @@ fn of_node(event: &EventRecord) -> Option<Finding> {
 
 /// When it happened first. What happened several times, and is given one time alone, leaves that open.
 fn onset(event: &EventRecord) -> Option<Onset> {
-    let is_told = event.count <= 1 || event.first_at < event.at;
-    is_told.then(|| Onset::at(event.first_at))
+    let is_dated = event.count <= 1 || event.first_at < event.at;
+    is_dated.then(|| Onset::at(event.first_at))
 }
 
 fn query(event: &EventRecord, at: Timestamp) -> String {

@@ -19,7 +19,7 @@ use crate::read::MetricSeries;
 /// alert `CPUThrottlingHigh` of the kubernetes-mixin.
 const THROTTLED: f64 = 0.25;
 
-/// Labels that tell one resource of an entity from another, where both series have them.
+/// Labels that distinguish one resource of an entity from another, where both series have them.
 const PARTS: [&str; 12] = [
     "container",
     "persistentvolumeclaim",
@@ -35,7 +35,7 @@ const PARTS: [&str; 12] = [
     "node",
 ];
 
-/// Labels that tell in which state what is counted is. Only what is in use counts as used.
+/// Labels of the state of what is counted. Only what is in use counts as used.
 const STATES: [&str; 2] = ["state", "db_client_connection_state"];
 
 /// What is used of something, and how much there is of it, by the names of metrics.
@@ -125,7 +125,7 @@ const RESOURCES: [Resource; 15] = [
     ),
 ];
 
-/// Whether a metric tells how much there is of something: no measurement of its own.
+/// Whether a metric gives how much there is of something: no measurement of its own.
 pub(super) fn is_whole(metric: &str) -> bool {
     RESOURCES.iter().any(|resource| resource.whole.contains(&metric))
 }
@@ -139,7 +139,7 @@ pub(super) struct Fullness<'a> {
 
 impl Fullness<'_> {
     /// Whether the series is one of those that it is made of.
-    pub(super) fn tells(&self, series: &MetricSeries) -> bool {
+    pub(super) fn covers(&self, series: &MetricSeries) -> bool {
         let stopped = ["container_cpu_cfs_throttled_", "container_cpu_cfs_periods_"];
         let throttles =
             |one: &MetricSeries| stopped.iter().any(|name| one.metric.starts_with(name));
@@ -148,7 +148,7 @@ impl Fullness<'_> {
     }
 }
 
-/// How full the resources of an entity are, as far as that can be told. `object` is its latest state.
+/// How full the resources of an entity are, as far as that is known. `object` is its latest state.
 pub(super) fn fullness<'a>(
     own: &[&'a MetricSeries],
     entity: &EntityId,
@@ -159,7 +159,7 @@ pub(super) fn fullness<'a>(
         let named = |names: &'static [&'static str]| {
             own.iter().copied().filter(move |one| names.contains(&one.metric.as_ref()))
         };
-        // The first name that is there: several tell of one thing in two ways.
+        // The first name that is there: several give one thing in two ways.
         let Some(name) = resource
             .used
             .iter()
@@ -233,7 +233,7 @@ fn share(
     Cited::new(series, &used.file, query(used, entity, whole))
 }
 
-/// Whether two series tell of the same resource: what both say of it is equal.
+/// Whether two series are about the same resource: what both say of it is equal.
 fn are_of_one(used: &MetricSeries, whole: &MetricSeries) -> bool {
     PARTS.iter().all(|part| match (used.labels.get(*part), whole.labels.get(*part)) {
         (Some(one), Some(other)) => one == other,
@@ -248,7 +248,7 @@ fn is_in_use(series: &MetricSeries) -> bool {
 }
 
 /// What is used of what there is at each time. No limit at all is stored as zero, as less, or as more
-/// than anybody has.
+/// than any machine has.
 fn shares(used: &MetricSeries, whole: impl Fn(Timestamp) -> Option<f64>) -> Vec<(Timestamp, f64)> {
     const UNLIMITED: f64 = 9.0e18;
     let share = |(at, used): (Timestamp, f64)| {

@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 1.1;
 
 /// Something that holds of an object at a time.
 pub(super) struct Level {
-    /// What tells it from other levels of its object.
+    /// What distinguishes it from other levels of its object.
     pub(super) field: &'static str,
     pub(super) signal: Signal,
     pub(super) said: String,
@@ -52,7 +52,7 @@ pub(crate) fn used_up(quota: &Value) -> Option<String> {
     let used = quota.pointer("/status/used")?;
     let full = hard.iter().find(|(name, hard)| {
         let left = quantity(hard).zip(used.get(name.as_str()).and_then(quantity));
-        // A limit of none at all forbids a kind of object and is used up by nobody.
+        // A limit of none at all forbids a kind of object and is not used up.
         left.is_some_and(|(hard, used)| hard > 0.0 && used >= hard)
     });
     full.map(|(name, hard)| format!("all of {name} is used: {}", plain(hard)))

@@ -51,7 +51,7 @@ impl LogIndex {
         Self { by_entity, holes: holes(logs.iter().map(LogRef::at)), ordinary, extent }
     }
 
-    /// Whether there are no lines of anybody.
+    /// Whether there are no lines of any entity.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_entity.is_empty()
     }
@@ -61,7 +61,7 @@ impl LogIndex {
         self.by_entity.get(entity).map_or(0, Vec::len)
     }
 
-    /// What the lines of an entity tell.
+    /// What the lines of an entity say.
     pub(crate) fn findings(
         &self,
         logs: &Logs,

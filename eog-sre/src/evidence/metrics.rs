@@ -29,7 +29,7 @@ pub(crate) struct Cited {
     pub(crate) series: Series,
     source: Arc<str>,
     pub(super) query: String,
-    /// Whether it tells of requests, by what they report themselves.
+    /// Whether it is about requests, as they report themselves.
     is_of_requests: bool,
     /// The failed requests and all of them, reading by reading, of which it is the share.
     counts: Vec<(Timestamp, f64, f64)>,
@@ -41,7 +41,7 @@ impl Cited {
         Self { series, source, query, is_of_requests: false, counts: Vec::new() }
     }
 
-    /// Whether it adds up with what others tell: errors of containers and packets are no requests that failed, and no
+    /// Whether it adds up with what others report: errors of containers and packets are no requests that failed, and no
     /// calls.
     pub(crate) fn is_accountable(&self) -> bool {
         self.is_of_requests || matches!(self.series.signal, Signal::Saturation | Signal::Exhaustion)
@@ -89,7 +89,7 @@ impl MetricIndex {
         index
     }
 
-    /// Whether there are no series of anybody.
+    /// Whether there are no series of any entity.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_entity.is_empty()
     }
@@ -113,7 +113,7 @@ impl MetricIndex {
     }
 
     /// All that was measured of an entity and speaks of its health. `object` is its latest state, if it has
-    /// one. What is told as a share of a whole is not told again by itself.
+    /// one. What is given as a share of a whole is not given again by itself.
     pub(crate) fn series(
         &self,
         series: &[MetricSeries],
@@ -122,15 +122,15 @@ impl MetricIndex {
     ) -> Vec<Cited> {
         let own: Vec<&MetricSeries> = self.of(series, entity).collect();
         let full = fullness(&own, entity, object);
-        let is_told = |one: &&MetricSeries| full.iter().any(|full| full.tells(one));
-        let levels = own.iter().copied().filter(|one| is_level(one) && !is_told(one));
-        let mut told = requests(&own, entity, names);
-        told.extend(levels.filter_map(|one| level(one, entity)));
-        told.extend(full.into_iter().map(|one| one.cited));
-        told
+        let is_covered = |one: &&MetricSeries| full.iter().any(|full| full.covers(one));
+        let levels = own.iter().copied().filter(|one| is_level(one) && !is_covered(one));
+        let mut all = requests(&own, entity, names);
+        all.extend(levels.filter_map(|one| level(one, entity)));
+        all.extend(full.into_iter().map(|one| one.cited));
+        all
     }
 
-    /// What was measured of an entity tells, strongest first.
+    /// What the measurements of an entity show, strongest first.
     pub(crate) fn findings(
         &self,
         series: &[MetricSeries],
@@ -138,7 +138,7 @@ impl MetricIndex {
         names: &NameIndex,
         periods: &Periods,
     ) -> Vec<Finding> {
-        // That a pod uses as much as ever does not make its workload do well.
+        // That a pod uses as much as usual does not make its workload do well.
         let mut findings = self.all_findings(series, of, names, periods, 0);
         findings.truncate(MAX_FINDINGS);
         findings
@@ -352,7 +352,7 @@ fn requests(own: &[&MetricSeries], entity: &EntityId, names: &NameIndex) -> Vec<
         };
         groups.entry((peer, &one.metric, &one.metric_type)).or_default().push(one);
     }
-    let mut told = Vec::new();
+    let mut all = Vec::new();
     for ((peer, metric, _), series) in groups {
         let Some(source) = series.first().map(|one| Arc::clone(&one.file)) else { continue };
         let peer = peer.map(|entity| Peer { entity, role: PeerRole::Callee });
@@ -369,15 +369,15 @@ fn requests(own: &[&MetricSeries], entity: &EntityId, names: &NameIndex) -> Vec<
         if series.iter().any(|one| one.bucket.is_some()) {
             let scale = if metric.ends_with("_seconds_bucket") { 1000.0 } else { 1.0 };
             let line = percentiles(&series).into_iter().map(|(at, value)| (at, value * scale));
-            told.push(cited("95th percentile", (Signal::Latency, "ms"), line.collect()));
+            all.push(cited("95th percentile", (Signal::Latency, "ms"), line.collect()));
         } else {
             let (rates, ratios) = outcomes(&series);
-            told.push(cited("rate", (Signal::Traffic, "1/s"), rates));
+            all.push(cited("rate", (Signal::Traffic, "1/s"), rates));
             let errors = cited("error ratio", (Signal::Errors, "ratio"), ratios);
-            told.push(Cited { counts: counts(&series), ..errors });
+            all.push(Cited { counts: counts(&series), ..errors });
         }
     }
-    told
+    all
 }
 
 /// Whether a status code means failure: of a span, of gRPC, or of HTTP (the server's fault).

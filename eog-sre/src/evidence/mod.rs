@@ -134,7 +134,7 @@ pub(crate) fn selector(entity: &EntityId) -> String {
     }
 }
 
-/// How an excerpt tells since when something holds. The split of a comparison is no onset.
+/// How an excerpt says since when something holds. The split of a comparison is no onset.
 pub(crate) fn since(onset: Option<Onset>) -> String {
     match onset {
         None => "in the incident window".to_owned(),

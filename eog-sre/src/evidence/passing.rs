@@ -22,7 +22,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// From the first dump to the last. Nothing when dumps do not say when they were taken, or lie
-    /// too far apart to tell how long an alert fired.
+    /// too far apart to show how long an alert fired.
     pub(crate) fn of(records: &[AlertRecord]) -> Option<Self> {
         let dumps: BTreeSet<Timestamp> = records.iter().filter_map(|one| one.seen_at).collect();
         let (first, last) = (*dumps.first()?, *dumps.last()?);
@@ -63,7 +63,7 @@ impl Watch {
         lasting.filter_map(began).max()
     }
 
-    /// Whether an alert is too young to tell whether it passes: it has fired for a short time, and
+    /// Whether an alert is too young to show whether it passes: it has fired for a short time, and
     /// began longer than that after those that have lasted, which are no part of one outbreak with it.
     pub(crate) fn is_young(self, firing: &[&AlertRecord], settled: Timestamp) -> bool {
         let late = |began: Timestamp| began.duration_since(settled) >= LONGEST_PASSING;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_is_told_from_what_lasts() {
+    fn what_comes_and_goes_is_distinguished_from_what_lasts() {
         let every_minute: Vec<AlertRecord> =
             (0..=30).flat_map(|minute| alert("Watchdog", &[(-60, minute)])).collect();
         let watch = Watch::of(&every_minute).unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn dumps_that_are_far_apart_tell_nothing() {
+    fn dumps_that_are_far_apart_show_nothing() {
         assert!(Watch::of(&alert("Watchdog", &[(0, 1), (0, 31)])).is_none());
         assert!(Watch::of(&alert("Watchdog", &[(0, 1)])).is_none());
         assert!(Watch::of(&[]).is_none());

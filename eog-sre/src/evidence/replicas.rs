@@ -75,7 +75,7 @@ pub(super) fn replica_findings(
                 rounded(level),
                 rounded(others)
             ),
-            // Pods are compared with each other: that tells nothing of when.
+            // Pods are compared with each other: that does not say when.
             onset: None,
         };
         findings.push(draft.finding());

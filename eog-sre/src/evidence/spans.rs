@@ -38,7 +38,7 @@ const MIN_TRAFFIC_FACTOR: f64 = 1.5;
 /// Fewest requests in each period for latency and traffic to be compared.
 pub(crate) const MIN_REQUESTS: usize = 20;
 
-/// So many spans around a call are looked at for the request that it belongs to.
+/// So many spans around a call are considered for the request that it belongs to.
 const MAX_DEPTH: usize = 16;
 
 /// An onset that is known less exactly than this does not end a control. Alerts are commonly
@@ -71,8 +71,8 @@ impl SpanIndex {
                 index.served.entry(own.clone()).or_default().push(span.row());
             }
             sent.entry(own.clone()).or_default().push(span.row());
-            // A call is told once: by the caller's own span where there is one, which also knows
-            // of calls that nobody took, and of time lost on the way; else by the callee's.
+            // A call counts once: by the caller's own span where there is one, which also knows
+            // of calls that were not accepted, and of time lost on the way; else by the callee's.
             let (caller, callee) = (parties.caller(span), parties.callee(span));
             if let Some(caller) = caller.filter(|caller| *caller != own) {
                 index.add_call(caller, own.clone(), span.row());
@@ -88,14 +88,14 @@ impl SpanIndex {
                 index.pods.entry(pod).or_default().insert(service);
             }
         }
-        // A service that serves nothing, such as a load generator, is told by all it sends.
+        // A service that serves nothing, such as a load generator, is measured by all it sends.
         for (entity, spans) in sent {
             index.served.entry(entity).or_insert(spans);
         }
         index
     }
 
-    /// The services that spans tell of, each with the spans of what it serves.
+    /// The services in spans, each with the spans of what it serves.
     pub(crate) fn services(&self) -> impl Iterator<Item = (&EntityId, &[u32])> {
         self.served.iter().map(|(entity, spans)| (entity, spans.as_slice()))
     }
@@ -112,7 +112,7 @@ impl SpanIndex {
         self.calls.entry(caller).or_default().entry(callee).or_default().push(span);
     }
 
-    /// Whether there are no spans of anybody.
+    /// Whether there are no spans of any entity.
     pub(crate) fn is_empty(&self) -> bool {
         self.served.is_empty()
     }
@@ -220,7 +220,7 @@ impl SpanIndex {
         harms.min()
     }
 
-    /// That an entity does what it did before, where its spans show that. For those of whom
+    /// That an entity does what it did before, where its spans show that. For entities of which
     /// nothing else is known.
     pub(crate) fn steady(
         &self,
@@ -265,7 +265,7 @@ pub(crate) struct Parties<'a> {
     names: &'a NameIndex,
     /// By the sender's number.
     senders: Vec<Option<EntityId>>,
-    /// Who an address leads to. Look-ups alone, never iterated.
+    /// The service that an address leads to. Look-ups alone, never iterated.
     addressed: HashMap<(u32, u32, u32), Option<EntityId>>,
 }
 
@@ -274,18 +274,18 @@ impl<'a> Parties<'a> {
         Self { names, senders: services_of(spans, names), addressed: HashMap::new() }
     }
 
-    /// Who sent the span.
+    /// The sender of the span.
     pub(crate) fn sender(&self, span: SpanRef<'_>) -> Option<EntityId> {
         self.service(span.sender_number())
     }
 
-    /// Who sent the parent, unless the parent's own span tells the call.
+    /// The sender of the parent, unless the parent's own span describes the call.
     fn caller(&self, span: SpanRef<'_>) -> Option<EntityId> {
         let parent = span.parent().filter(|parent| parent.kind() != SpanKind::Client)?;
         self.sender(parent)
     }
 
-    /// Who is called: who took the call, else who the span names and is known.
+    /// The callee: the sender of the span that took the call, else a known one that the span names.
     pub(crate) fn callee(&mut self, span: SpanRef<'_>) -> Option<EntityId> {
         let taken = span.callee_number().and_then(|callee| self.service(callee));
         if taken.is_some() || span.kind() != SpanKind::Client {
@@ -308,7 +308,7 @@ fn addressed(span: SpanRef<'_>, names: &NameIndex) -> Option<EntityId> {
         let known = !by_host || names.is_host(space, &name);
         known.then(|| find_service(names, space, &name)).flatten()
     });
-    // Whoever is outside of the cluster has the account that its callers keep of it.
+    // An entity outside of the cluster has the account that its callers keep of it.
     known.or_else(|| span.peer_host().and_then(|host| outside_entity(host, names)))
 }
 
@@ -325,14 +325,14 @@ pub(crate) struct View<'a> {
     spans: &'a Spans,
     pub(crate) before: &'a [u32],
     pub(crate) after: &'a [u32],
-    /// All until the end of the second period: onsets are looked for in the whole recording.
+    /// All until the end of the second period: onsets are searched for in the whole recording.
     pub(super) all: &'a [u32],
     /// Recorded seconds of each period.
     pub(crate) seconds: (f64, f64),
 }
 
 impl<'a> View<'a> {
-    /// `list` tells rows, in time order.
+    /// `list` gives rows, in time order.
     pub(crate) fn of(spans: &'a Spans, list: &'a [u32], compare: &Compare) -> Option<Self> {
         let before = spans.at.among(list, compare.before);
         let after = spans.at.among(list, compare.after);
@@ -560,7 +560,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The request that a call was made for: the nearest one around it that somebody served.
+/// The request that a call was made for: the nearest one around it that was served.
 fn request_of(call: SpanRef<'_>) -> Option<SpanRef<'_>> {
     let around = std::iter::successors(call.parent(), |span| span.parent());
     // Spans that name each other as parents must come to an end.

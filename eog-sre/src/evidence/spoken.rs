@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alert_names_tell_their_signal() {
+    fn alert_names_give_their_signal() {
         let cases = [
             ("RequestErrorRate", Signal::Errors),
             ("RequestLatency", Signal::Latency),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_requests_are_told_from_too_many() {
+    fn too_few_requests_are_distinguished_from_too_many() {
         for (name, expected) in [
             ("RequestThroughputLow", Trend::Falling),
             ("NoRequestsDetected", Trend::Falling),

@@ -167,7 +167,7 @@ impl Report<'_> {
                 ("Completed", _) | (_, 0) => Signal::Restart,
                 _ => Signal::Availability,
             };
-            // The last end is told. Of several since the dump before, the first one is not.
+            // The last end is reported. Of several since the dump before, the first one is not.
             let when = match moment(end, "/finishedAt") {
                 Some(at) if now - then == 1 => (at, Some(Onset::at(at))),
                 Some(at) => (at, before.map(|old| Onset::between(old.last_seen, at))),
@@ -185,7 +185,7 @@ impl Report<'_> {
         }
     }
 
-    /// What the object is at the limit of. What was so when the recording began is told as steady.
+    /// What the object is at the limit of. What was so when the recording began is reported as steady.
     fn levels(
         &mut self,
         before: Option<&Observation>,
@@ -199,8 +199,8 @@ impl Report<'_> {
         if old.is_some_and(|old| old.field == level.field) {
             return;
         }
-        let told = level.since.filter(|at| Some(*at) >= began);
-        let came = before.is_some() || Some(state.first_seen) > began || told.is_some();
+        let recorded = level.since.filter(|at| Some(*at) >= began);
+        let came = before.is_some() || Some(state.first_seen) > began || recorded.is_some();
         let trend = if came { Trend::Rising } else { Trend::Steady };
         let signal = if came { level.signal } else { Signal::Other };
         let when = level.since.map_or(appeared(before, state), |at| (at, Some(Onset::at(at))));

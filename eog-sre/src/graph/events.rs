@@ -102,7 +102,7 @@ fn is_unresolved(text: &str) -> bool {
     UNRESOLVED.iter().any(|said| text.contains(said))
 }
 
-/// The uid of the pod that took the place, as the scheduler tells it: `Preempted by pod UID on node N`.
+/// The uid of the pod that took the place, as the scheduler says it: `Preempted by pod UID on node N`.
 fn preemptor(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("Preempted by pod ")?;
     rest.split_whitespace().next()

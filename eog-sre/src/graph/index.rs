@@ -16,7 +16,7 @@ use eog_core::EntityId;
 
 use crate::names;
 
-/// The namespace of services of which nothing tells the namespace.
+/// The namespace of services of unknown namespace.
 pub(crate) const DEFAULT_NAMESPACE: &str = "default";
 
 /// Endings that say what a thing is and not which one.

@@ -112,7 +112,7 @@ impl OperationalGraph {
         found
     }
 
-    /// The services whose load a workload makes: those that it stands behind and that serve nobody.
+    /// The services whose load a workload makes: those that it stands behind and that have no callers.
     pub(crate) fn load_of<'a>(
         &'a self,
         workload: &'a EntityId,

@@ -34,7 +34,7 @@ const GOVERNORS: [&str; 6] = [
     "PodDisruptionBudget",
 ];
 
-/// What a namespace holds besides workloads that makes pods, or is one, where nobody owns it.
+/// What a namespace holds besides workloads that makes pods, or is one, where it has no owner.
 const RUNS_PODS: [&str; 4] = ["ReplicaSet", "Job", "CronJob", "Pod"];
 
 impl Builder {
@@ -88,7 +88,7 @@ impl Builder {
         }
     }
 
-    /// Who refused pods, since when, and to whom.
+    /// What refused pods, since when, and for which workloads.
     fn refusals(&self, snapshot: &Snapshot) -> (BTreeMap<EntityId, Timestamp>, BTreeSet<EntityId>) {
         let mut ranges: BTreeMap<&str, Vec<EntityId>> = BTreeMap::new();
         for entity in snapshot.objects.histories.keys() {
@@ -221,7 +221,7 @@ fn contents(topology: &Topology, namespaces: &BTreeSet<String>) -> Vec<(EntityId
     placed.collect()
 }
 
-/// Who refused a pod.
+/// What refused a pod.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum By<'a> {
     /// The quota of this name.
@@ -232,7 +232,7 @@ enum By<'a> {
     Namespace,
 }
 
-/// Who refused, by the messages of Kubernetes' admission plugins `ResourceQuota`, `LimitRanger`,
+/// What refused, by the messages of Kubernetes' admission plugins `ResourceQuota`, `LimitRanger`,
 /// `PodSecurity` and `NamespaceLifecycle`.
 fn refused_by(message: &str) -> Option<By<'_>> {
     for before in ["exceeded quota: ", "failed quota: "] {
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_tell_who_refused() {
+    fn messages_say_who_refused() {
         let said = |why: &str| format!("Error creating: pods \"web-1-\" is forbidden: {why}");
         let cases = [
             (

@@ -123,7 +123,7 @@ impl Builder {
             }
             "PodDisruptionBudget" => {
                 let selector = object.pointer("/spec/selector").unwrap_or(&Value::Null);
-                // Most select by a plain map, which is found without a look at all pods.
+                // Most select by a plain map, which is found without a scan of all pods.
                 let map = selector.get("matchLabels").unwrap_or(&Value::Null);
                 for target in pods.by_map(namespace, map) {
                     let guards = pods.labels_of(target).is_some_and(|all| selects(selector, all));

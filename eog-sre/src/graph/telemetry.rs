@@ -69,7 +69,7 @@ impl Builder {
         self.add_outside(snapshot);
     }
 
-    /// Hosts outside of the cluster that client spans name: nobody there records spans.
+    /// Hosts outside of the cluster that client spans name: they record no spans.
     fn add_outside(&mut self, snapshot: &Snapshot) {
         let mut seen = BTreeSet::new();
         let mut called: BTreeMap<EntityId, BTreeSet<EntityId>> = BTreeMap::new();
@@ -92,7 +92,7 @@ impl Builder {
                 called.entry(caller).or_default().insert(host);
             }
         }
-        // Who talks to any number of hosts, such as a crawler, depends on none of them.
+        // A service that talks to any number of hosts, such as a crawler, depends on none of them.
         called.retain(|_, hosts| hosts.len() <= MAX_OUTSIDE);
         for (caller, hosts) in called {
             for host in hosts {
@@ -101,7 +101,7 @@ impl Builder {
         }
     }
 
-    /// The owner that nobody owns.
+    /// The topmost owner.
     pub(super) fn top_owner(&self, entity: &EntityId) -> EntityId {
         let mut seen = BTreeSet::from([entity.clone()]);
         let mut top = entity.clone();

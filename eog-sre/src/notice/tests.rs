@@ -105,7 +105,7 @@ fn bodies() -> Vec<(AlertForm, Value)> {
 }
 
 #[test]
-fn every_form_is_told_by_its_content() {
+fn every_form_is_recognized_by_its_content() {
     for (form, body) in bodies() {
         let read = read_notices(&body).unwrap_or_else(|reason| panic!("{form}: {reason}"));
         assert_eq!(read.form, form);
@@ -122,7 +122,7 @@ fn every_form_is_told_by_its_content() {
 }
 
 #[test]
-fn what_is_over_is_told_as_such_and_by_the_same_key() {
+fn what_is_over_is_read_as_such_and_by_the_same_key() {
     // The place that changes, and what it says then.
     let over = [
         (AlertForm::Grafana, "/alerts/0/status", json!("resolved")),

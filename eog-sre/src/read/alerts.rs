@@ -74,7 +74,7 @@ pub(crate) fn read_dump(
     match read {
         Ok((notices, value)) => collect(file, &value, notices, records, warnings),
         Err(reason) => {
-            // How many alerts it holds cannot be told: the file counts as one record.
+            // How many alerts it holds is unknown: the file counts as one record.
             warnings.unusable(file, 1, || reason.clone());
             warnings.note(format!("{file}: {reason}; the file is skipped"));
         }
@@ -93,8 +93,8 @@ fn collect(
     if notices.alerts.len() > MAX_ALERTS_PER_FILE {
         let more = notices.alerts.len() - MAX_ALERTS_PER_FILE;
         notices.alerts.truncate(MAX_ALERTS_PER_FILE);
-        let told = || format!("beyond the first {MAX_ALERTS_PER_FILE} alerts");
-        warnings.unusable(file, more as u64, told);
+        let reason = || format!("beyond the first {MAX_ALERTS_PER_FILE} alerts");
+        warnings.unusable(file, more as u64, reason);
         warnings.note(format!("{file}: only the first {MAX_ALERTS_PER_FILE} alerts are used"));
     }
     let mut broken = notices.unusable;
@@ -184,9 +184,9 @@ mod tests {
         let text = format!("[{{{labels}}}, {{{labels},\"startsAt\":\"2026-01-01T10:00:00Z\"}}]");
         read_dump("a.json", text.as_bytes(), &mut records, &mut warnings);
         assert_eq!(records.len(), 1);
-        let told = warnings.unusable_files();
+        let files = warnings.unusable_files();
         assert_eq!(
-            (told[0].records, told[0].unusable, told[0].reason.as_str()),
+            (files[0].records, files[0].unusable, files[0].reason.as_str()),
             (2, 1, "alert 1: it has no start time")
         );
     }

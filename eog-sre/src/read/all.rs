@@ -23,7 +23,7 @@ pub(crate) struct Records {
 /// What was read, for its place among all; files of metrics are joined when all are there.
 type Put = Box<dyn FnOnce(&mut Records, &mut Vec<MetricFile>) -> Result<(), SnapshotError> + Send>;
 
-/// What was read, with its place in the order in which files, warnings and errors are told, the files that were
+/// What was read, with its place in the order in which files, warnings and errors are reported, the files that were
 /// opened for it, and what was wrong with them.
 type Done = (u8, Put, Folder, Warnings);
 

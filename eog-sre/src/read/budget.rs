@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::stop::Stop;
 
-/// After how many bytes a reader tells what it keeps.
+/// After how many bytes a reader reports what it keeps.
 const STEP: u64 = 64 * 1024;
 
 /// The bytes that all readers together may keep. Copies count as one.
@@ -27,12 +27,12 @@ impl Budget {
         Self { allowed, used: Arc::default(), stop: None, stopped: Arc::default() }
     }
 
-    /// The same, ended by somebody who does not want to wait.
+    /// The same, ended by a [`Stop`].
     pub(crate) fn with_stop(self, stop: Option<Stop>) -> Self {
         Self { stop, ..self }
     }
 
-    /// Whether nobody waits any more.
+    /// Whether reading was cancelled.
     pub(crate) fn is_stopped(&self) -> bool {
         let is_wanted = self.stop.as_ref().is_some_and(Stop::is_wanted);
         self.stopped.fetch_or(is_wanted, Ordering::Relaxed) || is_wanted
@@ -50,7 +50,7 @@ impl Budget {
 
     /// The account of one reader.
     pub(crate) fn account(&self) -> Account {
-        Account { budget: self.clone(), told: 0 }
+        Account { budget: self.clone(), reported: 0 }
     }
 }
 
@@ -58,20 +58,20 @@ impl Budget {
 #[derive(Debug)]
 pub(crate) struct Account {
     budget: Budget,
-    told: u64,
+    reported: u64,
 }
 
 impl Account {
-    /// Tells how many bytes the reader keeps by now. False when all readers together keep too
-    /// much, or nobody waits any more: then reading should end.
+    /// Reports how many bytes the reader keeps by now. False when all readers together keep too
+    /// much, or reading is cancelled: then reading should end.
     pub(crate) fn holds(&mut self, kept: usize) -> bool {
         let kept = kept as u64;
         // News in steps, but no step is larger than what may be used.
-        if kept.saturating_sub(self.told) < STEP.min(self.budget.allowed) {
+        if kept.saturating_sub(self.reported) < STEP.min(self.budget.allowed) {
             return true;
         }
-        self.budget.used.fetch_add(kept - self.told, Ordering::Relaxed);
-        self.told = kept;
+        self.budget.used.fetch_add(kept - self.reported, Ordering::Relaxed);
+        self.reported = kept;
         !self.budget.is_spent() && !self.budget.is_stopped()
     }
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_waits_for_ends_at_the_next_step_and_stays_so() {
+    fn what_is_cancelled_ends_at_the_next_step_and_stays_so() {
         let asked = Arc::new(AtomicU64::new(0));
         let times = Arc::clone(&asked);
         // Only the second time that it is asked.

@@ -72,7 +72,7 @@ pub enum SnapshotError {
         /// What may be used, in bytes.
         allowed: u64,
     },
-    /// Nobody waited for it any more ([`Stop`](crate::Stop)).
+    /// Reading was cancelled ([`Stop`](crate::Stop)).
     #[error("reading the snapshot was cancelled")]
     Cancelled,
     /// The architecture file cannot be used.

@@ -45,7 +45,7 @@ impl Layout {
     /// How many kinds of files there are.
     pub(crate) const KINDS: usize = 6;
 
-    /// Looks into the directories that a snapshot may have. Of `raw/` and `lite/` copies of one
+    /// Lists the directories that a snapshot may have. Of `raw/` and `lite/` copies of one
     /// kind of file the first found counts, since the second repeats it.
     pub(crate) fn find(folder: &Folder, warnings: &mut Warnings) -> Self {
         let (mut layout, mut unread) = (Self::default(), Vec::new());
@@ -89,7 +89,7 @@ impl Layout {
             let more = if count > MAX_UNREAD { ", …" } else { "" };
             let folder = first.rsplit_once('/').map_or(".", |(folder, _)| folder);
             warnings.note(format!(
-                "{count} files in {folder} look like data and are not read, since their names are none of a snapshot: \
+                "{count} files in {folder} peek like data and are not read, since their names are none of a snapshot: \
                  {named}{more}; `eog import` reads them"
             ));
         }
@@ -214,15 +214,15 @@ impl Folder {
         &self.budget
     }
 
-    /// Tells from now on how far the reading of these files has come.
-    pub(crate) fn tell(&mut self, progress: &Progress, layout: &Layout) {
+    /// Reports from now on how far the reading of these files has come.
+    pub(crate) fn report_to(&mut self, progress: &Progress, layout: &Layout) {
         let total = layout.files().map(|file| self.size(file)).fold(0, u64::saturating_add);
         self.meter = Some(Arc::new(Meter::new(progress.clone(), total)));
     }
 
     /// The size of a file in bytes; 0 for one that may not be opened.
     pub(crate) fn size(&self, name: &str) -> u64 {
-        let file = self.look(name).ok();
+        let file = self.peek(name).ok();
         file.and_then(|file| file.metadata().ok()).map_or(0, |found| found.len())
     }
 
@@ -248,16 +248,16 @@ impl Folder {
     }
 
     fn try_open(&mut self, name: &str) -> Result<File, String> {
-        let file = self.look(name)?;
+        let file = self.peek(name)?;
         self.opened.push(name.to_owned());
         Ok(file)
     }
 
-    /// Opens a file to look at it, without noting that.
+    /// Opens a file without noting that.
     ///
     /// # Errors
     /// Why it may not be opened, for people.
-    pub(crate) fn look(&self, name: &str) -> Result<File, String> {
+    pub(crate) fn peek(&self, name: &str) -> Result<File, String> {
         self.handle.file(name).map_err(|error| {
             match leads_outside(&error) && !is_absolute_inside(&error) {
                 true => "a link that leads outside the snapshot, or is absolute".to_owned(),

@@ -130,7 +130,7 @@ mod tests {
         }
         let mut folder = Folder::new(directory.path()).unwrap();
         let logs = read_logs(&mut folder, &files, 100, &mut Warnings::default()).unwrap();
-        let told: Vec<_> = logs
+        let lines: Vec<_> = logs
             .iter()
             .map(|log| {
                 let service = log.sender().service.as_str();
@@ -145,7 +145,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            lines,
             [
                 (0, "db", 9, "early 1", "early <*>", "otel_logs_b.tsv"),
                 (1, "web", 17, "late 2", "late <*>", "otel_logs_a.tsv"),

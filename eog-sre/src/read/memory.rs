@@ -76,13 +76,13 @@ impl Need {
     }
 }
 
-/// How much of a file is looked at, at its beginning, middle and end each, in bytes.
+/// How much of a file is read, at its beginning, middle and end each, in bytes.
 const SAMPLE: u64 = 64 * 1024;
 
 /// About how many rows a file has: as if it were everywhere as dense as where it is densest of
-/// what is looked at. Line ends within fields count too. A file that cannot be opened has none.
+/// what is read. Line ends within fields count too. A file that cannot be opened has none.
 fn rows(folder: &Folder, file: &str, size: u64) -> u64 {
-    let Ok(mut source) = folder.look(file) else { return 0 };
+    let Ok(mut source) = folder.peek(file) else { return 0 };
     let last = size.saturating_sub(SAMPLE);
     let counts =
         [0, last / 2, last].into_iter().filter_map(|start| count(&mut source, start, size).ok());
@@ -101,7 +101,7 @@ fn count(source: &mut File, start: u64, size: u64) -> io::Result<u64> {
 }
 
 /// The memory that can be had without swapping, within the limit of the process's group, if the
-/// system tells.
+/// system says.
 fn available() -> Option<u64> {
     let text = |path: &str| std::fs::read_to_string(path).ok();
     let free = text("/proc/meminfo").as_deref().and_then(free_memory);

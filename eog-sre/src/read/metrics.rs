@@ -21,7 +21,7 @@ const POINT: usize = 2 * (8 + 8);
 /// labels, as text whose labels are remembered, and for the pieces that they are cut into.
 const SERIES: usize = 1_000;
 
-/// Labels that tell who scraped a value and not what it measures.
+/// Labels of who scraped a value and not of what it measures.
 const SCRAPE_LABELS: [&str; 14] = [
     "endpoint",
     "exported_instance",
@@ -64,7 +64,7 @@ pub(crate) struct MetricSeries {
     pub(crate) file: Arc<str>,
 }
 
-/// The series of one file, each with the key that tells it apart.
+/// The series of one file, each with the key that identifies it.
 #[derive(Default)]
 pub(crate) struct MetricFile {
     series: Vec<(Box<[u8]>, MetricSeries)>,
@@ -93,7 +93,7 @@ pub(crate) fn read_metric_file(
         Err(error) => Err(error),
     };
     if let Err(error) = taken {
-        // Its rows are not even looked at: the file counts as one record.
+        // Its rows are not even read: the file counts as one record.
         warnings.unusable(file, 1, || error.to_string());
         warnings.note(format!("{error}; the file is skipped"));
     }
@@ -269,7 +269,7 @@ impl Store {
     }
 }
 
-/// Everything that tells a series apart, with the lengths of the texts, so that no two sets of
+/// Everything that identifies a series, with the lengths of the texts, so that no two sets of
 /// texts give one key.
 fn write_key(key: &mut Vec<u8>, subject: Subject, texts: [&str; 7]) {
     key.clear();

@@ -38,7 +38,7 @@ impl ObjectHistory {
 }
 
 /// Objects by entity, with the file they came from, and for each kind the sorted times of all its
-/// rows, which tell the rounds of dumps apart.
+/// rows, which distinguish the rounds of dumps.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     pub(crate) histories: BTreeMap<EntityId, ObjectHistory>,
@@ -147,7 +147,7 @@ fn weight(value: &Value) -> usize {
     size_of::<Value>() + within
 }
 
-/// An object as one row tells it.
+/// An object as one row describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Body {
     pub(crate) entity: EntityId,

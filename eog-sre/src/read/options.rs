@@ -35,7 +35,7 @@ pub struct ReadOptions {
     pub max_memory: Option<u64>,
     /// Receives progress updates while the snapshot is read.
     pub progress: Option<Progress>,
-    /// Ends the reading when nobody waits for it any more.
+    /// Cancels the reading.
     pub stop: Option<Stop>,
 }
 

@@ -37,8 +37,8 @@ pub struct Progress(Arc<dyn Fn(Reading<'_>) + Send + Sync>);
 
 impl Progress {
     /// Calls a function at each update.
-    pub fn new(tell: impl Fn(Reading<'_>) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+    pub fn new(report: impl Fn(Reading<'_>) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
     }
 }
 

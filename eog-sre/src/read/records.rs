@@ -71,7 +71,7 @@ enum Quotes {
     AreText,
 }
 
-/// Why a record cannot be told yet.
+/// Why a record cannot be given yet.
 struct MoreNeeded;
 
 impl<R: Read> Records<R> {
@@ -124,7 +124,7 @@ impl<R: Read> Records<R> {
     }
 
     /// Goes on behind the first line of the record that was just read. Gives whether that line was
-    /// held, so that what is behind it will be looked through once more.
+    /// held, so that what is behind it will be searched once more.
     pub(crate) fn pass_line(&mut self) -> io::Result<bool> {
         let mut held = true;
         loop {
@@ -183,7 +183,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Reads at least as much as is held, so that a long record is looked through but a few times.
+    /// Reads at least as much as is held, so that a long record is searched only a few times.
     fn read_more(&mut self) -> io::Result<()> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;

@@ -1,4 +1,4 @@
-//! Who sent a piece of telemetry: the resource attributes, read once for each distinct text.
+//! The sender of a piece of telemetry: the resource attributes, read once for each distinct text.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

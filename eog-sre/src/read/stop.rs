@@ -1,4 +1,4 @@
-//! Ending the reading of a snapshot that nobody waits for any more.
+//! Cancelling the reading of a snapshot.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// let asked = Arc::clone(&is_gone);
 /// let stop = Stop::when(move || asked.load(Ordering::Relaxed));
 /// let options = ReadOptions { stop: Some(stop), ..Default::default() };
-/// // When whoever wanted it has left:
+/// // When its client has disconnected:
 /// is_gone.store(true, Ordering::Relaxed);
 /// # let _ = options;
 /// ```

@@ -1,4 +1,4 @@
-//! Spans, with who called whom where the trace says so.
+//! Spans, with caller and callee where the trace says so.
 
 use std::collections::HashMap;
 
@@ -232,8 +232,8 @@ mod tests {
     }
 
     /// All that readers can see of a span but its file.
-    fn told(spans: &Spans) -> Vec<String> {
-        let tell = |span: crate::store::SpanRef<'_>| {
+    fn descriptions(spans: &Spans) -> Vec<String> {
+        let describe = |span: crate::store::SpanRef<'_>| {
             let callee = span.callee_number().map(|number| &spans.sender(number).service);
             format!(
                 "{} {} {} {:?} {} {} {:?} {} trace={} parent={:?} callee={callee:?} peer={:?}",
@@ -250,7 +250,7 @@ mod tests {
                 span.peer_host(),
             )
         };
-        spans.iter().map(tell).collect()
+        spans.iter().map(describe).collect()
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             // The same parent id in another trace.
             "2026-01-01 10:00:05\tt2\t5\t1\talone\tdb\t6000000\tInternal\t{}\t\t",
         ];
-        let sorted = told(&read(&rows));
+        let sorted = descriptions(&read(&rows));
         assert_eq!(
             sorted[..2],
             [
@@ -279,7 +279,7 @@ mod tests {
         assert!(sorted[5].contains("trace=false parent=None"), "{}", sorted[5]);
         for order in [[5, 4, 3, 2, 1, 0], [2, 0, 5, 3, 1, 4]] {
             let spans = read(&order.map(|at: usize| rows[at]));
-            assert_eq!(told(&spans), sorted);
+            assert_eq!(descriptions(&spans), sorted);
             let files: Vec<&str> = spans.iter().map(crate::store::SpanRef::file).collect();
             let place = |row: usize| order.iter().position(|at| *at == row).unwrap();
             let expected: Vec<String> =

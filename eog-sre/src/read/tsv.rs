@@ -12,7 +12,7 @@ use crate::warnings::Warnings;
 /// Longest field that is kept, in bytes.
 pub const MAX_FIELD_BYTES: usize = 4 * 1024 * 1024;
 
-/// How often lines are looked through once more for a quote that was never closed, in each file.
+/// How often lines are searched once more for a quote that was never closed, in each file.
 const MAX_RESUMES: usize = 16;
 
 /// A table under way. [`Table::next_row`] gives rows until the file or the row limit ends.
@@ -127,8 +127,8 @@ impl<R: Read> Table<R> {
                 Ok(false) => return false,
                 Err(error) => {
                     let line = self.line;
-                    let told = || format!("after line {line}: reading stopped: {error}");
-                    warnings.unusable(&self.file, 1, told);
+                    let reason = || format!("after line {line}: reading stopped: {error}");
+                    warnings.unusable(&self.file, 1, reason);
                     warnings.note(format!("{}: reading stopped: {error}", self.file));
                     self.records = None;
                     return false;
@@ -187,7 +187,7 @@ impl<R: Read> Table<R> {
     fn take_open(&mut self, place: Place, warnings: &mut Warnings) {
         let Some(records) = self.records.as_mut() else { return };
         let swallows = records.has_line_of(place, self.columns.len());
-        let told = match swallows && self.resumes < MAX_RESUMES {
+        let outcome = match swallows && self.resumes < MAX_RESUMES {
             true => {
                 self.resumes += 1;
                 records.take_line(place, &mut self.record);
@@ -200,7 +200,7 @@ impl<R: Read> Table<R> {
         };
         if !self.resuming {
             let (file, line) = (&self.file, place.line);
-            warnings.note(format!("{file} line {line}: a quoted field is never closed; {told}"));
+            warnings.note(format!("{file} line {line}: a quoted field is never closed; {outcome}"));
         }
     }
 
@@ -332,9 +332,9 @@ mod tests {
     fn a_file_that_was_cut_off_in_a_field_keeps_what_there_is_of_it() {
         let (rows, warnings) = read(b"a\tb\n1\t\"first\nsecond");
         assert_eq!(rows, [(2, cells(&["1", "first\nsecond"]))]);
-        let told =
+        let expected =
             "t.tsv line 2: a quoted field is never closed; the file may have been cut off there";
-        assert_eq!(warnings, [told]);
+        assert_eq!(warnings, [expected]);
     }
 
     #[test]

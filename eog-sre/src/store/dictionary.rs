@@ -1,4 +1,4 @@
-//! Dictionaries: each distinct value once, told by a number.
+//! Dictionaries: each distinct value once, known by a number.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -61,7 +61,7 @@ impl<'a> LogRef<'a> {
 /// Severity number from which a line counts as an error.
 const ERROR: u8 = 17;
 
-/// Whether a line tells of an error. Information lines speak of errors as a topic; severity is trusted when it is given.
+/// Whether a line reports an error. Information lines speak of errors as a topic; severity is trusted when it is given.
 pub(crate) fn says_error(severity: u8, text: &str) -> bool {
     const WORDS: [&str; 10] = [
         "error",

@@ -49,10 +49,10 @@ macro_rules! columns {
                 (0..self.len()).map(|row| self.get(number(row)))
             }
 
-            /// Who sent rows, by number.
+            /// The senders of rows, by number.
             pub(crate) fn sender(&self, number: u32) -> &Resource {
-                static NOBODY: Resource = Resource::nobody();
-                self.senders.get(number as usize).map_or(&NOBODY, AsRef::as_ref)
+                static UNKNOWN: Resource = Resource::unknown();
+                self.senders.get(number as usize).map_or(&UNKNOWN, AsRef::as_ref)
             }
 
             /// Adds a row at the end.

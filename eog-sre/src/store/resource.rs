@@ -1,4 +1,4 @@
-//! Who sent a piece of telemetry.
+//! The sender of a piece of telemetry.
 
 /// The sender of a span or log line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,7 +15,7 @@ pub(crate) struct Resource {
 
 impl Resource {
     /// One that says nothing about itself.
-    pub(crate) const fn nobody() -> Self {
+    pub(crate) const fn unknown() -> Self {
         Self {
             service: String::new(),
             namespace: String::new(),

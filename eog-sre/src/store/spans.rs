@@ -58,7 +58,7 @@ columns! {
     }
     /// The parent's row, when that is in the recording.
     parent: Vec<Link>,
-    /// Of a client span the sender of a span that took the call, when that is another service.
+    /// The sender of a span that took the call of a client span, when that is another service.
     callee: Vec<Link>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> SpanRef<'a> {
         self.cell(&self.of.parent).get().map(|row| self.of.get(row))
     }
 
-    /// Of a client span the number of a sender that took the call, when that is another service.
+    /// The number of a sender that took the call of a client span, when that is another service.
     pub(crate) fn callee_number(self) -> Option<u32> {
         self.cell(&self.of.callee).get()
     }
@@ -127,7 +127,7 @@ impl<'a> SpanRef<'a> {
         Some(self.text_in(&self.of.peer_host)).filter(|host| !host.is_empty())
     }
 
-    /// All that tells whom a client span says it talks to, to compare: sender, name and host.
+    /// All that identifies the callee of a client span, to compare: sender, name and host.
     pub(crate) fn address(self) -> (u32, u32, u32) {
         let Spans { name, peer_host, .. } = self.of;
         (self.sender_number(), self.cell(name), self.cell(peer_host))

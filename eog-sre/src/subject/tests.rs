@@ -149,10 +149,10 @@ fn alerts_are_about_what_their_labels_name_and_not_about_the_exporter() {
         ("PodOfService", "shop/Pod/pay-5d8-bbb", "k8s.pod.name=pay-5d8-bbb k8s.namespace.name=shop".into()),
         // Prometheus renames what the exporter says where the target has such labels itself.
         ("KubePodCrashLooping", "shop/Pod/pay-5d8-bbb", "exported_namespace=shop exported_pod=pay-5d8-bbb namespace=monitoring pod=kps-kube-state-metrics-6d-z job=kube-state-metrics".into()),
-        // A pod that is gone is of its workload; one that nobody knows is told by its own name.
+        // A pod that is gone is of its workload; an unknown one is known by its own name.
         ("KubePodCrashLooping", "shop/Deployment/pay", format!("namespace=shop pod=pay-77f-ccc container=pay {KSM}")),
         ("KubePodCrashLooping", "? Pod shop nobody-1-2", format!("namespace=shop pod=nobody-1-2 {KSM}")),
-        // Without a label that anybody knows
+        // Without a known label
         ("DiskFull", "? Node  mq-a", "host=mq-a".into()),
         ("DiskFull", "Node/worker-1", "host=worker-1".into()),
         ("QueueDeep", "?   orders", "queue=orders vhost=/".into()),

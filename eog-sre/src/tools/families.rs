@@ -67,13 +67,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_are_told_apart_by_name_and_unit() {
+    fn metrics_are_distinguished_by_name_and_unit() {
         let [a, b] = ["a", "b"].map(|name| EntityId::new(name).unwrap());
         let all =
             [("cpu", "ratio", &b), ("cpu", "ratio", &a), ("cpu", "ratio", &a), ("cpu", "s", &a)];
         let found = families(all.into_iter());
-        let told = |it: &MetricFamily| (it.unit.clone(), it.entities, it.series, it.examples.len());
-        let told: Vec<_> = found.iter().map(told).collect();
-        assert_eq!(told, [("ratio".to_owned(), 2, 3, 2), ("s".to_owned(), 1, 1, 1)]);
+        let summary =
+            |it: &MetricFamily| (it.unit.clone(), it.entities, it.series, it.examples.len());
+        let summaries: Vec<_> = found.iter().map(summary).collect();
+        assert_eq!(summaries, [("ratio".to_owned(), 2, 3, 2), ("s".to_owned(), 1, 1, 1)]);
     }
 }

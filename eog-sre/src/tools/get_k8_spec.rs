@@ -214,7 +214,7 @@ fn part<'v>(object: &'v Value, path: &str) -> Result<&'v Value, String> {
     }
 }
 
-/// The item of a list by one of the fields that tell items apart, else by its place.
+/// The item of a list by one of the fields that distinguish items, else by its place.
 fn item<'v>(items: &'v [Value], key: &str) -> Option<&'v Value> {
     let names = |item: &&Value| {
         let mut fields = ITEM_KEYS.iter().filter_map(|field| item.get(field));

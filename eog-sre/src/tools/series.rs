@@ -47,7 +47,7 @@ impl Measured<'_> {
         }
     }
 
-    /// `label=value` of all labels that tell the series from others of its entity and metric.
+    /// `label=value` of all labels that distinguish the series from others of its entity and metric.
     pub(crate) fn labels(&self, without: &[&str]) -> String {
         let own = self.series.labels.iter();
         let own = own.map(|(name, value)| (name.as_str(), value.as_str()));

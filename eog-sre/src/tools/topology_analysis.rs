@@ -30,7 +30,7 @@ pub enum TopologyMode {
     All,
     /// Where its failures can come from, and what they can reach.
     Dependencies,
-    /// Who calls it, directly or through others.
+    /// Its callers, direct or through others.
     Callers,
     /// What it calls, directly or through others.
     Callees,
@@ -104,7 +104,7 @@ pub struct TopologyView {
     /// What its failures can reach, nearest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependents: Option<Page<Reached>>,
-    /// Who calls it or sends it load.
+    /// Its callers and those that send it load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callers: Option<Page<Reached>>,
     /// What it calls or sends load to.

@@ -1,4 +1,4 @@
-//! Who accounts for what by traces, and errors in logs joined by traces.
+//! Which entities account for what by traces, and errors in logs joined by traces.
 
 use eog_core::evidence::PeerRole;
 use eog_core::{EvidenceKind, Finding};
@@ -54,27 +54,27 @@ fn traces_say_who_has_what_of_bad_requests() {
     let context = recording().context();
     let window = window("10:00:00", "10:20:00");
     let web = context.page(&id("shop/Service/web"), window, 1);
-    let told = notes(&web.findings);
+    let texts = notes(&web.findings);
     let has = |start: &str, end: &str| {
-        told.iter().any(|note| note.starts_with(start) && note.ends_with(end))
+        texts.iter().any(|note| note.starts_with(start) && note.ends_with(end))
     };
     assert!(
         has(
             "the slow requests of shop/Service/web (200 of ",
             "ms (100 %) of that is work of shop/Service/db (SELECT) on their critical paths"
         ),
-        "{told:#?}"
+        "{texts:#?}"
     );
     assert!(
         has(
             "of the failed requests of shop/Service/web (100 of 200), 100 more",
             "have their first error at shop/Service/db (SELECT): 100 % of the excess"
         ),
-        "{told:#?}"
+        "{texts:#?}"
     );
     assert!(
         has("over 200 requests, shop/Service/shop takes 379 ms longer", "it accounts for 100 %"),
-        "{told:#?}"
+        "{texts:#?}"
     );
     let first = web
         .findings

@@ -125,7 +125,7 @@ fn a_changed_source_is_read_anew() {
 }
 
 #[test]
-fn a_cache_that_nobody_waits_for_is_not_read_on() {
+fn a_cancelled_cache_is_not_read_on() {
     let place = Place::new();
     place.open();
     let asked = Arc::new(AtomicUsize::new(0));

@@ -226,7 +226,7 @@ fn the_tool_gives_what_the_contract_gives() {
 }
 
 #[test]
-fn what_did_not_shift_is_told_when_nothing_else_is_known() {
+fn what_did_not_shift_is_given_when_nothing_else_is_known() {
     let mut recording = Recording::new();
     let labels = json!({"alertname": "ErrorRate", "service_name": "edge", "namespace": "shop"});
     recording.alert("10:30:00", labels, "2026-01-01T10:15:00Z");

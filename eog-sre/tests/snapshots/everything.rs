@@ -6,7 +6,7 @@ use std::path::Path;
 use eog_evidence::open_case;
 use eog_sre::{ReadOptions, Snapshot, SnapshotContext, SnapshotError};
 
-/// The files of a snapshot, one of each kind, with the columns that its reader looks for.
+/// The files of a snapshot, one of each kind, with the columns that its reader reads.
 pub(crate) const FILES: [(&str, &[&str]); 7] = [
     ("alerts/alerts_at_2026-01-01T10-05-00.json", &[]),
     ("k8s_events_raw.tsv", &["Timestamp", "Body"]),

@@ -50,7 +50,7 @@ fn a_writer_outside_of_the_two_dumps_does_not_date_the_change() {
 }
 
 #[test]
-fn changes_are_told_from_restarts_and_from_noise() {
+fn changes_are_distinguished_from_restarts_and_from_noise() {
     let with = |pointer: &str, value: Value| {
         let container = json!({"name": "c", "image": "i:1", "env": [{"name": "A", "value": "1"}]});
         let mut object = workload("Deployment", "web", container, json!([]));
@@ -107,14 +107,14 @@ fn what_comes_and_goes_is_a_change_unless_its_owner_explains_it() {
         }
     }
     let found = changes(&recording);
-    let told: Vec<_> = found
+    let changes: Vec<_> = found
         .iter()
         .map(|change| (change.entity.to_string(), change.time.start(), line(change)))
         .collect();
-    assert_eq!(told.len(), 2, "{told:#?}");
-    assert_eq!((told[0].0.as_str(), told[0].1), ("shop/Pod/gone", at("10:10:00")));
-    assert!(told[0].2.contains("\"deleted\""), "{told:#?}");
-    assert_eq!((told[1].0.as_str(), told[1].1), ("shop/Pod/new", at("10:07:00")));
+    assert_eq!(changes.len(), 2, "{changes:#?}");
+    assert_eq!((changes[0].0.as_str(), changes[0].1), ("shop/Pod/gone", at("10:10:00")));
+    assert!(changes[0].2.contains("\"deleted\""), "{changes:#?}");
+    assert_eq!((changes[1].0.as_str(), changes[1].1), ("shop/Pod/new", at("10:07:00")));
 }
 
 #[test]
@@ -131,11 +131,11 @@ fn an_experiment_is_defined_and_then_runs() {
     recording.object("10:05:00", chaos("True"));
     let context = recording.context();
     let page = context.page(&id("shop/PodChaos/kill"), window("09:00:00", "11:00:00"), 1);
-    let told = lines(&page);
-    assert!(told[0].starts_with("Change Experiment"), "{told:#?}");
-    assert!(told[1].contains("the experiment ran"), "{told:#?}");
-    assert_eq!(told.len(), 2);
-    // It ran between the two dumps; nothing tells more.
+    let lines_of_page = lines(&page);
+    assert!(lines_of_page[0].starts_with("Change Experiment"), "{lines_of_page:#?}");
+    assert!(lines_of_page[1].contains("the experiment ran"), "{lines_of_page:#?}");
+    assert_eq!(lines_of_page.len(), 2);
+    // It ran between the two dumps; nothing says more.
     let ran = page.findings.iter().find(|it| it.excerpt.contains("the experiment ran")).unwrap();
     assert_eq!(ran.time.start(), at("10:05:00"));
     assert_eq!(ran.onset.unwrap().earliest(), at("10:00:00"));
@@ -199,9 +199,9 @@ fn a_scheduled_experiment_ran_when_what_it_made_ran() {
         ("tests/NetworkChaos/often-1", &["Event Experiment"]),
     ];
     for (entity, expected) in cases {
-        let told = lines(&context.page(&id(entity), window, 1));
-        let matches = told.iter().zip(expected).all(|(line, start)| line.starts_with(start));
-        assert!(matches && told.len() == expected.len(), "{entity}: {told:#?}");
+        let listed = lines(&context.page(&id(entity), window, 1));
+        let matches = listed.iter().zip(expected).all(|(line, start)| line.starts_with(start));
+        assert!(matches && listed.len() == expected.len(), "{entity}: {listed:#?}");
     }
 }
 
@@ -254,10 +254,10 @@ fn status_shows_restarts_lost_replicas_and_pressure() {
     }
     let snapshot = recording.open();
     let failures = snapshot.incident(&snapshot.graph()).failures;
-    let told: Vec<_> =
+    let listed: Vec<_> =
         failures.iter().map(|f| (f.entity.to_string(), f.signal, f.time.start())).collect();
     assert_eq!(
-        told,
+        listed,
         [
             ("shop/Pod/web-1".into(), Signal::Exhaustion, at("10:03:00")),
             ("Node/n".into(), Signal::Exhaustion, at("10:04:00")),

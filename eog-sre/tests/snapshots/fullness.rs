@@ -17,9 +17,9 @@ fn recording() -> Recording {
 }
 
 /// One series of a pod: a value at each of twenty minutes, or none where it is no number.
-type Told<'a> = (&'a str, &'a str, &'a dyn Fn(usize) -> f64);
+type Measured<'a> = (&'a str, &'a str, &'a dyn Fn(usize) -> f64);
 
-fn measured(recording: &mut Recording, series: &[Told<'_>]) {
+fn measured(recording: &mut Recording, series: &[Measured<'_>]) {
     let header = ["metric_name", "timestamp", "value", "pod_name", "namespace", "tags"];
     let rows = series.iter().flat_map(|(metric, tags, value)| {
         let read = move |minute: &usize| value(*minute).is_finite();
@@ -44,8 +44,8 @@ fn pod(limits: &serde_json::Value) -> serde_json::Value {
     })
 }
 
-/// What metrics tell of the pod from 10:00 or a little later on.
-fn told(recording: &Recording, from: &str) -> Vec<Finding> {
+/// The findings on the pod's metrics from 10:00 or a little later on.
+fn findings_from(recording: &Recording, from: &str) -> Vec<Finding> {
     let entity = id(&format!("shop/Pod/{POD}"));
     let page = recording.context().page(&entity, window(from, "10:20:00"), 1);
     // An early deviation has a signal of its own.
@@ -59,9 +59,9 @@ fn steps(before: f64, after: f64) -> impl Fn(usize) -> f64 {
 }
 
 #[test]
-fn memory_is_told_as_a_share_of_its_limit() {
+fn memory_is_given_as_a_share_of_its_limit() {
     let used = steps(100e6, 290e6);
-    let working: Told<'_> = ("container_memory_working_set_bytes", "", &used);
+    let working: Measured<'_> = ("container_memory_working_set_bytes", "", &used);
     let limit = |_| 300e6;
     let by_metric = [
         ("container_spec_memory_limit_bytes", ""),
@@ -80,7 +80,7 @@ fn memory_is_told_as_a_share_of_its_limit() {
     measured(&mut declared, &[working]);
     all.push(declared);
     for recording in &all {
-        let findings = told(recording, "10:00:00");
+        let findings = findings_from(recording, "10:00:00");
         let [one] = findings.as_slice() else { panic!("{findings:#?}") };
         assert_eq!((one.signal, one.trend), (Signal::Saturation, Trend::Rising));
         assert_eq!(one.excerpt, "memory of its limit from 33.3 % to 96.7 %");
@@ -91,12 +91,12 @@ fn memory_is_told_as_a_share_of_its_limit() {
 }
 
 #[test]
-fn without_a_limit_the_level_is_told_as_before() {
+fn without_a_limit_the_level_is_given_as_before() {
     let used = steps(100e6, 290e6);
-    let working: Told<'_> = ("container_memory_working_set_bytes", "", &used);
+    let working: Measured<'_> = ("container_memory_working_set_bytes", "", &used);
     // None, none of this container, and none at all.
     let (none, other) = (|_| 0.0, |_| 300e6);
-    let cases: [&[Told<'_>]; 3] = [
+    let cases: [&[Measured<'_>]; 3] = [
         &[working],
         &[working, ("container_spec_memory_limit_bytes", "", &none)],
         &[working, ("kube_pod_container_resource_limits", ", 'resource': 'cpu'", &other)],
@@ -104,7 +104,7 @@ fn without_a_limit_the_level_is_told_as_before() {
     for series in cases {
         let mut recording = recording();
         measured(&mut recording, series);
-        let findings = told(&recording, "10:00:00");
+        let findings = findings_from(&recording, "10:00:00");
         let [one] = findings.as_slice() else { panic!("{findings:#?}") };
         assert!(one.excerpt.starts_with("container_memory_working_set_bytes"), "{}", one.excerpt);
     }
@@ -131,7 +131,7 @@ fn processor_time_and_pools_are_shares_too() {
             ("hikaricp_connections_max", ", 'pool': 'other'", &half),
         ],
     );
-    let findings = told(&recording, "10:00:00");
+    let findings = findings_from(&recording, "10:00:00");
     let texts: Vec<&str> = findings.iter().map(|finding| finding.excerpt.as_str()).collect();
     assert_eq!(
         texts,
@@ -160,7 +160,7 @@ fn idle_connections_and_other_pools_are_no_shortage() {
             ("jvm_memory_used_bytes", eden, &more),
         ],
     );
-    let findings = told(&recording, "10:00:00");
+    let findings = findings_from(&recording, "10:00:00");
     let shares =
         findings.iter().filter(|finding| finding.quantity.as_ref().unwrap().unit == "ratio");
     let texts: Vec<&str> = shares.map(|finding| finding.excerpt.as_str()).collect();
@@ -170,7 +170,7 @@ fn idle_connections_and_other_pools_are_no_shortage() {
 #[test]
 fn throttling_counts_from_a_quarter_of_the_periods_on() {
     let all = |minute: usize| 600.0 * minute as f64;
-    for (share, is_told) in [(0.2, false), (0.3, true)] {
+    for (share, is_found) in [(0.2, false), (0.3, true)] {
         let stopped = |minute: usize| 600.0 * share * minute.saturating_sub(10) as f64;
         let mut recording = recording();
         measured(
@@ -181,8 +181,8 @@ fn throttling_counts_from_a_quarter_of_the_periods_on() {
                 ("container_cpu_cfs_throttled_seconds_total", "", &stopped),
             ],
         );
-        let findings = told(&recording, "10:00:00");
-        assert_eq!(findings.len(), usize::from(is_told), "{share}: {findings:#?}");
+        let findings = findings_from(&recording, "10:00:00");
+        assert_eq!(findings.len(), usize::from(is_found), "{share}: {findings:#?}");
         for finding in findings {
             assert_eq!((finding.signal, finding.trend), (Signal::Exhaustion, Trend::Rising));
             assert_eq!(finding.excerpt, "throttled periods from 0 % to 30 %");
@@ -191,7 +191,7 @@ fn throttling_counts_from_a_quarter_of_the_periods_on() {
 }
 
 #[test]
-fn a_full_resource_is_told_where_nothing_was_measured_before() {
+fn a_full_resource_is_found_where_nothing_was_measured_before() {
     let full = |minute: usize| if minute < 10 { f64::NAN } else { 9.7e9 };
     let capacity = |_| 10e9;
     let claim = ", 'persistentvolumeclaim': 'data'";
@@ -203,7 +203,7 @@ fn a_full_resource_is_told_where_nothing_was_measured_before() {
             ("kubelet_volume_stats_capacity_bytes", claim, &capacity),
         ],
     );
-    let findings = told(&recording, "10:00:00");
+    let findings = findings_from(&recording, "10:00:00");
     let [one] = findings.as_slice() else { panic!("{findings:#?}") };
     assert_eq!(one.excerpt, "volume at 97 %; no earlier data");
     assert_eq!((one.signal, one.trend), (Signal::Saturation, Trend::Steady));

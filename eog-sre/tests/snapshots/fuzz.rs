@@ -235,7 +235,7 @@ fn very_long_fields_do_not_fill_the_memory() {
     }
 }
 
-/// The most memory that this process ever held; 0 where the system does not tell.
+/// The most memory that this process ever held; 0 where the system does not report it.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

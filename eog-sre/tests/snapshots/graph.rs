@@ -43,7 +43,7 @@ fn flags_and_shop() -> Recording {
 }
 
 #[test]
-fn a_configuration_reaches_whoever_uses_the_service_of_its_reader() {
+fn a_configuration_reaches_the_callers_of_the_service_of_its_reader() {
     let snapshot = flags_and_shop().open();
     let graph = snapshot.graph();
     assert_eq!(

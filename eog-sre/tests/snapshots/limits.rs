@@ -17,7 +17,7 @@ fn edges_at(recording: &Recording, entity: &str) -> Vec<String> {
     edges.map(|e| format!("{} {} {} {:?}", e.source, e.relation, e.target, e.effects)).collect()
 }
 
-fn told(finding: &Finding) -> (Signal, Trend, Timestamp) {
+fn course(finding: &Finding) -> (Signal, Trend, Timestamp) {
     (finding.signal, finding.trend, finding.time.start())
 }
 
@@ -38,7 +38,7 @@ fn an_autoscaler_at_its_limit_that_wants_more_is_saturated() {
     recording.object("10:00:00", autoscaler(4, 54));
     recording.object("10:05:00", autoscaler(4, 90));
     let findings = page(&recording, "shop/HorizontalPodAutoscaler/web");
-    assert_eq!(told(&findings[0]), (Signal::Saturation, Trend::Rising, at("10:05:00")));
+    assert_eq!(course(&findings[0]), (Signal::Saturation, Trend::Rising, at("10:05:00")));
     assert!(findings[0].excerpt.contains("at its limit of 4 replicas"), "{findings:#?}");
 
     let mut calm = Recording::new();
@@ -69,7 +69,7 @@ fn an_autoscaler_that_can_no_longer_read_its_metric_fails() {
         recording.object("10:00:00", state(first));
         recording.object("10:05:00", state("False"));
         let findings = page(&recording, "shop/HorizontalPodAutoscaler/web");
-        findings.iter().map(told).collect::<Vec<_>>()
+        findings.iter().map(course).collect::<Vec<_>>()
     };
     assert_eq!(signals("True"), [(Signal::Availability, Trend::Rising, at("10:03:00"))]);
     assert!(signals("False").is_empty(), "it never could");
@@ -97,7 +97,7 @@ fn a_budget_guards_its_pods_and_says_when_it_allows_nothing() {
 }
 
 #[test]
-fn a_node_is_told_of_the_pods_that_it_evicted_for_lack_of_something() {
+fn a_node_names_the_pods_that_it_evicted_for_lack_of_something() {
     let event = |message: &str| {
         json!({"reason": "Evicted", "type": "Warning", "metadata": {"uid": "1"},
             "involvedObject": {"kind": "Pod", "name": "web-1", "namespace": "shop"},
@@ -108,7 +108,7 @@ fn a_node_is_told_of_the_pods_that_it_evicted_for_lack_of_something() {
     low.event("10:03:00", event("The node was low on resource: memory."));
     assert_eq!(edges_at(&low, "Node/n1"), ["shop/Pod/web-1 runs_on Node/n1 TargetToSource"]);
     let findings = page(&low, "Node/n1");
-    assert_eq!(told(&findings[0]), (Signal::Exhaustion, Trend::Rising, at("10:03:00")));
+    assert_eq!(course(&findings[0]), (Signal::Exhaustion, Trend::Rising, at("10:03:00")));
 
     // A pod that filled its own volume is no fault of the node.
     let mut own = Recording::new();
@@ -158,7 +158,7 @@ fn a_certificate_that_expires_without_a_change_reaches_who_reads_its_secret() {
     let edges = edges_at(&recording, "shop/Ingress/gate");
     assert_eq!(edges, ["shop/Ingress/gate mounts shop/Secret/web-tls TargetToSource"]);
     let findings = page(&recording, "shop/Certificate/web");
-    assert_eq!(told(&findings[0]), (Signal::Availability, Trend::Rising, at("10:03:00")));
+    assert_eq!(course(&findings[0]), (Signal::Availability, Trend::Rising, at("10:03:00")));
     assert_eq!(findings[0].onset.unwrap().earliest(), at("10:03:00"));
 }
 

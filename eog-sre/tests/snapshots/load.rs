@@ -1,4 +1,4 @@
-//! Findings about calls that nobody took, about steady traffic, and about who makes the load.
+//! Findings about calls that were not accepted, about steady traffic, and about the sources of load.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ fn with_peer(findings: &[Finding], signal: Signal, role: PeerRole) -> Vec<(Strin
 }
 
 #[test]
-fn calls_that_nobody_took_are_told_by_the_caller_for_both_sides() {
+fn calls_that_were_not_accepted_are_reported_by_the_caller_for_both_sides() {
     let mut recording = recording();
     requests(&mut recording, 0..10, 6, true);
     requests(&mut recording, 11..20, 6, false);

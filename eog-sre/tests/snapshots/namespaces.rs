@@ -87,9 +87,9 @@ fn an_alert_about_a_namespace_or_its_quota_is_about_what_it_holds() {
     let mut costs = shop();
     let labels = json!({"alertname": "NamespaceCostHigh", "namespace": "shop"});
     costs.alert("10:10:00", labels, "2026-01-01T10:10:00Z");
-    let told = at_namespace(&costs.open().graph());
+    let edges = at_namespace(&costs.open().graph());
     let of = |name: &str| format!("Namespace/shop contains shop/Deployment/{name} TargetToSource");
-    assert_eq!(told, [of("calm"), of("new"), of("web")]);
+    assert_eq!(edges, [of("calm"), of("new"), of("web")]);
 
     let mut full = shop();
     full.object("10:00:00", quota("08:00:00", "1Gi"));

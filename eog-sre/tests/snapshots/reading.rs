@@ -204,20 +204,23 @@ fn the_reading_tells_how_far_it_has_come() {
     recording.log("10:00:00", "web", "9", &"x".repeat(3_000_000));
     recording.log("10:00:01", "web", "9", "short");
     recording.write();
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let updates = Arc::new(Mutex::new(Vec::new()));
     let progress = {
-        let told = told.clone();
+        let updates = updates.clone();
         Progress::new(move |reading| {
-            told.lock().unwrap().push((reading.file.to_owned(), reading.done, reading.total));
+            updates.lock().unwrap().push((reading.file.to_owned(), reading.done, reading.total));
         })
     };
     let options = ReadOptions { progress: Some(progress), ..ReadOptions::default() };
     Snapshot::open(recording.path(), &options).unwrap();
-    let told = told.lock().unwrap();
+    let updates = updates.lock().unwrap();
     let size = std::fs::metadata(recording.path().join("otel_logs_raw.tsv")).unwrap().len();
-    assert!(told.len() >= 2, "{told:?}");
-    assert!(told.iter().all(|(file, _, total)| file == "otel_logs_raw.tsv" && *total == size));
-    assert!(told.windows(2).all(|pair| pair[0].1 < pair[1].1 && pair[1].1 <= size), "{told:?}");
+    assert!(updates.len() >= 2, "{updates:?}");
+    assert!(updates.iter().all(|(file, _, total)| file == "otel_logs_raw.tsv" && *total == size));
+    assert!(
+        updates.windows(2).all(|pair| pair[0].1 < pair[1].1 && pair[1].1 <= size),
+        "{updates:?}"
+    );
 }
 
 /// Opens a snapshot that may use so much memory.
@@ -239,7 +242,7 @@ fn a_snapshot_that_may_not_fit_is_refused_unless_allowed() {
     let refused = open_within(&recording, needed - 1).unwrap_err();
     assert!(matches!(refused, SnapshotError::TooLarge { .. }), "{refused}");
     assert!(open_within(&recording, needed).is_ok());
-    // Of a file only so many rows are kept, and of each only so much.
+    // Only so many rows of a file are kept, and only so much of each.
     let few = ReadOptions {
         max_memory: Some(needed / 2),
         max_rows_per_file: 2,

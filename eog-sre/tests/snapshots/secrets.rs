@@ -63,7 +63,7 @@ fn no_planted_secret_is_stored_or_shown() {
     let snapshot = recording.open();
     let stored = format!("{snapshot:?}");
     let incident = snapshot.incident(&snapshot.graph());
-    let told = format!("{incident:?}");
+    let described = format!("{incident:?}");
     let context = recording.context();
     let entities: Vec<_> = incident.topology.entities().cloned().collect();
     let pages: String = entities
@@ -72,7 +72,7 @@ fn no_planted_secret_is_stored_or_shown() {
         .collect();
     for secret in SECRETS {
         assert!(!stored.contains(secret), "stored: {secret}");
-        assert!(!told.contains(secret) && !pages.contains(secret), "told: {secret}");
+        assert!(!described.contains(secret) && !pages.contains(secret), "described: {secret}");
     }
     let changed: Vec<_> = incident
         .changes

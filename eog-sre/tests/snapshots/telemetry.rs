@@ -41,7 +41,7 @@ fn spans_show_errors_latency_and_traffic_of_each_relation() {
     let context = recording.context();
     let window = window("10:00:00", "10:20:00");
     let web = context.page(&id("shop/Service/web"), window, 1);
-    let told = lines(&web);
+    let lines_of_page = lines(&web);
     let own = |signal, role: Option<PeerRole>| {
         web.findings.iter().find(|finding| {
             finding.kind == EvidenceKind::Span
@@ -49,7 +49,7 @@ fn spans_show_errors_latency_and_traffic_of_each_relation() {
                 && finding.peer.as_ref().map(|peer| peer.role) == role
         })
     };
-    let errors = own(Signal::Errors, None).unwrap_or_else(|| panic!("{told:#?}"));
+    let errors = own(Signal::Errors, None).unwrap_or_else(|| panic!("{lines_of_page:#?}"));
     let quantity = errors.quantity.as_ref().unwrap();
     assert_eq!(quantity.baseline, Some(0.0));
     // Each third fails from 10:10 on. Errors can have begun a few requests before the first that is
@@ -61,7 +61,7 @@ fn spans_show_errors_latency_and_traffic_of_each_relation() {
     assert!(errors.excerpt.contains("no answer"), "{}", errors.excerpt);
     assert_eq!(own(Signal::Latency, None).unwrap().trend, Trend::Rising);
     assert_eq!(own(Signal::Traffic, None).unwrap().trend, Trend::Rising);
-    assert!(own(Signal::Errors, Some(PeerRole::Callee)).is_some(), "{told:#?}");
+    assert!(own(Signal::Errors, Some(PeerRole::Callee)).is_some(), "{lines_of_page:#?}");
 
     let cart = context.page(&id("shop/Service/cart"), window, 1);
     let caller = cart.findings.iter().find(|finding| {
@@ -110,22 +110,22 @@ fn histograms_counters_and_gauges_are_each_compared_in_their_way() {
     recording.file("metrics/service_web_raw.tsv", table(&header, rows.into_iter()));
     let window = window("10:00:00", "10:20:00");
     let page = recording.context().page(&id("shop/Service/web"), window, 1);
-    let told = lines(&page);
+    let lines_of_page = lines(&page);
     let of = |signal| {
         let mut found = page.findings.iter();
         found.find(|f| f.kind == EvidenceKind::Metric && f.signal == signal)
     };
-    let errors = of(Signal::Errors).unwrap_or_else(|| panic!("{told:#?}"));
-    assert!(errors.quantity.as_ref().unwrap().observed > 0.25, "{told:#?}");
+    let errors = of(Signal::Errors).unwrap_or_else(|| panic!("{lines_of_page:#?}"));
+    assert!(errors.quantity.as_ref().unwrap().observed > 0.25, "{lines_of_page:#?}");
     assert_eq!(errors.quantity.as_ref().unwrap().baseline, Some(0.0));
-    let latency = of(Signal::Latency).unwrap_or_else(|| panic!("{told:#?}"));
+    let latency = of(Signal::Latency).unwrap_or_else(|| panic!("{lines_of_page:#?}"));
     let quantity = latency.quantity.as_ref().unwrap();
     assert!(quantity.observed > 400.0 && quantity.baseline.unwrap() < 10.0, "{quantity:?}");
-    assert!(of(Signal::Traffic).is_none(), "{told:#?}");
+    assert!(of(Signal::Traffic).is_none(), "{lines_of_page:#?}");
     let metrics = page.findings.iter().filter(|f| f.kind == EvidenceKind::Metric);
-    // One more adds the failures up: the account of what alerts tell.
+    // One more adds the failures up: the account of what alerts report.
     let accounts: Vec<_> = metrics.clone().filter(|f| f.query.ends_with(" calls")).collect();
-    assert_eq!((metrics.count(), accounts.len()), (3, 1), "{told:#?}");
+    assert_eq!((metrics.count(), accounts.len()), (3, 1), "{lines_of_page:#?}");
     assert_eq!((accounts[0].signal, &*accounts[0].source), (Signal::Errors, "metrics"));
 }
 
@@ -168,7 +168,7 @@ fn pods_are_compared_with_their_past_and_with_their_siblings() {
 }
 
 #[test]
-fn log_patterns_that_are_new_or_surge_are_told() {
+fn log_patterns_that_are_new_or_surge_are_found() {
     let mut recording = recording();
     for minute in 0..20 {
         recording.log(
@@ -192,7 +192,7 @@ fn log_patterns_that_are_new_or_surge_are_told() {
 }
 
 #[test]
-fn log_patterns_that_stay_away_are_told_and_more_of_all_lines_are_one_finding() {
+fn log_patterns_that_stay_away_are_found_and_more_of_all_lines_are_one_finding() {
     let mut recording = recording();
     for half_minute in 0..40 {
         let (minute, second) = (half_minute / 2, half_minute % 2 * 30);
@@ -213,16 +213,18 @@ fn log_patterns_that_stay_away_are_told_and_more_of_all_lines_are_one_finding() 
     }
     let window = window("10:00:00", "10:20:00");
     let context = recording.context();
-    let told = |entity: &str| -> Vec<String> {
+    let excerpts = |entity: &str| -> Vec<String> {
         let page = context.page(&id(entity), window, 1);
         let logs = page.findings.iter().filter(|finding| finding.kind == EvidenceKind::Log);
         logs.map(|finding| finding.excerpt.clone()).collect()
     };
-    let [vanished] = &told("shop/Service/web")[..] else {
-        panic!("{:#?}", told("shop/Service/web"))
+    let [vanished] = &excerpts("shop/Service/web")[..] else {
+        panic!("{:#?}", excerpts("shop/Service/web"))
     };
     let expected = "info, 0 times since 2026-01-01T10:09:32Z (normally 19.7): cache refreshed";
     assert_eq!(vanished, expected);
-    let [all] = &told("shop/Service/cart")[..] else { panic!("{:#?}", told("shop/Service/cart")) };
+    let [all] = &excerpts("shop/Service/cart")[..] else {
+        panic!("{:#?}", excerpts("shop/Service/cart"))
+    };
     assert!(all.starts_with("all lines except errors and warnings, "), "{all}");
 }

@@ -47,7 +47,7 @@ fn every_tool_has_examples_that_run_and_give_the_same_bytes_again() {
 }
 
 #[test]
-fn wrong_calls_are_told_what_would_be_right() {
+fn wrong_calls_are_answered_with_what_would_be_right() {
     let tools = toolbox(recording().open());
     let error = refusal(&tools, "event_analisys", json!({}));
     assert_eq!(error, "there is no tool \"event_analisys\"; did you mean event_analysis?");

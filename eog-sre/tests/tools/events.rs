@@ -43,7 +43,7 @@ fn recording() -> Recording {
             recording.event(&format!("10:1{minute}:0{second}"), event);
         }
     }
-    // The cluster tells once more of an event when it forgets it.
+    // The cluster reports an event once more when it forgets it.
     recording
         .event("10:30:00", twins("2", "cart-1-a", "Killing", "Normal", 1, "10:03:00")[0].clone());
     recording

@@ -93,7 +93,7 @@ fn alerts_agree_in_name_severity_state_and_first_dump() {
             let bare = row["entity"].as_str().and_then(|entity| entity.rsplit('/').next());
             let same = |other: &&Value| {
                 let both = |ours: &str, theirs: &str| row[ours] == other[theirs];
-                // The reference names an alert of the platform after whoever scraped it.
+                // The reference names an alert of the platform after its scraper.
                 let entity = !row["ignored"].is_null() || other["entity"].as_str() == bare;
                 both("alert", "alertname")
                     && both("severity", "severity")

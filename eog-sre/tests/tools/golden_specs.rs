@@ -95,7 +95,7 @@ fn spec_changes(theirs: &Value) -> BTreeMap<String, Vec<Value>> {
 }
 
 #[test]
-fn changes_agree_and_are_told_leaf_by_leaf() {
+fn changes_agree_and_are_given_leaf_by_leaf() {
     let Some(tools) = open() else { return };
     let part = [
         "ConfigMap/flagd-config",
@@ -134,7 +134,7 @@ fn changes_agree_and_are_told_leaf_by_leaf() {
 }
 
 #[test]
-fn changes_have_the_time_of_whoever_wrote_the_spec() {
+fn changes_have_the_time_of_the_writer_of_the_spec() {
     let Some(tools) = open() else { return };
     let columns = ["time", "entity", "manager", "seen_before", "seen_after"];
     // The reference dates the restart 17:46:23, when the status was written.

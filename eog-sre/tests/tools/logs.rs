@@ -123,8 +123,8 @@ fn arguments_that_cannot_be_used_are_named() {
         (json!({"sort": "line"}), "sort: there is no column \"line\"; did you mean lines"),
     ];
     for (arguments, expected) in cases {
-        let told = refusal(&toolbox, TOOL, arguments);
-        assert!(told.starts_with(expected), "{told}");
+        let refused = refusal(&toolbox, TOOL, arguments);
+        assert!(refused.starts_with(expected), "{refused}");
     }
     let nothing = mine(&opened(&Recording::new()), json!({}));
     assert_eq!(nothing, json!({"lines": 0, "rows": [], "total": 0, "offset": 0, "limit": 50}));

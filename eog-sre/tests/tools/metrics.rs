@@ -124,7 +124,7 @@ fn entities_are_named_in_full_in_short_or_by_pattern() {
 }
 
 #[test]
-fn counters_tell_growth_and_histograms_what_was_observed() {
+fn counters_give_growth_and_histograms_what_was_observed() {
     let toolbox = opened(&shop());
     let arguments = json!({"metrics": "cpu_seconds_total", "entity": "cart-1",
         "aggregates": "increase,rate", "window": "2026-01-01T10:10:00Z/2026-01-01T10:20:00Z"});
@@ -177,12 +177,12 @@ fn derived_metrics_are_columns() {
     let arguments = json!({"derive": "used = max(memory_bytes) / memory_limit_bytes * 100",
         "sort": "-used", "bucket": "20m"});
     let used = rows(&toolbox, arguments);
-    let told: Vec<(&str, f64)> = used
+    let shares: Vec<(&str, f64)> = used
         .iter()
         .map(|row| (row["entity"].as_str().unwrap(), row["used"].as_f64().unwrap()))
         .collect();
     assert_eq!(
-        told,
+        shares,
         [
             ("shop/Pod/cart-1", 50.2),
             ("shop/Pod/cart-1", 10.2),
@@ -246,8 +246,8 @@ fn arguments_that_cannot_be_used_are_named() {
         (json!({"bucket": 0}), "bucket: must not be zero"),
     ];
     for (arguments, expected) in cases {
-        let told = refusal(&toolbox, ANALYSIS, arguments);
-        assert!(told.starts_with(expected), "{told}");
+        let refused = refusal(&toolbox, ANALYSIS, arguments);
+        assert!(refused.starts_with(expected), "{refused}");
     }
 }
 
@@ -256,10 +256,10 @@ fn anomalies(toolbox: &Toolbox, arguments: Value) -> Value {
 }
 
 #[test]
-fn series_that_left_their_range_are_told_with_their_onset() {
+fn series_that_left_their_range_are_given_with_their_onset() {
     let toolbox = opened(&shop());
     let answer = anomalies(&toolbox, json!({"pivot": "2026-01-01T10:15:00Z"}));
-    let told: Vec<(&str, &str, &str, &str)> = answer["rows"]
+    let rows: Vec<(&str, &str, &str, &str)> = answer["rows"]
         .as_array()
         .unwrap()
         .iter()
@@ -269,7 +269,7 @@ fn series_that_left_their_range_are_told_with_their_onset() {
         })
         .collect();
     assert_eq!(
-        told,
+        rows,
         [
             ("shop/Service/web", "calls_total", "error_ratio", "2026-01-01T10:21:00Z"),
             ("shop/Service/web", "took_milliseconds_bucket", "p95", "2026-01-01T10:21:00Z"),

@@ -48,7 +48,7 @@ fn equal_dumps_are_one_state() {
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn what_is_not_there_is_reported() {
     let tools = toolbox(recording().open());
     let cases = [
         (json!({}), "entity: is missing"),

@@ -159,7 +159,7 @@ fn without_a_pivot_the_alert_tells_it_and_else_the_middle() {
 }
 
 #[test]
-fn a_period_that_nobody_recorded_is_no_silence() {
+fn a_period_without_a_recording_is_no_silence() {
     let toolbox = opened(&shop());
     let answer = tree(&toolbox, json!({"pivot": "2026-01-01T10:20:00Z", "delta": "15m"}));
     assert_eq!(answer["critical_paths"]["total"], 0, "{:#}", answer["critical_paths"]);
@@ -189,8 +189,8 @@ fn arguments_that_cannot_be_used_are_named() {
         ),
     ];
     for (arguments, expected) in cases {
-        let told = refusal(&toolbox, TOOL, arguments);
-        assert!(told.starts_with(expected), "{told}");
+        let refused = refusal(&toolbox, TOOL, arguments);
+        assert!(refused.starts_with(expected), "{refused}");
     }
 }
 

@@ -4,7 +4,7 @@ use super::calls::Called;
 use super::{Moment, STEP, State};
 use crate::generated::system::LinkKind;
 
-/// The share of messages that nobody takes which is cleared in a step: that of an operator who looks
+/// The share of messages without a consumer which is cleared in a step: that of an operator who checks
 /// now and then.
 const CLEARED: f64 = 0.005;
 

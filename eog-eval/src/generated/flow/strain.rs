@@ -118,7 +118,7 @@ impl<'a> Strains<'a> {
     }
 }
 
-/// Who bears what is done to a part: the instances of an application, else the part itself.
+/// The parts that bear what is done to one: the instances of an application, else the part itself.
 fn bearers(system: &System, part: usize) -> Vec<usize> {
     let parts = &system.parts;
     if parts[part].role != Role::Group {

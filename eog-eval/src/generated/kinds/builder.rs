@@ -48,7 +48,7 @@ impl Builder {
         let part = &mut self.system.parts[at];
         part.parallel = role == Role::Serving && draw.chance(0.3);
         part.spare = Some(match role {
-            // Who waits without a thread hardly ever runs out of places.
+            // A service that waits without a thread hardly ever runs out of places.
             Role::Serving if draw.chance(EVENT_DRIVEN) => 30.0,
             Role::Serving | Role::Store => 2.0 + 10.0 * draw.share(),
             Role::Worker | Role::Step => 1.0,

@@ -85,7 +85,7 @@ fn row(build: &mut Builder, count: usize, replicated: f64) -> Vec<Service> {
         .collect()
 }
 
-/// Lets each of those in front call some of those behind; nobody behind is left without a caller.
+/// Lets each of those in front call some of those behind; none behind is left without a caller.
 fn connect(build: &mut Builder, front: &[Service], behind: &[Service], [least, most]: [usize; 2]) {
     let often = |share: f64| [0.3, 0.6, 1.0, 1.0, 2.0][(5.0 * share) as usize];
     for from in front {

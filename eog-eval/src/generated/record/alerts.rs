@@ -7,7 +7,7 @@ use eog::{Anomaly, Timestamp};
 
 use super::Recorder;
 
-/// An alert looks at so many scrapes in a row.
+/// An alert evaluates so many scrapes in a row.
 const HELD: usize = 3;
 
 impl Recorder<'_> {

@@ -10,7 +10,7 @@ use crate::generated::system::Role;
 use crate::generated::trouble::{Effect, Trouble};
 
 /// The share of causes that say so themselves, of those that can.
-const TOLD: f64 = 0.5;
+const REPORTED: f64 = 0.5;
 
 impl Recorder<'_> {
     pub(super) fn put_events(&mut self, troubles: &[Trouble], draw: &mut Stream) {
@@ -23,9 +23,10 @@ impl Recorder<'_> {
             }
         }
         for trouble in troubles {
-            let is_told = draw.chance(TOLD);
+            let is_reported = draw.chance(REPORTED);
             let at = trouble.shows() + 30.0 + 20.0 * draw.share();
-            let Some((after, reason, signal, said)) = notice(trouble).filter(|_| is_told) else {
+            let Some((after, reason, signal, said)) = notice(trouble).filter(|_| is_reported)
+            else {
                 continue;
             };
             let event = self.event(trouble.part, at + after, reason, signal, said);

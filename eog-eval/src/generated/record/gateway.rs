@@ -57,7 +57,8 @@ pub(in crate::generated) fn record(
     let (counts_failures, has_status, has_nodes) =
         (draw.chance(0.5), draw.chance(0.5), draw.chance(0.5));
     // Lines and traces go back some minutes, in a third of the incidents to the beginning.
-    let told_before = if draw.chance(0.33) { f64::INFINITY } else { 120.0 + 480.0 * draw.share() };
+    let recorded_before =
+        if draw.chance(0.33) { f64::INFINITY } else { 120.0 + 480.0 * draw.share() };
     let alert = trouble.shows() + 60.0 + 90.0 * draw.share();
     let mut recorder = Recorder::new(system, course, start, interval);
     recorder.scrape_parts(&mut seed.stream("scrape"));
@@ -66,7 +67,7 @@ pub(in crate::generated) fn record(
     let mut draw = seed.stream("spans");
     let share = |draw: &mut Stream| if draw.chance(0.5) { 1.0 } else { 0.1 + 0.4 * draw.share() };
     let (mut spans, failures) = traces::trace_share(&recorder, operations, share, &mut draw);
-    let from = recorder.at((trouble.shows() - told_before).max(0.0));
+    let from = recorder.at((trouble.shows() - recorded_before).max(0.0));
     spans.retain(|span| span.time >= from);
     recorder.say_traced(&failures, std::slice::from_ref(trouble), &mut draw);
     let mut draw = seed.stream("lines");
@@ -124,8 +125,8 @@ impl Processor {
 }
 
 impl Recorder<'_> {
-    /// Users complain of the gateway, or, in a third of the incidents, somebody of the service itself: of
-    /// slow requests, of failed ones, or of both without telling them apart.
+    /// Users complain of the gateway, or, in a third of the incidents, of the service itself: of
+    /// slow requests, of failed ones, or of both without distinguishing them.
     fn complain(&mut self, trouble: &Trouble, at: f64, draw: &mut Stream) {
         let gate = self.system.having(&[Role::Serving]);
         let group = self.system.parts[trouble.part].group;
@@ -171,7 +172,7 @@ impl Recorder<'_> {
                 }
                 _ => continue,
             };
-            // Who has an answer, or waited for one in vain, says so at the end.
+            // A caller that has an answer, or waited for one without success, says so at the end.
             let time = ended(span);
             let (level, peer, trace) = (level.into(), span.peer.clone(), None);
             let peer = peer.filter(|peer| peer.role == PeerRole::Callee);

@@ -18,7 +18,7 @@ const HEARTBEAT: f64 = 60.0;
 /// The share of traced requests that failed of which there is a line.
 const SAID: f64 = 0.4;
 
-/// How the lines of a part tell requests apart.
+/// How the lines of a part distinguish requests.
 #[derive(Clone, Copy)]
 enum Style {
     Number,
@@ -47,7 +47,7 @@ impl Recorder<'_> {
     pub(super) fn say_lines(&mut self, troubles: &[Trouble], draw: &mut Stream) {
         let length = self.course.timing.length;
         let usual: f64 = self.course.steps[0].iter().map(|state| state.arrivals).sum();
-        let told = (MOST_LINES / (usual * length).max(1.0)).min(0.5);
+        let logged = (MOST_LINES / (usual * length).max(1.0)).min(0.5);
         let count = self.system.parts.len();
         let styles: Vec<Style> = (0..count).map(|_| Style::draw(draw)).collect();
         for (number, style) in styles.iter().enumerate() {
@@ -57,7 +57,7 @@ impl Recorder<'_> {
             while at < length && (talks || role == Role::Scheduler) {
                 let state = self.state(number, at);
                 if !state.stuck {
-                    self.say_done(number, at, told, *style, draw);
+                    self.say_done(number, at, logged, *style, draw);
                     self.say_failed(number, at, troubles, *style, draw);
                     for link in self.calls(number) {
                         self.say_call(&link, troubles, at, draw);
@@ -75,10 +75,10 @@ impl Recorder<'_> {
     }
 
     /// What goes as it should: requests that were answered, heartbeats, collections of garbage.
-    fn say_done(&mut self, number: usize, at: f64, told: f64, style: Style, draw: &mut Stream) {
+    fn say_done(&mut self, number: usize, at: f64, logged: f64, style: Style, draw: &mut Stream) {
         let state = self.state(number, at);
         let role = self.system.parts[number].role;
-        let done = state.arrivals * (1.0 - state.errors) * STEP * told;
+        let done = state.arrivals * (1.0 - state.errors) * STEP * logged;
         if draw.chance(done.min(0.9)) {
             let (id, millis) = (style.id(draw), state.latency * (0.6 + 0.8 * draw.share()));
             let operation = self.operation(number, draw);

@@ -7,7 +7,7 @@ use super::{Measure, Recorder, counted, normal};
 use crate::generated::flow::State;
 use crate::generated::system::Role;
 
-/// A gauge: what it measures, of whom, and by how much a scrape of it is off (standard deviation).
+/// A gauge: what it measures, on which part, and by how much a scrape of it is off (standard deviation).
 struct Gauge {
     metric: &'static str,
     unit: &'static str,

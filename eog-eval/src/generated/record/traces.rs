@@ -1,7 +1,7 @@
 //! Traced requests: each a tree of spans, those of callers and those of callees, nested in time.
 //!
-//! Who gives up tells its callees to stop (deadlines are passed on), so no call outlasts its caller.
-//! Messages are worked on later, by whoever takes them, in the same trace.
+//! A caller that gives up cancels its calls (deadlines are passed on), so no call outlasts its caller.
+//! Messages are worked on later, by their consumers, in the same trace.
 
 use std::collections::VecDeque;
 
@@ -61,7 +61,7 @@ struct Tracer<'a> {
     recorder: &'a Recorder<'a>,
     operations: &'a Operations,
     draw: &'a mut Stream,
-    /// Who records spans.
+    /// The parts that record spans.
     is_traced: Vec<bool>,
     links: Vec<Vec<usize>>,
     trace: String,
@@ -137,7 +137,7 @@ impl<'a> Tracer<'a> {
         for clients in self.recorder.system.having(&[Role::Clients]) {
             for link in self.links[clients].clone() {
                 let one = self.recorder.system.links[link];
-                // A few requests tell how many spans one has.
+                // A few requests show how many spans one has.
                 for _ in 0..20 {
                     let at = 1_000.0 * length * 0.2 * self.draw.share();
                     self.request(&one, at);
@@ -312,7 +312,7 @@ impl<'a> Tracer<'a> {
             return self.publish(call, asked, parent);
         }
         let first = self.attempt(call, asked, parent);
-        // Who tries again waits a moment before.
+        // A caller waits a moment before it tries again.
         let again = Asked { at: first.at + 5.0 + 20.0 * self.draw.share(), ..asked };
         if first.failed && again.at < asked.deadline && self.draw.chance(call.link.again) {
             return self.attempt(call, again, parent);

@@ -2,7 +2,7 @@
 
 pub(super) mod changed;
 pub(super) mod drawn;
-pub(super) mod telling;
+pub(super) mod injected;
 pub(super) mod unchanged;
 
 use super::names::Words;

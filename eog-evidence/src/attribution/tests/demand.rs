@@ -1,4 +1,4 @@
-//! Demand from outside, and whom it reaches.
+//! Demand from outside, and the entities it reaches.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn shop(sent: f64, full: f64) -> World {
     world
 }
 
-/// What is told of demand that reaches an entity.
+/// The note on demand that reaches an entity.
 fn demand(world: &World, entity: &str) -> Option<String> {
     let findings = world.findings(entity);
     let is_demand = |finding: &&Finding| {
@@ -33,7 +33,7 @@ fn demand(world: &World, entity: &str) -> Option<String> {
 }
 
 #[test]
-fn what_users_send_more_is_told_to_whom_it_reaches() {
+fn what_users_send_more_is_noted_on_the_entities_it_reaches() {
     let world = shop(300.0, 0.95);
     let at_web = "users sends 3 times its normal requests";
     assert_eq!(demand(&world, "web").as_deref(), Some(at_web));
@@ -54,9 +54,9 @@ fn who_measures_no_requests_is_asked_by_what_its_caller_measures() {
         web.last_mut().unwrap().peer = Some(Peer { entity: id("partner"), role: PeerRole::Callee });
         demand(&world, "partner")
     };
-    let told = "users sends 3 times its normal requests; via web this reaches partner, which gets \
+    let note = "users sends 3 times its normal requests; via web this reaches partner, which gets \
                 3 times its normal requests";
-    assert_eq!(calls(300.0).as_deref(), Some(told));
+    assert_eq!(calls(300.0).as_deref(), Some(note));
     assert_eq!(calls(100.0), None);
 }
 
@@ -64,7 +64,7 @@ fn who_measures_no_requests_is_asked_by_what_its_caller_measures() {
 fn a_little_more_and_what_is_borne_easily_explain_nothing() {
     assert_eq!(demand(&shop(140.0, 0.95), "web"), None, "less than half more");
     assert_eq!(demand(&shop(300.0, 0.5), "web"), None, "nothing is nearly full");
-    // Where nobody measures how full anything is, it may be.
+    // Where no resource is measured, it may be full.
     let mut world = shop(300.0, 0.5);
     world.series.get_mut(&id("db")).unwrap().retain(|one| one.signal != Signal::Saturation);
     assert!(demand(&world, "db").is_some());
@@ -85,7 +85,7 @@ fn no_more_than_fail_may_be_tried_again() {
     };
     assert_eq!(demand(&failing(150.0, 200.0), "web"), None);
     assert!(demand(&failing(50.0, 200.0), "web").is_some(), "more came than failed");
-    assert!(demand(&failing(400.0, 400.0), "web").is_some(), "nobody tries four times");
+    assert!(demand(&failing(400.0, 400.0), "web").is_some(), "none tries four times");
 }
 
 /// A feed gives 100 items to `load` in each run of two minutes of four, and from the window on so many times as many; the next step
@@ -116,8 +116,8 @@ fn in_runs(world: &mut World, entity: &str, before: f64, within: f64) {
     world.series.get_mut(&id(entity)).unwrap().last_mut().unwrap().points = points.collect();
 }
 
-/// What an entity is told of demand, where minutes 20 to 40 are looked at.
-fn told(world: &World, entity: &str) -> Option<String> {
+/// The note on demand at an entity, where the window is minutes 20 to 40.
+fn noted(world: &World, entity: &str) -> Option<String> {
     let notes = world.attribute_within(20..40, |attribution| attribution.demand(&id(entity)));
     notes.map(|note| note.excerpt.clone())
 }
@@ -125,14 +125,14 @@ fn told(world: &World, entity: &str) -> Option<String> {
 #[test]
 fn what_comes_in_runs_is_counted_by_run() {
     let at_load = "feed sends 3 times its normal requests";
-    assert_eq!(told(&job(3.0), "load").as_deref(), Some(at_load));
+    assert_eq!(noted(&job(3.0), "load").as_deref(), Some(at_load));
     let at_report = "feed sends 3 times its normal requests; via load this reaches report, which \
                      gets 3 times its normal requests";
-    assert_eq!(told(&job(3.0), "report").as_deref(), Some(at_report));
-    // Nobody measured what the feed sends: that is known by whom it sends it to.
+    assert_eq!(noted(&job(3.0), "report").as_deref(), Some(at_report));
+    // What the feed sends is not measured: its receivers show it.
     let at_feed = "load gets 3 times its normal requests from this source alone";
-    assert_eq!(told(&job(3.0), "feed").as_deref(), Some(at_feed));
-    assert_eq!(told(&job(1.2), "load"), None);
+    assert_eq!(noted(&job(3.0), "feed").as_deref(), Some(at_feed));
+    assert_eq!(noted(&job(1.2), "load"), None);
 }
 
 #[test]
@@ -140,11 +140,11 @@ fn runs_that_fail_are_tried_again_by_run() {
     let failing = |more: f64, failed: f64| {
         let mut world = job(more).measured("load", Signal::Errors, 0.0, [0.0; 10]);
         in_runs(&mut world, "load", 0.0, failed);
-        told(&world, "load")
+        noted(&world, "load")
     };
     assert_eq!(failing(3.0, 120.0), None, "each run of 50 is made three times");
     assert!(failing(3.0, 40.0).is_some(), "more came than failed");
-    assert!(failing(3.5, 170.0).is_some(), "nobody tries more often");
+    assert!(failing(3.5, 170.0).is_some(), "none tries more often");
 }
 
 #[test]
@@ -153,5 +153,5 @@ fn of_what_usually_does_not_come_nothing_says_how_much_is_more() {
     for name in ["load", "report"] {
         in_runs(&mut world, name, 0.0, 50.0);
     }
-    assert_eq!(told(&world, "load"), None);
+    assert_eq!(noted(&world, "load"), None);
 }

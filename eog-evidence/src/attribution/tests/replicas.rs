@@ -25,7 +25,7 @@ fn app(instances: [f64; 3]) -> World {
 fn what_all_replicas_have_alike_is_none_of_theirs() {
     let alike = app([300.0, 310.0, 290.0]);
     assert_eq!(alike.of("app"), "own, rest 100");
-    // What is told of the whole is all of it; no rest is left to the replica.
+    // The account of the whole covers all of it; no rest is left to the replica.
     assert_eq!(alike.of("a"), "own, app 100, part 33");
 }
 
@@ -39,14 +39,14 @@ fn what_one_replica_has_is_its_own() {
     let mut unmeasured = app([700.0, 100.0, 100.0]);
     unmeasured.series.remove(&id("db"));
     assert_eq!(unmeasured.of("a"), "own, rest 100, app 0, part 100");
-    // Of what all of them have it can be the cause, so nothing is told.
+    // It can be the cause of what all of them have, so nothing is noted.
     let mut all = app([700.0, 700.0, 700.0]);
     all.series.remove(&id("db"));
     assert_eq!(all.of("app"), "");
 }
 
 #[test]
-fn replicas_that_call_nobody_share_the_work_as_well() {
+fn replicas_without_callees_share_the_work_as_well() {
     let mut world = World::default()
         .calls("web>app")
         .alert("app", Signal::Latency, 15)
@@ -62,7 +62,7 @@ fn replicas_that_call_nobody_share_the_work_as_well() {
 }
 
 #[test]
-fn what_bears_somebody_who_does_well_does_not_hold_the_rest() {
+fn what_bears_an_entity_that_does_well_does_not_hold_the_rest() {
     let on_a_node = || {
         World::default()
             .calls("web>app, web>other")
@@ -91,5 +91,5 @@ fn a_change_of_one_replica_does_not_explain_what_all_have_or_others() {
     let uneven = app([700.0, 100.0, 100.0]);
     assert!(!is_cleared(&uneven, "a") && is_cleared(&uneven, "b"));
     assert!(is_cleared(&uneven, "app"), "what all have in common is not what one has");
-    assert!(is_cleared(&uneven, "db"), "it has no part in it");
+    assert!(is_cleared(&uneven, "db"), "it is not involved");
 }

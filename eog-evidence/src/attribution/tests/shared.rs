@@ -1,8 +1,8 @@
-//! Callees that callers who became slow have in common, and that nobody measured calls to.
+//! Callees that callers who became slow have in common, and to which no calls were measured.
 
 use super::*;
 
-/// `load` and `report` take so much longer; both call `db`, and each somebody else.
+/// `load` and `report` take so much longer; both call `db`, and each another callee.
 fn jobs([load, report]: [f64; 2]) -> World {
     World::default()
         .calls("load>db, report>db, load>files, report>mail")
@@ -26,10 +26,10 @@ fn who_all_slow_callers_have_in_common_is_seen_through_them() {
     let itself = jobs([200.0, 220.0]).calls("load>cache").latency("cache", 1.0, 150.0);
     assert!(itself.of("load").contains("cache"), "{}", itself.of("load"));
     assert!(!itself.of("load").contains("db 100"), "{}", itself.of("load"));
-    // A third that calls it and is as ever.
+    // A third that calls it and is as usual.
     let third = jobs([200.0, 220.0]).calls("third>db").latency("third", 40.0, 40.0);
     assert_eq!(third.of("report"), "own, rest 100");
-    // Two that both have in common cannot be told apart.
+    // Two that both have in common cannot be distinguished.
     let two = jobs([200.0, 220.0]).calls("load>lock, report>lock").latency("lock", 1.0, 1.0);
     assert_eq!(two.of("report"), "own, rest 100");
 }

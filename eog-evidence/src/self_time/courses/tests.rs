@@ -16,7 +16,7 @@ fn id(name: &str) -> EntityId {
 #[derive(Default)]
 struct Traces(Vec<SpanRecord>);
 
-/// A span: who, whom it calls, its id and its parent's, and from when to when in milliseconds within the second.
+/// A span: who, its callee, its id and its parent's, and from when to when in milliseconds within the second.
 type Spec<'a> = (&'a str, Option<&'a str>, &'a str, Option<&'a str>, (i64, i64));
 
 impl Traces {
@@ -53,7 +53,7 @@ impl Traces {
     }
 }
 
-/// Who has what of the course of `web`, as `db 80` or `web>db 80`.
+/// The shares of the course of `web`, as `db 80` or `web>db 80`.
 fn parts(books: &Books) -> Vec<String> {
     let Some((_, course)) = books.courses().next() else { return Vec::new() };
     let part = |part: &Part| match &part.way_from {
@@ -65,7 +65,7 @@ fn parts(books: &Books) -> Vec<String> {
 
 #[test]
 fn the_critical_path_of_bad_requests_leads_past_those_who_only_wait() {
-    // One request in four asks the shop, of which the database becomes slow; the others are as ever. The clock of the
+    // One request in four asks the shop, of which the database becomes slow; the others are as usual. The clock of the
     // database is a minute behind.
     let mut traces = Traces::default();
     for second in 0..600 {
@@ -92,12 +92,12 @@ fn the_critical_path_of_bad_requests_leads_past_those_who_only_wait() {
     let (_, course) = books.courses().next().unwrap();
     assert_eq!(course.bad, Some(25));
     assert_eq!(course.parts[0].operation, "select");
-    let told: Vec<_> = books.get(&id("web")).unwrap().operations.clone();
-    assert!(told.is_empty(), "its own work is as ever: {told:?}");
+    let operations: Vec<_> = books.get(&id("web")).unwrap().operations.clone();
+    assert!(operations.is_empty(), "its own work is as usual: {operations:?}");
 }
 
 #[test]
-fn an_operation_that_works_longer_is_told_apart() {
+fn an_operation_that_works_longer_is_separated() {
     let mut traces = Traces::default();
     for second in 0..600 {
         let slow = if second < 500 || second % 2 > 0 { 20 } else { 120 };
@@ -106,10 +106,13 @@ fn an_operation_that_works_longer_is_told_apart() {
         traces.add(second, "-", false, ("web", Some("db"), "c", Some("r"), (5, 10)));
     }
     let books = traces.books(Counted::Time);
-    let told = &books.get(&id("web")).unwrap().operations;
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!((&told[0].what, told[0].count), (&What::Operation("POST /".into()), 50));
-    assert!((told[0].usual - 15.0).abs() < 0.1 && (told[0].now - 115.0).abs() < 0.1, "{told:?}");
+    let operations = &books.get(&id("web")).unwrap().operations;
+    assert_eq!(operations.len(), 1, "{operations:?}");
+    assert_eq!((&operations[0].what, operations[0].count), (&What::Operation("POST /".into()), 50));
+    assert!(
+        (operations[0].usual - 15.0).abs() < 0.1 && (operations[0].now - 115.0).abs() < 0.1,
+        "{operations:?}"
+    );
 }
 
 #[test]
@@ -162,7 +165,7 @@ fn messages_wait_until_they_are_worked_on() {
     assert_eq!(waiting.len(), 1, "{waiting:?}");
     assert_eq!(waiting[0].what, What::Waiting);
     assert!(waiting[0].usual > 13.0 && waiting[0].now > 813.0, "{waiting:?}");
-    assert_eq!(parts(&books), Vec::<String>::new(), "nobody waits for it");
+    assert_eq!(parts(&books), Vec::<String>::new(), "no caller waits for it");
 }
 
 #[test]
@@ -180,7 +183,7 @@ fn spans_that_claim_each_other_end() {
 }
 
 #[test]
-fn time_on_the_way_is_told_call_by_call() {
+fn time_on_the_way_is_found_call_by_call() {
     // What is asked for takes from 10 to 210 ms, and one call in five asks the second replica; the way to that one takes
     // 30 ms more.
     let mut traces = Traces::default();

@@ -119,7 +119,7 @@ impl Cluster<'_> {
             let pod = key(space, "Pod", self.pod(service, at));
             let lost = at + 6 * SECOND;
             self.delete(lost, pod.clone());
-            self.tell_stopped(lost, pod, service);
+            self.report_stopped(lost, pod, service);
             let set = self.replica_sets[service].clone();
             let said = format!(
                 "Error creating: pods \"{set}-\" is forbidden: exceeded quota: {name}, requested: limits.memory=300Mi, used: limits.memory=6Gi, limited: limits.memory=512Mi"
@@ -185,8 +185,8 @@ impl Cluster<'_> {
                 self.set(when, workload.clone(), "/spec/replicas", json!(0), PERSON);
                 self.delete(when + 5 * SECOND, pod.clone());
                 let said = format!("Scaled down replica set {} to 0", self.replica_sets[at]);
-                self.tell(when, workload, "ScalingReplicaSet", said, "deployment-controller");
-                self.tell_stopped(when + 2 * SECOND, pod, at);
+                self.report(when, workload, "ScalingReplicaSet", said, "deployment-controller");
+                self.report_stopped(when + 2 * SECOND, pod, at);
             }
             Fault::PodLost | Fault::Image | Fault::Command | Fault::Placement => {
                 self.stuck_pod(root, at);
@@ -254,7 +254,7 @@ impl Cluster<'_> {
         }
         if self.course.plan.hits.get(&at).is_some_and(|hit| hit.down) {
             self.delete(when + 5 * SECOND, old.clone());
-            self.tell_stopped(when + 5 * SECOND, old, at);
+            self.report_stopped(when + 5 * SECOND, old, at);
             self.unready(at, when + 6 * SECOND);
         }
         self.pending.insert(at, name);

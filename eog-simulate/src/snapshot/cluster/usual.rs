@@ -204,19 +204,19 @@ impl Cluster<'_> {
             pods.sort();
         }
         let scaled = format!("Scaled up replica set {set} to 1");
-        self.tell(when, self.workload(at), "ScalingReplicaSet", scaled, "deployment-controller");
+        self.report(when, self.workload(at), "ScalingReplicaSet", scaled, "deployment-controller");
         let created = format!("Created pod: {name}");
         let set = self.own("ReplicaSet", &set);
-        self.tell(when + SECOND, set, "SuccessfulCreate", created, "replicaset-controller");
+        self.report(when + SECOND, set, "SuccessfulCreate", created, "replicaset-controller");
         for (after, reason, said) in [
             (2, "Scheduled", format!("Successfully assigned {space}/{name}")),
             (6, "Pulled", "Container image already present on machine".to_owned()),
             (7, "Created", format!("Created container {}", service.name)),
             (8, "Started", format!("Started container {}", service.name)),
         ] {
-            self.tell(when + after * SECOND, self.own("Pod", &name), reason, said, "kubelet");
+            self.report(when + after * SECOND, self.own("Pod", &name), reason, said, "kubelet");
         }
-        self.tell_stopped(ready, old, at);
+        self.report_stopped(ready, old, at);
     }
 
     /// A container ends and starts again.
@@ -245,7 +245,7 @@ impl Cluster<'_> {
                     self.warn(at, agent, "Unhealthy", said, "kubelet");
                 } else {
                     let pod = self.own("Pod", self.pod(service, at));
-                    self.tell(at, pod, "Pulled", said, "kubelet");
+                    self.report(at, pod, "Pulled", said, "kubelet");
                 }
             }
         }

@@ -17,7 +17,7 @@ impl SpanIndex {
         let mut listed = Vec::new();
         for (entity, rows) in &self.served {
             let rows = rows.iter().map(|row| spans.get(*row));
-            // Of one that serves nothing what it begins by itself is its request.
+            // The requests of one that serves nothing are those it begins by itself.
             let served = rows.filter(|span| match span.kind() {
                 SpanKind::Server | SpanKind::Consumer => true,
                 SpanKind::Internal => span.parent().is_none(),
@@ -27,7 +27,7 @@ impl SpanIndex {
         }
         for (caller, callees) in &self.calls {
             for (callee, rows) in callees {
-                let made = rows.iter().map(|row| spans.get(*row)).filter_map(told_by);
+                let made = rows.iter().map(|row| spans.get(*row)).filter_map(waiting_span);
                 listed.extend(made.map(|span| (span, caller, Some(callee))));
             }
         }
@@ -57,8 +57,8 @@ impl SpanIndex {
     }
 }
 
-/// The span that tells how long a caller waited: of a message the one that sent it.
-fn told_by(call: SpanRef<'_>) -> Option<SpanRef<'_>> {
+/// The span that shows how long a caller waited: of a message the one that sent it.
+fn waiting_span(call: SpanRef<'_>) -> Option<SpanRef<'_>> {
     match call.kind() {
         SpanKind::Consumer => call.parent().filter(|sent| sent.kind() == SpanKind::Producer),
         _ => Some(call),

@@ -19,7 +19,7 @@ impl BundleTool for GetContextContract {
         if self.page == 0 {
             return Err(ToolError::argument("page", "is not a number from 1 on", ""));
         }
-        // A second look also brings the relations that are as usual.
+        // A second visit also brings the relations that are as usual.
         let (page, visit) = (self.page, 2);
         let changed_neighbours = [].into();
         let request =

@@ -21,7 +21,7 @@ struct Said<'b> {
     percent: f64,
 }
 
-/// The levels of the evidence that severities mean: it tells neither `fatal` nor `trace` apart.
+/// The levels of the evidence that severities mean: it has neither `fatal` nor `trace`.
 fn levels(names: &Names) -> Result<BTreeSet<&'static str>, ToolError> {
     let level = |severity| match severity {
         "fatal" => "error",

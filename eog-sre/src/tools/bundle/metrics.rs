@@ -19,7 +19,7 @@ use crate::tools::series::name_patterns;
 use crate::tools::signals::readable;
 use crate::tools::{GetMetricAnomalies, MetricAnalysis, MetricAnomalies, ToolError};
 
-/// What tells series apart.
+/// What distinguishes series.
 static KEYS: [&str; 6] = ["entity", "metric", "signal", "peer", "peer_role", "unit"];
 
 /// What is never put together: other metrics and other units.
@@ -238,8 +238,8 @@ impl BundleTool for MetricAnalysis {
             }
         }
         let rows = groups.into_iter().map(|(mut cells, points)| {
-            let told = |one: &Statistic| statistic(*one, points.clone()).map(readable).into();
-            cells.extend(statistics.iter().map(told));
+            let cell = |one: &Statistic| statistic(*one, points.clone()).map(readable).into();
+            cells.extend(statistics.iter().map(cell));
             cells
         });
         let names = keys.iter().map(|key| (*key, Kind::Text));
@@ -261,7 +261,7 @@ impl BundleTool for GetMetricAnomalies {
         &["entity", "metrics", "filters", "window", "columns", "sort", "limit", "offset"];
 
     fn of_bundle(&self, toolbox: &BundleToolbox<'_>) -> Result<MetricAnomalies, ToolError> {
-        // The unit stands beside what was measured.
+        // The unit is next to what was measured.
         let names = &KEYS[..5];
         let chosen = chosen(toolbox, self.entity.as_deref(), &self.metrics, &self.filters)?;
         let after = window(toolbox, self.window)?;

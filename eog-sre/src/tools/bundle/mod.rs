@@ -1,7 +1,7 @@
 //! The tools over an incident bundle, as far as it records what they ask for: their names, their arguments and
 //! the form of their answers are those over a snapshot.
 //!
-//! A bundle holds no dumps, no objects and no counters, so what tells of these goes with a snapshot alone. Rows
+//! A bundle holds no dumps, no objects and no counters, so tools about these go with a snapshot alone. Rows
 //! have the columns that the files of a bundle have.
 
 mod context;

@@ -138,7 +138,7 @@ fn metrics_are_derived_by_entity_and_by_time() {
 }
 
 #[test]
-fn metrics_are_told_by_series_by_group_and_by_time() {
+fn metrics_are_given_by_series_by_group_and_by_time() {
     let rows = |arguments: Value| asked("metric_analysis", arguments).unwrap()["rows"].clone();
     let each = rows(json!({"columns": "metric,peer,count,max", "sort": "metric"}));
     assert_eq!(
@@ -157,22 +157,23 @@ fn metrics_are_told_by_series_by_group_and_by_time() {
 }
 
 #[test]
-fn series_that_shifted_are_told_by_the_rules_of_findings() {
-    let told = asked("get_metric_anomalies", json!({})).unwrap();
-    assert_eq!((&told["compared"], &told["too_short"]), (&json!(2), &json!(0)));
-    assert_eq!(told["total"], 1);
-    let row = &told["rows"][0];
+fn series_that_shifted_follow_the_rules_of_findings() {
+    let answer = asked("get_metric_anomalies", json!({})).unwrap();
+    assert_eq!((&answer["compared"], &answer["too_short"]), (&json!(2), &json!(0)));
+    assert_eq!(answer["total"], 1);
+    let row = &answer["rows"][0];
     assert_eq!((&row["metric"], &row["trend"]), (&json!("p95"), &json!("rising")));
     assert_eq!((&row["baseline"], &row["observed"]), (&json!(10.0), &json!(90.0)));
     assert_eq!(row["onset"], json!(at(36).to_string()));
 }
 
 #[test]
-fn lines_are_told_by_what_they_say() {
-    let told = asked("log_analysis", json!({"columns": "pattern,lines,percent,severity"})).unwrap();
-    assert_eq!(told["lines"], 13);
+fn lines_are_grouped_by_what_they_say() {
+    let answer =
+        asked("log_analysis", json!({"columns": "pattern,lines,percent,severity"})).unwrap();
+    assert_eq!(answer["lines"], 13);
     assert_eq!(
-        told["rows"],
+        answer["rows"],
         json!([
             {"pattern": "served <*>", "lines": 10, "percent": 76.923, "severity": "info"},
             {"pattern": "lost <*>", "lines": 3, "percent": 23.077, "severity": "error"}
@@ -196,7 +197,7 @@ fn the_topology_has_relations_of_any_name() {
 }
 
 #[test]
-fn what_a_bundle_cannot_tell_is_refused_with_what_it_can() {
+fn what_a_bundle_cannot_answer_is_refused_with_what_it_can() {
     for (tool, arguments, said) in [
         (
             "get_k8_spec",

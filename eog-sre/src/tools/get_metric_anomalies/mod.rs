@@ -107,7 +107,7 @@ pub(in crate::tools) struct Compared<'t> {
     shifted: Vec<(f64, Cells<'t>)>,
 }
 
-/// What is told of every shift, whatever shifted.
+/// The columns of every shift.
 const SHIFT: [(&str, Kind); 10] = [
     ("trend", Kind::Text),
     ("onset", Kind::Time),
@@ -132,7 +132,7 @@ impl<'t> Compared<'t> {
         self.compared += 1;
     }
 
-    /// One that shifted, with what tells it from others.
+    /// One that shifted, with what distinguishes it.
     pub(in crate::tools) fn shifted(&mut self, names: Cells<'t>, shift: &Shift, unit: &str) {
         self.compared += 1;
         let factor = factor(shift.observed, shift.baseline, unit);
@@ -157,7 +157,7 @@ impl<'t> Compared<'t> {
 }
 
 impl GetMetricAnomalies {
-    /// The answer: those that shifted, the largest factor first, by what tells them apart.
+    /// The answer: those that shifted, the largest factor first, by what distinguishes them.
     ///
     /// # Errors
     /// [`ToolError::Argument`] for unknown columns.
@@ -183,7 +183,7 @@ impl GetMetricAnomalies {
     }
 }
 
-/// What tells the series of a snapshot apart.
+/// What distinguishes the series of a snapshot.
 const NAMES: [&str; 4] = ["entity", "metric", "measure", "labels"];
 
 fn names(measure: &Measure) -> Cells<'static> {

@@ -24,7 +24,7 @@ use requests::{Compared, Judge, sample_errors};
 use shifts::critical_nodes;
 use tree::{MAX_HOPS, MAX_NODES, PathTree};
 
-/// How long before and after the pivot is looked at, unless it is given.
+/// How long before and after the pivot is covered, unless it is given.
 const DELTA: Length = Length::from_secs(300);
 
 /// Compares the traces before and after a pivot: each service, each call, each path, and the paths

@@ -1,4 +1,4 @@
-//! The tree of paths: who called whom, from the first service of a trace on.
+//! The tree of paths: callers and callees, from the first service of a trace on.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ impl Node {
 struct Grower<'a> {
     spans: &'a Spans,
     parties: Parties<'a>,
-    /// The node of each span that was looked at.
+    /// The node of each span that was visited.
     places: Vec<Option<usize>>,
     tree: PathTree,
 }
@@ -108,7 +108,7 @@ impl Grower<'_> {
         let Some(place) = self.place(span) else { return };
         let above = span.parent().and_then(|parent| self.place(parent));
         let comes_in = above != Some(place);
-        // Nobody recorded that the call was taken: the caller's span tells of it.
+        // No span of the callee was recorded: the caller's span describes the call.
         let untaken = matches!(span.kind(), SpanKind::Client | SpanKind::Producer)
             && span.callee_number().is_none();
         let callee = untaken.then(|| self.parties.callee(span)).flatten();

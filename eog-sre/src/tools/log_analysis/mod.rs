@@ -92,7 +92,7 @@ fn severity_name(severity: u8) -> &'static str {
     found.map_or("unknown", |(name, _)| name)
 }
 
-/// What tells senders apart: namespace, service, pod, workload.
+/// What distinguishes senders: namespace, service, pod, workload.
 type SenderKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 impl LogAnalysis {

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn selectors_are_told_in_order() {
+    fn selectors_are_given_in_order() {
         let expression = Expression::parse("b{x=\"1\"} / (sum(a) - b)").unwrap();
         let names: Vec<&str> =
             expression.selectors().iter().map(|selector| selector.metric.as_str()).collect();

@@ -87,7 +87,7 @@ struct Question {
     selectors: BTreeMap<Selector, Matcher>,
 }
 
-/// What one column tells.
+/// What one column contains.
 enum Value {
     Statistic(Statistic),
     Derived { name: String, expression: Expression, plain: Option<Statistic> },
@@ -297,7 +297,7 @@ pub(in crate::tools) fn parsed(name: &str, text: &str) -> Result<Expression, Too
     })
 }
 
-/// Statistics of a row that nobody chose any for.
+/// Statistics of a row where none are chosen.
 pub(in crate::tools) const DEFAULTS: &[Statistic] = &[
     Statistic::Count,
     Statistic::Mean,

@@ -90,7 +90,7 @@ impl Statistic {
 pub(crate) struct Points<'a> {
     series: Vec<&'a MetricSeries>,
     window: Window,
-    /// Of the buckets of histograms: what was observed is told and not the counters themselves.
+    /// For the buckets of histograms: what was observed is given, not the counters themselves.
     histogram: bool,
     sorted: OnceCell<Vec<f64>>,
 }
@@ -113,7 +113,7 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// Of a histogram: how often something was observed, and how large it was.
+    /// For a histogram: how often something was observed, and how large it was.
     fn observed(&self, statistic: Statistic) -> Option<f64> {
         let mut buckets = Buckets::default();
         let mut seconds = 0.0_f64;

@@ -130,7 +130,7 @@ fn a_page_says_what_it_leaves_out() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_told() {
+fn what_cannot_be_asked_is_refused() {
     let cases = [
         (json!({"filters": {"servic": "web"}}), "did you mean service?"),
         (json!({"filters": {"xyz": "web"}}), "the columns are time, service, ms, failed, note"),

@@ -25,7 +25,7 @@ impl<T> TableQuery<T> {
     }
 }
 
-/// The arguments of every table, in the order in which they are told.
+/// The arguments of every table, in the order in which they are listed.
 pub(in crate::tools) const SHARED: [&str; 9] =
     ["entity", "filters", "window", "group_by", "aggregates", "columns", "sort", "limit", "offset"];
 

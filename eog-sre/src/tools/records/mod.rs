@@ -89,7 +89,7 @@ impl<T: Records> Tool for TableQuery<T> {
 }
 
 /// Adds the columns of what a record is about: entity, namespace, kind, name. The namespace is as
-/// given where the entity does not tell it.
+/// given where the entity does not contain it.
 pub(in crate::tools) fn about<'t, R: 't>(
     table: Table<'t, R>,
     entity: fn(&R) -> Option<&EntityId>,

@@ -1,4 +1,5 @@
-//! What others tell of an entity that says nothing itself: an outside service, a source of traffic.
+//! Entities without telemetry of their own, such as an outside service or a source of traffic, as their callers and
+//! callees measure them.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,14 @@ use crate::spans::span_series;
 /// The entities without telemetry of their own, each with those whose telemetry names it as caller
 /// or callee.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
-    tellers: BTreeMap<EntityId, Vec<EntityId>>,
+pub(super) struct SilentEntities {
+    observers: BTreeMap<EntityId, Vec<EntityId>>,
 }
 
-impl Told {
+impl SilentEntities {
     pub(super) fn of(telemetry: &ByEntity) -> Self {
-        let mut tellers: BTreeMap<EntityId, Vec<EntityId>> = BTreeMap::new();
-        for (teller, own) in telemetry {
+        let mut observers: BTreeMap<EntityId, Vec<EntityId>> = BTreeMap::new();
+        for (observer, own) in telemetry {
             let series = own.series.values().filter_map(|series| series.peer.as_ref());
             let spans = own.spans.iter().filter_map(|span| span.peer.as_ref());
             let lines = own.logs.severe_peers();
@@ -35,15 +36,15 @@ impl Told {
             silent.sort_unstable();
             silent.dedup();
             for entity in silent {
-                tellers.entry(entity.clone()).or_default().push(teller.clone());
+                observers.entry(entity.clone()).or_default().push(observer.clone());
             }
         }
-        Self { tellers }
+        Self { observers }
     }
 
     /// Those whose telemetry names a silent entity.
-    pub(super) fn tellers(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {
-        self.tellers.get(entity).into_iter().flatten()
+    pub(super) fn observers(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {
+        self.observers.get(entity).into_iter().flatten()
     }
 
     /// The series of others about the calls of a silent entity.
@@ -53,10 +54,10 @@ impl Told {
         telemetry: &ByEntity,
         at_work: &AtWork,
     ) -> Vec<Series> {
-        let tellers = self.tellers.get(entity).into_iter().flatten();
-        let all = tellers.filter_map(|teller| Some((teller, telemetry.get(teller)?)));
-        let all = all.flat_map(|(teller, own)| {
-            let measured = at_work.series(teller, own).cloned();
+        let observers = self.observers.get(entity).into_iter().flatten();
+        let all = observers.filter_map(|observer| Some((observer, telemetry.get(observer)?)));
+        let all = all.flat_map(|(observer, own)| {
+            let measured = at_work.series(observer, own).cloned();
             measured.chain(span_series(&own.spans)).collect::<Vec<_>>()
         });
         let named = |series: &Series| {
@@ -69,18 +70,18 @@ impl Told {
 
 /// The series of others about calls to silent entities, as if these had measured them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Heard(BTreeMap<EntityId, Vec<Series>>);
+pub(super) struct SilentSeries(BTreeMap<EntityId, Vec<Series>>);
 
-impl Heard {
-    pub(super) fn of(told: &Told, telemetry: &ByEntity, at_work: &AtWork) -> Self {
-        let heard = told.tellers.keys().map(|silent| {
-            let calls = told.series(silent, telemetry, at_work).into_iter().filter(|series| {
+impl SilentSeries {
+    pub(super) fn of(silent: &SilentEntities, telemetry: &ByEntity, at_work: &AtWork) -> Self {
+        let all = silent.observers.keys().map(|entity| {
+            let calls = silent.series(entity, telemetry, at_work).into_iter().filter(|series| {
                 series.peer.as_ref().is_some_and(|peer| peer.role == PeerRole::Callee)
             });
-            let own = calls.map(|series| Series { entity: silent.clone(), peer: None, ..series });
-            (silent.clone(), own.collect())
+            let own = calls.map(|series| Series { entity: entity.clone(), peer: None, ..series });
+            (entity.clone(), own.collect())
         });
-        Self(heard.collect())
+        Self(all.collect())
     }
 
     pub(super) fn series(&self, entity: &EntityId) -> &[Series] {
@@ -94,8 +95,8 @@ pub(super) fn as_own(finding: &Finding) -> Option<Finding> {
     let peer = content.peer.take()?;
     let role = turned(peer.role)?;
     content.excerpt = format!("seen by {}: {}", content.entity, content.excerpt);
-    let teller = std::mem::replace(&mut content.entity, peer.entity);
-    content.peer = Some(Peer { entity: teller, role });
+    let observer = std::mem::replace(&mut content.entity, peer.entity);
+    content.peer = Some(Peer { entity: observer, role });
     Some(Finding::new(content))
 }
 
