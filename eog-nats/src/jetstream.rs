@@ -217,7 +217,7 @@ impl CheckpointObject {
 }
 
 impl Checkpoints for CheckpointObject {
-    /// One attempt: whoever goes on without a checkpoint only takes longer.
+    /// One attempt: a lost checkpoint only costs time.
     fn write(&mut self, payload: &[u8]) -> Result<(), CheckpointError> {
         let path = PathBuf::from(format!("nats:checkpoint/{}", self.object));
         let bytes = payload.len() as u64;

@@ -7,7 +7,7 @@ use async_nats::ConnectOptions;
 
 use crate::NatsError;
 
-/// How to reach a cluster, and as whom.
+/// How to reach a cluster, and with which credentials.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -34,7 +34,7 @@ pub struct Options {
 /// Who connects.
 #[derive(Clone, Default)]
 pub enum Access {
-    /// Whoever the address says, or nobody.
+    /// The user in the address, or none.
     #[default]
     Address,
     /// The user of a credentials file (JWT and seed).

@@ -49,8 +49,8 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Whether a record is the next that counts. One that follows an earlier record came too late: its
-    /// writer was no longer, or not yet, the one that writes.
+    /// Whether a record is the next that counts. One that follows an earlier record came too late: its writer was
+    /// no longer, or not yet, the current one.
     ///
     /// # Errors
     /// What is wrong, where it follows a record that is not there.

@@ -6,7 +6,7 @@ use eog::{BoxFuture, EntityId};
 use eog_live::Host;
 use eog_mcp::server::{Order, OrderError, Outcome, Server};
 
-/// Whoever makes investigations of what was captured. A [`Server`] does so here.
+/// Makes investigations of what was captured. A [`Server`] does so here.
 pub trait Investigations: Host {
     /// Whether an investigation takes in what was captured after it had begun. Blocks.
     fn takes_news(&self, id: &str) -> bool;

@@ -75,7 +75,7 @@ impl OnCall {
         Ok(folder)
     }
 
-    /// Opens the state beside that of whoever investigates, such as a
+    /// Opens the state beside that of the investigating server, such as a
     /// [`Server`](eog_mcp::server::Server) that has the folder of captures as a root.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ pub(super) struct Running<'a> {
 }
 
 impl Board {
-    /// The place of an investigation. One that does not run and that nobody watches has none.
+    /// The place of an investigation. One that neither runs nor is watched has none.
     pub(super) fn watched(&self, id: &InvestigationId) -> Arc<Watched> {
         let mut places = self.places();
         places.retain(|_, place| place.steering.is_some() || Arc::strong_count(&place.watched) > 1);
