@@ -273,10 +273,10 @@ fn last_word(last: &LastWord) -> String {
     if last.heard.is_empty() {
         words.push_str(", without messages");
     } else {
-        let heard = last.heard.iter().take(MAX_LINES);
-        let heard: Vec<String> =
-            heard.map(|(sender, label)| format!("{sender} ({label})")).collect();
-        words.push_str(&format!(", with messages from {}", heard.join(", ")));
+        let received = last.heard.iter().take(MAX_LINES);
+        let received: Vec<String> =
+            received.map(|(sender, label)| format!("{sender} ({label})")).collect();
+        words.push_str(&format!(", with messages from {}", received.join(", ")));
         if last.heard.len() > MAX_LINES {
             words.push_str(&format!(" and {} more", last.heard.len() - MAX_LINES));
         }

@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::runtime::runtime;
 use crate::source;
 
-/// The answer: the finding, and what was measured where it tells of a series.
+/// The answer: the finding, and what was measured where it is about a series.
 #[derive(Serialize)]
 struct Answer {
     finding: Finding,

@@ -104,7 +104,7 @@ fn kill_at(moment: fn(usize) -> Kill) {
         assert!(ledger == expected, "{kill:?}: another ledger");
         let times = times(&server.seen(), &all);
         match kill {
-            // The one that had no answer, and no other.
+            // The question without an answer, and no other.
             Kill::WhileAsking(at) => {
                 let expected = (0..all.len()).map(|place| 1 + usize::from(place == at));
                 assert!(expected.eq(times.iter().copied()), "{kill:?}: {times:?}");

@@ -56,16 +56,16 @@ fn hypotheses(question: &str) -> Value {
             claimed.chain(upstream.flatten()).collect::<Vec<String>>()
         }
     };
-    let mut told: Vec<Value> = Vec::new();
+    let mut suspects: Vec<Value> = Vec::new();
     for lead in leads {
         let is_new = known.iter().all(|other| other.entity != lead);
-        if is_new && told.iter().all(|other| other["entity"] != lead) {
-            told.push(json!({ "entity": lead, "focus": format!("what is wrong with {lead}"),
+        if is_new && suspects.iter().all(|other| other["entity"] != lead) {
+            suspects.push(json!({ "entity": lead, "focus": format!("what is wrong with {lead}"),
                 "why": format!("{lead} may be the cause") }));
         }
     }
-    told.truncate(most);
-    json!({ "hypotheses": told })
+    suspects.truncate(most);
+    json!({ "hypotheses": suspects })
 }
 
 /// Loads a skill, fetches the context of the suspected entity, records all that it holds, finishes.

@@ -30,7 +30,7 @@ struct Flooded {
     before: Option<u64>,
 }
 
-/// The memory of a process in kilobytes, where the system tells.
+/// The memory of a process in kilobytes, where the system reports it.
 fn memory(child: &Child) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS"))?;

@@ -238,15 +238,15 @@ fn investigations_outlive_workers_and_nodes() {
             killed
         });
         let mut random = ChaCha8Rng::seed_from_u64(seed + 1);
-        let mut looked = Instant::now();
+        let mut counted = Instant::now();
         loop {
             std::thread::sleep(Duration::from_millis(random.random_range(300..1_500)));
             let slot = random.random_range(0..slots.len());
             slots[slot].kill();
             harm.workers += 1;
             slots[slot].start(&lab);
-            if looked.elapsed() > Duration::from_secs(3) {
-                looked = Instant::now();
+            if counted.elapsed() > Duration::from_secs(3) {
+                counted = Instant::now();
                 let ended = ended(&lab);
                 if ended == count {
                     break;

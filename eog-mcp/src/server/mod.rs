@@ -10,9 +10,8 @@
 //! - [`Server::open`] checks the [`Settings`] once; then [`Server::stdio`] serves one client on
 //!   standard input and output, [`Server::session`] each of several on streams of its own, and
 //!   [`Server::http`] any number on a socket.
-//! - [`Policies`] says which policy judges, and a [`Judge`] may choose where to start and summarize the result,
-//! too;
-//!   [`Evidence`] is the built-in rules.
+//! - [`Policies`] says which policy judges, and a [`Judge`] may choose where to start and summarize the
+//!   result, too; [`Evidence`] is the built-in rules.
 //!
 //! What a client names are paths below [`Settings::roots`] and ids that the server gave; nothing
 //! else on the machine can be reached. What a client gets is text from telemetry, which is data and

@@ -51,7 +51,7 @@ fn write_snapshot(folder: &Path) {
     fs::create_dir_all(folder.join("metrics")).unwrap();
     let write = |file: &str, text: &str| fs::write(folder.join(file), text).unwrap();
     let alert = json!([{"labels": {"alertname": "HighErrorRate", "service_name": "web",
-        "namespace": "shop", "note": planted("label")}, "annotations": {"summary": planted("annotation")},
+        "namespace": "shop", "memo": planted("label")}, "annotations": {"summary": planted("annotation")},
         "state": "firing", "activeAt": "2026-01-01T10:00:00Z"}]);
     write("alerts/alerts_at_2026-01-01T10-01-00.json", &alert.to_string());
     let event = json!({"object": {"apiVersion": "v1", "metadata": {"uid": "web-1"},
@@ -60,12 +60,12 @@ fn write_snapshot(folder: &Path) {
         "lastTimestamp": "2026-01-01T10:00:00Z"}});
     write("k8s_events_raw.tsv", &format!("Timestamp\tBody\n{}", row(&event)));
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-1",
-        "namespace": "shop", "uid": "web-1", "annotations": {"note": planted("object")}},
+        "namespace": "shop", "uid": "web-1", "annotations": {"memo": planted("object")}},
         "spec": {"containers": [{"name": "web", "args": [planted("argument")],
-            "env": [{"name": "NOTE", "value": planted("variable")}]}]},
+            "env": [{"name": "MEMO", "value": planted("variable")}]}]},
         "status": {"phase": "Running"}});
     write("k8s_objects_raw.tsv", &format!("Timestamp\tBody\n{}", row(&pod)));
-    let tags = json!({"note": planted("tag")}).to_string().replace('"', "\"\"");
+    let tags = json!({"memo": planted("tag")}).to_string().replace('"', "\"\"");
     let points = format!(
         "metric_name\ttimestamp\tvalue\tpod_name\tnamespace\ttags\n\
          cpu\t2026-01-01 09:59:00\t1.0\tweb-1\tshop\t\"{tags}\"\n\

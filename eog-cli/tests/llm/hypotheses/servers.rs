@@ -231,7 +231,7 @@ fn a_recorded_call_is_not_made_again() {
 }
 
 #[test]
-fn servers_that_cannot_be_used_are_told_before_anything_is_asked() {
+fn servers_that_cannot_be_used_are_reported_before_anything_is_asked() {
     let server = Server::start(detect);
     let lab = Lab::at(&server, "");
     let run = |config: &str, options: &[&str]| {
