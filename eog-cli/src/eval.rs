@@ -265,7 +265,8 @@ fn suite_options(runs: &Runs, by: &EvalBy) -> Result<suite::Options, CliError> {
     Ok(suite::Options { method, out: runs.out.clone(), stop, ..suite::Options::runs(runs.count) })
 }
 
-/// How incidents are investigated. Who judges is never taken from variables or a file alone: a whole data set costs.
+/// How incidents are investigated. The policy is never taken from variables or a file alone: a whole data set
+/// costs.
 fn method(by: &EvalBy) -> Result<Method, CliError> {
     let settings = rules::of(by.controller, &by.search)?;
     let options = by.judging.options();

@@ -1,4 +1,4 @@
-//! Who judges by the command line, what it sets of a controller, and what it cannot set of this one.
+//! The policy chosen by the command line, what it sets of a controller, and what it cannot set of this one.
 
 use std::num::NonZeroU32;
 

@@ -71,8 +71,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Refuses live sources of which an unfinished capture is beside a journal, for who only reads: opening them goes on with
-    /// the capture.
+    /// Refuses live sources of which an unfinished capture is beside a journal, for commands that only read:
+    /// opening them goes on with the capture.
     pub(crate) fn refuse_unfinished(self, journal: &Path) -> Result<(), CliError> {
         if self.kind != Kind::Live || !is_captured(journal) {
             return Ok(());

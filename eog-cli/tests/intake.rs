@@ -156,7 +156,7 @@ fn a_verdict_is_a_note_of_a_person_and_is_kept_beside_the_journal() {
     let fields = ["kind", "source", "trend", "signal"].map(|field| note[field].as_str().unwrap());
     assert_eq!(fields, ["note", "person", "steady", "other"]);
 
-    // Who goes on later need not say it again, and the last word counts.
+    // A later run need not say it again, and the last word counts.
     run!("resume", journal, bundle, ["--cause", "web=rolled back by hand"], "--out", out);
     assert!(said(&out, "its owner checked it").is_some(), "the earlier word is in the ledger");
     assert_eq!(said(&out, "rolled back by hand").unwrap()["trend"], "rising");

@@ -178,7 +178,7 @@ fn files_that_were_changed_under_a_journal_are_named() {
     assert_eq!(resume(&incident, &journal).exits(3).err, "");
 }
 
-/// Who may write anywhere gives that up for the child.
+/// A process that may write anywhere gives that up for the child.
 #[test]
 fn a_journal_in_a_read_only_folder_is_refused_before_anything_is_asked() {
     const UNPRIVILEGED: u32 = 65534;

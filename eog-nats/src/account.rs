@@ -241,7 +241,7 @@ fn less(usage: Usage, taken: Usage) -> Usage {
     }
 }
 
-/// So that those who race do not meet again: up to 1, 2, 4 … 64 ms, by the name of the record.
+/// So that racing writers do not meet again: up to 1, 2, 4 … 64 ms, by the name of the record.
 fn pause(write: &str, race: u32) -> Duration {
     let drawn = u64::from(blake3::hash(write.as_bytes()).as_bytes()[0]);
     Duration::from_micros((drawn << race.min(6)) * 4)

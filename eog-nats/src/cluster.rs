@@ -315,7 +315,7 @@ fn wait_for<T: Send + 'static>(
 ) -> Option<T> {
     let (sender, receiver) = mpsc::sync_channel(1);
     runtime.spawn(async move {
-        // Who asked always waits.
+        // The caller always waits.
         let _ = sender.send(what.await);
     });
     receiver.recv().ok()

@@ -24,7 +24,7 @@ use crate::{
 const AFTER: &str = "Eog-After";
 /// Where the body stands.
 const AT: &str = "Eog-At";
-/// Who wrote it, and which of their records it is.
+/// The writer, and which of its records it is.
 const WRITE: &str = "Eog-Write";
 /// The block that is the body.
 const BLOCK: &str = "Eog-Block";

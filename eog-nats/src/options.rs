@@ -15,7 +15,7 @@ pub struct Options {
     pub url: String,
     /// What the names of streams, buckets and subjects begin with.
     pub prefix: String,
-    /// Who connects.
+    /// The user of the connection.
     pub access: Access,
     /// Certificates to trust, in place of those of the system: a PEM file.
     pub ca: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Options {
     pub retries: u32,
 }
 
-/// Who connects.
+/// The user of the connection.
 #[derive(Clone, Default)]
 pub enum Access {
     /// The user in the address, or none.

@@ -215,7 +215,7 @@ impl Task {
     /// Takes the investigation out of the queue, since its ledger has ended.
     ///
     /// # Errors
-    /// [`NatsError`]. It is given to another worker then, who finds that it has ended.
+    /// [`NatsError`]. It is given to another worker then, which finds that it has ended.
     pub fn done(self) -> Result<(), NatsError> {
         self.cluster.persist(|cluster| {
             let message = self.message.clone();

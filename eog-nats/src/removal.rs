@@ -25,7 +25,7 @@ pub(crate) fn is_removal(order: &[u8]) -> bool {
     order == REMOVE
 }
 
-/// The objects of investigations, by whose they are: listed once, for any number of removals.
+/// The objects of investigations, by investigation: listed once, for any number of removals.
 #[derive(Debug, Default)]
 pub(crate) struct Objects(BTreeMap<String, Vec<(String, Listed)>>);
 

@@ -209,7 +209,7 @@ fn a_removal_that_was_killed_is_finished_by_others() {
                 assert!(queue.take(Duration::from_secs(5)).unwrap().is_none());
             }
         }
-        // Who wants the name meanwhile waits until it is free.
+        // A submission of the name meanwhile waits until it is free.
         all().apply(&cluster, later()).unwrap();
         let rest = left(&options);
         assert!(rest.iter().all(|(_, messages)| *messages == 0), "{rest:?}");

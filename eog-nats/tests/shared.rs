@@ -136,7 +136,7 @@ fn damaged_and_foreign_decisions_are_not_used_and_said() {
         // It is replaced.
         assert!(ask(&judge(&memory), &db).unwrap().remembered);
     }
-    // Who removes a value has it asked again, and nothing is wrong.
+    // After a value is removed, the question is asked again, and nothing is wrong.
     with_bucket(&options, "memory", async |_, store| store.delete(&key).await.unwrap());
     let memory = DecisionMemory::on(cluster.decisions());
     assert!(!ask(&judge(&memory), &db).unwrap().remembered);

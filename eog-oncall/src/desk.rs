@@ -574,7 +574,7 @@ fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
             }
             drop(state);
             for reply in replies {
-                // Who does not wait for it any more does not matter.
+                // A caller that does not wait any more does not matter.
                 let _ = reply.send(written.clone());
             }
         }

@@ -1,4 +1,4 @@
-//! Who investigates what alerts are about: this process, or others.
+//! Where the incidents of alerts are investigated: in this process, or by others.
 
 use std::collections::BTreeSet;
 

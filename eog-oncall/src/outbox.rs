@@ -1,4 +1,4 @@
-//! Messages on their way: on disk before anybody is called, tried again until they arrive or are given up.
+//! Messages on their way: on disk before any receiver is called, tried again until they arrive or are given up.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -252,7 +252,7 @@ pub(crate) struct Search {
     pub(crate) lot_seed: Option<u64>,
 }
 
-/// Who scores nodes.
+/// What scores nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Evaluator {
     /// The evaluator.

@@ -24,14 +24,14 @@ use crate::runtime::runtime;
 use crate::{files, rules, source};
 use eog_cases::pack::{Packed, pack};
 
-/// How often one who waits asks.
+/// How often `--wait` asks.
 const ASKED: Duration = Duration::from_millis(500);
 
 /// `eog submit`.
 pub(crate) fn submit(arguments: &Submit) -> Result<Exit, CliError> {
     let start = &arguments.start;
     let id = arguments.id.as_deref().map(str::parse::<InvestigationId>).transpose()?;
-    // Who judges is for the workers to say.
+    // The policy is chosen by the workers.
     let settings = rules::settings(start, arguments.width, None)?;
     let progress = Progress::start(arguments.quiet);
     let reached = Reached::preparing(&arguments.nats)?;

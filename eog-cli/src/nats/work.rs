@@ -254,7 +254,7 @@ impl Work<'_> {
     }
 }
 
-/// What a person who reads the worker's standard error wants to know.
+/// Progress for the worker's standard error.
 struct Notices {
     id: InvestigationId,
     quiet: bool,

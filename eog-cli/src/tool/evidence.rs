@@ -117,7 +117,7 @@ fn table(finding: &Finding, chart: Option<&Chart>) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Four figures behind the point are more than anybody reads.
+/// Four significant figures are enough.
 fn short(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -16,7 +16,7 @@ pub(crate) const SPECIALISTS: [(&str, &str); 3] = [
     ("traces", "You read traced requests"),
 ];
 
-/// The specialist who is asked.
+/// The name of the specialist.
 pub(crate) fn specialist(asked: &Asked) -> &'static str {
     let question = asked.question();
     let of = |(_, mark): &&(&str, &str)| question.contains(mark);
@@ -35,7 +35,7 @@ pub(crate) fn detect(asked: &Asked) -> Reply {
     .into()
 }
 
-/// Where to start, or the causes that were claimed of the last hypothesis, and who stands upstream.
+/// Where to start, or the causes that were claimed of the last hypothesis, and the entities upstream.
 fn hypotheses(question: &str) -> Value {
     let most: usize = between(question, "At most ", ".").parse().unwrap();
     let path = tested(&block(question, "path"));

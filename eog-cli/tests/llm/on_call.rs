@@ -81,7 +81,7 @@ fn a_service_that_is_killed_asks_no_model_again_what_it_answered() {
     assert_eq!((again.len(), again[0]), (2, SILENT_AT), "the request without an answer");
 }
 
-/// Who receives traces: all spans so far.
+/// A receiver of traces: all spans so far.
 fn traces() -> (u16, Arc<Mutex<Vec<Span>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

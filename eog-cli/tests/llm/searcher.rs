@@ -63,7 +63,7 @@ pub(crate) struct Evaluated {
 }
 
 impl Evaluated {
-    /// The causes that it names, and who stands upstream.
+    /// The causes that it names, and the entities upstream.
     pub(crate) fn leads(&self) -> Vec<String> {
         let causes = self.lines.iter().filter_map(|line| {
             let (cause, effect) = line.trim().strip_prefix("claims ")?.split_once(" explains ")?;

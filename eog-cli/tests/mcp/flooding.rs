@@ -51,7 +51,7 @@ fn cancel(id: usize) -> String {
 }
 
 impl Flooded {
-    /// A server that has begun, to which so many texts are being written, and who reads nothing of it.
+    /// A server that has begun, to which so many texts are being written, by a client that reads nothing.
     fn new(place: &Place, text: fn(usize) -> String) -> Self {
         let mut server = Piped::start(place.command());
         let mut input = server.input.take().unwrap();

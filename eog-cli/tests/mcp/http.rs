@@ -1,4 +1,4 @@
-//! Clients over HTTP, and those who are no clients.
+//! HTTP clients, and requests that are not from clients.
 
 use rmcp::ServiceExt;
 use rmcp::transport::StreamableHttpClientTransport;

@@ -58,7 +58,7 @@ fn mark(asked: &Asked) -> String {
     rest.chars().take(3).collect()
 }
 
-/// Who asks: each process has a key of its own.
+/// The process that asks: each has a key of its own.
 fn who(asked: &Asked) -> String {
     let line = asked.head.lines().find(|line| line.to_lowercase().starts_with("authorization:"));
     line.unwrap().rsplit(' ').next().unwrap().to_owned()
@@ -98,13 +98,13 @@ fn each(count: usize, what: impl Fn(usize) + Sync) {
     });
 }
 
-/// Who asks for which investigation at this moment.
+/// Which process asks for which investigation at this moment.
 #[derive(Default)]
 struct Watch {
     /// Those whose answer is under way, by incident.
     active: Mutex<BTreeMap<String, Vec<String>>>,
     dead: Mutex<BTreeSet<String>>,
-    /// An incident, who was asking for it and is alive, and who asked beside it.
+    /// An incident, the process that was asking for it and is alive, and the one that asked beside it.
     overlaps: Mutex<Vec<(String, String, String)>>,
 }
 

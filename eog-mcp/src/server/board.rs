@@ -1,4 +1,4 @@
-//! Which investigations are watched, and who steers those that run.
+//! Which investigations are watched, and the steering of those that run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use eog_session::run::Cancel;
 use eog_session::store::InvestigationId;
 use eog_session::watched::Watched;
 
-/// Which investigations are watched, and who steers those that run.
+/// Which investigations are watched, and the steering of those that run.
 #[derive(Default)]
 pub(super) struct Board(Mutex<BTreeMap<InvestigationId, Place>>);
 
@@ -43,7 +43,7 @@ impl Board {
         Running { board: self, id: id.clone(), watched, end }
     }
 
-    /// Who steers an investigation, if it runs here.
+    /// The steering of an investigation, if it runs here.
     pub(super) fn steering(&self, id: &InvestigationId) -> Option<Cancel> {
         self.places().get(id)?.steering.clone()
     }

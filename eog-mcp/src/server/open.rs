@@ -26,7 +26,7 @@ pub(super) struct Open {
 struct Held {
     /// For the answer, unless the request was cancelled and gets none.
     answer: Option<Place>,
-    /// Whether anybody still works on it, or writes its answer.
+    /// Whether it is still worked on, or its answer is written.
     work: Weak<OwnedSemaphorePermit>,
 }
 

@@ -93,7 +93,7 @@ impl Server {
     /// All that is wrong with them.
     pub fn check_settings(settings: &Map<String, Value>) -> Result<(), String> {
         let read = arguments(settings.clone()).map_err(|problem| problem.to_string())?;
-        // Who judges changes nothing of whether they are right.
+        // The policy changes nothing of whether they are right.
         let made = read.settings(String::new(), BUDGET);
         made.map(drop).map_err(|problem| problem.to_string())
     }
@@ -198,7 +198,7 @@ impl Server {
         }
     }
 
-    /// What a folder has beyond a ledger: alerts, those who are joined with them, and changes.
+    /// What a folder has beyond a ledger: alerts, the entities joined with them, and changes.
     pub(super) fn news(
         &self,
         id: &InvestigationId,

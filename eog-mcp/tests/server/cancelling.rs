@@ -155,7 +155,7 @@ async fn a_session_that_ends_leaves_the_server_to_the_others() {
     until(|| server.load() == (1, 0)).await;
     held.until_waiting(1).await;
     gone.abort();
-    // Who is still there is answered, and so is one who comes later.
+    // Clients that are still there are answered, and so is one that comes later.
     held.allow(100);
     assert!(stays.await.unwrap().is_ok());
     let (_open, never) = oneshot::channel();

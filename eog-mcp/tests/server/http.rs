@@ -196,7 +196,7 @@ async fn a_session_too_many_closes_the_one_that_is_missed_least() {
         read_until(&mut post(address, session, &list()).await, expected).await;
     };
     let used = begin_whole(address).await;
-    // Those who only begin displace each other.
+    // Sessions that only begin displace each other.
     let mut last = begin(address).await;
     for _ in 0..5 {
         let next = begin(address).await;

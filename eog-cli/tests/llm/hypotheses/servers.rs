@@ -166,7 +166,7 @@ fn the_agent_of_a_chain_calls_tools_of_servers() {
     }
 }
 
-/// Who is named is offered what is named, whatever the server says of it.
+/// Named specialists are offered the named tools, whatever the server says of them.
 #[test]
 fn tools_are_offered_by_a_list_to_those_who_are_named() {
     let server = Server::start(detect);

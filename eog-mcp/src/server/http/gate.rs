@@ -1,4 +1,4 @@
-//! Who may ask: host, origin, token, and the size and pace of what is sent.
+//! Which requests are let in: by host, origin, token, and the size and pace of what is sent.
 
 use std::sync::Arc;
 use std::time::Duration;

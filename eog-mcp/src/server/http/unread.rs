@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::seen::{Observer, seen};
 
-/// After which time one who takes nothing counts as one who does not read. A busy machine or a slow network may
-/// keep a reader waiting for less.
+/// How long a connection may take nothing before it counts as unread. A busy machine or a slow network may keep a
+/// reader waiting for less.
 const SILENT: Duration = Duration::from_secs(1);
 
 /// A bound on what waits for readers. When it is passed, connections are cut to make room: first those that have

@@ -1,8 +1,7 @@
 //! Clients that vanish: their calls are cancelled when they do not come back.
 //!
-//! Since 2026-07-28 each request stands alone and is cancelled with its connection. Clients of
-//! older protocols have a session and may take a broken stream up again, so their calls go on for a
-//! while without anybody listening.
+//! Since 2026-07-28 each request stands alone and is cancelled with its connection. Clients of older protocols have
+//! a session and may take a broken stream up again, so their calls go on for a while without a connection.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
