@@ -22,7 +22,7 @@ pub(crate) struct BundleFiles {
 }
 
 impl BundleFiles {
-    /// Those of a folder, or of the one that a file of it is in.
+    /// The files of a folder, or of the folder that holds a file.
     pub(crate) fn of(path: &Path) -> Self {
         let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -38,12 +38,13 @@ impl BundleFiles {
     pub(crate) fn in_words(&self) -> String {
         let mut text = format!("reads {}", self.read.join(", "));
         if !self.others.is_empty() {
-            let _ = write!(text, "; does not read {}", self.told(self.others.iter()));
+            let _ = write!(text, "; does not read {}", self.list(self.others.iter()));
         }
         text
     }
 
-    /// The files that look like data and are not read. Notes, pictures and hidden files lie beside many bundles on purpose.
+    /// The files that seem to be data and are not read. Notes, pictures and hidden files lie beside many bundles on
+    /// purpose.
     fn ignored_data(&self) -> impl Iterator<Item = &String> {
         self.others.iter().filter(|name| {
             let is_open =
@@ -66,17 +67,17 @@ impl BundleFiles {
     }
 
     /// Names of files, each with what it is meant to be called, perhaps.
-    fn told<'n>(&self, names: impl Iterator<Item = &'n String>) -> String {
-        let mut told: Vec<String> = names
+    fn list<'n>(&self, names: impl Iterator<Item = &'n String>) -> String {
+        let mut list: Vec<String> = names
             .map(|name| match self.meant(name) {
                 Some(meant) => format!("{name} (did you mean {meant}?)"),
                 None => name.clone(),
             })
             .collect();
-        let more = told.len().saturating_sub(MAX_NAMES);
-        told.truncate(MAX_NAMES);
+        let more = list.len().saturating_sub(MAX_NAMES);
+        list.truncate(MAX_NAMES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        told.join(", ") + &more
+        list.join(", ") + &more
     }
 }
 
@@ -86,12 +87,12 @@ fn is_data(name: &str) -> bool {
     DATA.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Says which files of a bundle look like data and are not read: a wrong name may be why nothing is found.
+/// Says which files of a bundle seem to be data and are not read: a wrong name may be why nothing is found.
 pub(crate) fn say_unread(path: &Path) {
     let files = BundleFiles::of(path);
     if files.ignored_data().next().is_some() {
-        let told = files.told(files.ignored_data());
-        let line = format!("eog: note: {}: does not read {told}", path.display());
+        let list = files.list(files.ignored_data());
+        let line = format!("eog: note: {}: does not read {list}", path.display());
         eprintln!("{}", clean_line(&line));
     }
 }

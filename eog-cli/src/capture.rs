@@ -17,9 +17,9 @@ use crate::runtime::runtime;
 pub(crate) fn run(arguments: &Capture) -> Result<Exit, CliError> {
     let config = SourceConfig::read(&arguments.from).map_err(CaptureError::from)?;
     let progress = Progress::start(arguments.quiet);
-    let heard = |line: &str| progress.say(line);
+    let say = |line: &str| progress.say(line);
     let (window, out) = (arguments.window, arguments.out.as_path());
-    let capture = eog_sources::capture(&config, window, Timestamp::now(), out, &heard);
+    let capture = eog_sources::capture(&config, window, Timestamp::now(), out, &say);
     let report = runtime()?.block_on(async {
         tokio::select! {
             report = capture => report.map(Some),
@@ -31,12 +31,12 @@ pub(crate) fn run(arguments: &Capture) -> Result<Exit, CliError> {
         eprintln!("eog: interrupted; run the same command again to continue");
         return Ok(Exit::Interrupted);
     };
-    files::print(&told(&report, arguments))?;
+    files::print(&summary(&report, arguments))?;
     let refused = arguments.strict && !report.is_whole();
     Ok(if refused { Exit::BadInput } else { Exit::Diagnosed })
 }
 
-fn told(report: &CaptureReport, arguments: &Capture) -> String {
+fn summary(report: &CaptureReport, arguments: &Capture) -> String {
     let mut text = String::new();
     let captured = report.captured;
     let counts = report.counts.iter().map(|(what, count)| format!("{count} {what}"));

@@ -128,8 +128,8 @@ fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
         words::count(incident.changes.len() as u64, "change", "changes"),
         words::count(incident.topology.entities().count() as u64, "entity", "entities"),
     );
-    if let Some(told) = strangers {
-        let _ = writeln!(text, "    warning: {told}");
+    if let Some(warning) = strangers {
+        let _ = writeln!(text, "    warning: {warning}");
     }
     if kind == Kind::Bundle {
         let _ = writeln!(text, "    {}", clean(&BundleFiles::of(path).in_words()));

@@ -8,7 +8,7 @@ use eog_report::clean::clean;
 use eog_session::judge::{self, By, PolicyChoice, Settings};
 
 use crate::args::Doctor;
-use crate::error::{CliError, Exit, told_idle};
+use crate::error::{CliError, Exit, without_effect};
 use crate::files;
 
 /// Says what is configured and what is missing. Makes no calls.
@@ -68,7 +68,7 @@ impl Lines {
             Err(error) => self.add(Mark::Wrong, "prompts", &CliError::from(error).to_string()),
         }
         if let Some(idle) = settings.idle_options(&arguments.judging.options()) {
-            self.add(Mark::Wrong, "options", &told_idle(&idle));
+            self.add(Mark::Wrong, "options", &without_effect(&idle));
         } else if settings.asks_models() {
             self.checks(settings.llm.check(&judge::variables));
         } else {
@@ -85,7 +85,7 @@ impl Lines {
     #[cfg(not(feature = "models"))]
     fn of_models(&mut self, settings: &Settings, arguments: &Doctor) {
         if let Some(idle) = settings.idle_options(&arguments.judging.options()) {
-            self.add(Mark::Wrong, "options", &told_idle(&idle));
+            self.add(Mark::Wrong, "options", &without_effect(&idle));
         }
         let lacks = CliError::not_built("language models", "models").to_string();
         let mark = if settings.asks_models() { Mark::Wrong } else { Mark::Doubtful };

@@ -45,7 +45,7 @@ pub(crate) fn run(
     #[cfg(not(feature = "models"))]
     let _ = (judge, start);
     #[cfg(feature = "models")]
-    text.push_str(&asked::told(judge, start, begin, packets.first())?);
+    text.push_str(&asked::calls(judge, start, begin, packets.first())?);
     files::print(&text)?;
     Ok(Exit::Diagnosed)
 }

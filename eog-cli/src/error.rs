@@ -183,7 +183,7 @@ fn about_judges(error: &JudgeError) -> String {
             format!("--policy: {reason} (--policy-arg)")
         }
         JudgeError::Option { option, reason } => format!("{}: {reason}", as_option(option)),
-        JudgeError::Idle(idle) => told_idle(idle),
+        JudgeError::Idle(idle) => without_effect(idle),
         #[cfg(feature = "models")]
         JudgeError::Prompts(PackError::UnknownPack { name, known }) => format!(
             "--prompts {name}: there is neither a folder nor a pack of that name; the packs are \
@@ -203,7 +203,7 @@ fn about_judges(error: &JudgeError) -> String {
 }
 
 /// Which options have no effect.
-pub(crate) fn told_idle(idle: &IdleOptions) -> String {
+pub(crate) fn without_effect(idle: &IdleOptions) -> String {
     idle.words(as_option)
 }
 
@@ -367,8 +367,8 @@ impl CliError {
         }
     }
 
-    /// Why no journal can be begun at a path. That something is there already is told like any other place for output
-    /// that is taken: the command line is to name another.
+    /// Why no journal can be begun at a path. That something is there already is reported like any other place for
+    /// output that is taken: the command line is to name another.
     pub(crate) fn new_journal(path: &Path, error: RecordsError) -> Self {
         match error {
             RecordsError::Journal(JournalError::Exists { .. }) if path.is_dir() => {

@@ -50,23 +50,23 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         return Err(CliError::Usage(format!("--csv: {path} is a folder; give a file")));
     }
     let progress = Progress::start(false);
-    let mut told = |done: usize, all: usize, name: &str| {
+    let mut on_case = |done: usize, all: usize, name: &str| {
         progress.say(&format!("{done} of {all} cases done; investigating {name}"));
     };
     match &arguments.what {
         Evaluated::Suite { dir, runs, by, knock_out, ablations } => {
             let (knock_out, ablations) = (*knock_out, *ablations);
             let options = suite::Options { knock_out, ablations, ..suite_options(runs, by)? };
-            let report = suite::evaluate(dir, &options, &mut told)?;
+            let report = suite::evaluate(dir, &options, &mut on_case)?;
             drop(progress);
-            tell_suite(arguments, &report)
+            print_suite(arguments, &report)
         }
         Evaluated::All { dir, by } => {
             let runs = Runs { count: 1, out: None };
-            let report = all::evaluate(dir, &suite_options(&runs, by)?, &mut told)?;
+            let report = all::evaluate(dir, &suite_options(&runs, by)?, &mut on_case)?;
             drop(progress);
             note(arguments, &report.notes());
-            let exit = tell(arguments, &report, &report.to_csv())?;
+            let exit = print(arguments, &report, &report.to_csv())?;
             if report.sets_left > 0 {
                 return Ok(interrupted(report.sets_left, "data set is", "data sets are"));
             }
@@ -77,9 +77,9 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         }
         Evaluated::Petshop { dir, runs, by, ablations } => {
             let options = suite::Options { ablations: *ablations, ..suite_options(runs, by)? };
-            let report = petshop::evaluate(dir, &options, &mut told)?;
+            let report = petshop::evaluate(dir, &options, &mut on_case)?;
             drop(progress);
-            tell_suite(arguments, &report)
+            print_suite(arguments, &report)
         }
         Evaluated::Itbench { truths, outputs, k, judge } => {
             let truths = itbench::Truths::read(truths)?;
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             let report = itbench::evaluate_outputs(&truths, outputs, *k, judge)?;
             drop(progress);
             note(arguments, &report.notes());
-            tell(arguments, &report, &report.to_csv())
+            print(arguments, &report, &report.to_csv())
         }
         Evaluated::Simulated(simulated) => {
             let scenarios = Scenario::read_all(&simulated.truths)?;
@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 })?;
             drop(progress);
             keep_calibration(arguments, report.calibration.as_ref())?;
-            let exit = tell(arguments, &report, &report.to_csv())?;
+            let exit = print(arguments, &report, &report.to_csv())?;
             if report.not_scored > 0 {
                 return Ok(interrupted(report.not_scored, "truth is", "truths are"));
             }
@@ -126,12 +126,12 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             if let Some(path) = out {
                 files::write_file(path, &fitted.to_toml())?;
             }
-            tell(arguments, &fitted, &fitted.to_csv())
+            print(arguments, &fitted, &fitted.to_csv())
         }
         Evaluated::Logs { dir } => {
             let report = logs::evaluate(dir)?;
             drop(progress);
-            tell(arguments, &report, &report.to_csv())
+            print(arguments, &report, &report.to_csv())
         }
         Evaluated::Generated {
             system,
@@ -158,9 +158,9 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 out: out.clone(),
                 stop: Some(Stop::when(is_interrupted)),
             };
-            let report = generated::evaluate(world, seeds, &options, &mut told)?;
+            let report = generated::evaluate(world, seeds, &options, &mut on_case)?;
             drop(progress);
-            tell_suite(arguments, &report)
+            print_suite(arguments, &report)
         }
         Evaluated::Controllers(compared) => {
             let incidents = incidents(&compared.on)?;
@@ -176,14 +176,14 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 },
             };
             make_folder_of_charts(compared)?;
-            let report = controllers::compare(&incidents, &settings, &mut told)?;
+            let report = controllers::compare(&incidents, &settings, &mut on_case)?;
             drop(progress);
             if let Some(folder) = &compared.charts {
                 for chart in report.charts()? {
                     files::write(folder, chart.file, &chart.svg)?;
                 }
             }
-            let exit = tell(arguments, &report, &report.to_csv())?;
+            let exit = print(arguments, &report, &report.to_csv())?;
             Ok(if report.left_out.is_empty() { exit } else { Exit::BadInput })
         }
         Evaluated::Failures { trajectories, cause } => {
@@ -191,15 +191,15 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             let truth = (!truth.is_empty()).then_some(&truth);
             let all = trajectories.len();
             let report = Failures::of_files(trajectories, truth, |done, path| {
-                told(done, all, &path.display().to_string());
+                on_case(done, all, &path.display().to_string());
             })?;
             drop(progress);
-            tell(arguments, &report, &report.to_csv())
+            print(arguments, &report, &report.to_csv())
         }
     }
 }
 
-/// A folder that cannot be made is told before anything is investigated; so are charts of nothing.
+/// Reports a folder that cannot be made, and charts of nothing, before anything is investigated.
 fn make_folder_of_charts(compared: &Controllers) -> Result<(), CliError> {
     let Some(folder) = &compared.charts else { return Ok(()) };
     if !(compared.by_errors || compared.by_calls) {
@@ -209,18 +209,18 @@ fn make_folder_of_charts(compared: &Controllers) -> Result<(), CliError> {
     files::prepare(folder)
 }
 
-/// The report of a suite. Cases that could not be used are an error, told after the results.
-fn tell_suite(arguments: &Eval, report: &suite::SuiteReport) -> Result<Exit, CliError> {
+/// The report of a suite. Cases that could not be used are an error, reported after the results.
+fn print_suite(arguments: &Eval, report: &suite::SuiteReport) -> Result<Exit, CliError> {
     note(arguments, &report.notes());
     keep_calibration(arguments, report.calibration.as_ref())?;
-    let exit = tell(arguments, report, &report.to_csv())?;
+    let exit = print(arguments, report, &report.to_csv())?;
     if report.not_scored > 0 {
         return Ok(interrupted(report.not_scored, "case is", "cases are"));
     }
     Ok(if report.unusable.is_empty() { exit } else { Exit::BadInput })
 }
 
-/// Says that what is told is not all.
+/// Says that the report is incomplete.
 fn interrupted(left: usize, one: &str, many: &str) -> Exit {
     let left = words::count(left as u64, one, many);
     eprintln!("eog: interrupted: the scores cover the completed cases, {left} missing");
@@ -265,7 +265,8 @@ fn suite_options(runs: &Runs, by: &EvalBy) -> Result<suite::Options, CliError> {
     Ok(suite::Options { method, out: runs.out.clone(), stop, ..suite::Options::runs(runs.count) })
 }
 
-/// How incidents are investigated. Who judges is never taken from variables or a file alone: a whole data set costs.
+/// How incidents are investigated. The policy is never taken from variables or a file alone: a whole data set
+/// costs.
 fn method(by: &EvalBy) -> Result<Method, CliError> {
     let settings = rules::of(by.controller, &by.search)?;
     let options = by.judging.options();
@@ -334,7 +335,7 @@ fn note(arguments: &Eval, notes: &[String]) {
     }
 }
 
-fn tell(
+fn print(
     arguments: &Eval,
     report: &(impl Display + Serialize),
     csv: &str,

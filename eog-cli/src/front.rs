@@ -34,14 +34,14 @@ impl Front {
         ) -> Result<(), ServeError>,
     ) -> Result<(), ServeError> {
         let Self { address, settings, on_call } = self;
-        // Heard before anybody is told that there is a server: a signal in between would be lost, or end it at once.
+        // Signals are handled before the server is announced: one in between would be lost, or end it at once.
         let interrupted = interrupted();
         let listener = TcpListener::bind(address).await;
         let listener = listener.map_err(|error| no_socket(address, &error))?;
         let at = listener.local_addr()?;
         let said =
             format!("eog: serving MCP at http://{at}/mcp\neog: investigations at http://{at}/\n");
-        // At once, since whoever started it may read no more than the first line.
+        // At once, since the parent process may read no more than the first line.
         let _ = std::io::stderr().write_all(said.as_bytes());
         let live = match on_call.as_ref().map(|(on_call, _)| on_call.clone()) {
             Some(on_call) => Live::listing(host, move || on_call.rows()),

@@ -28,12 +28,12 @@ pub(crate) fn run(arguments: &Import) -> Result<Exit, CliError> {
         eog_sources::import(&arguments.files, &options, out)?
     };
     drop(progress);
-    files::print(&told(&report, arguments))?;
+    files::print(&summary(&report, arguments))?;
     let is_whole = report.files.iter().all(FileAccount::is_whole) && report.capture.is_whole();
     Ok(if arguments.strict && !is_whole { Exit::BadInput } else { Exit::Diagnosed })
 }
 
-fn told(report: &ImportReport, arguments: &Import) -> String {
+fn summary(report: &ImportReport, arguments: &Import) -> String {
     let mut text = String::new();
     for file in &report.files {
         // Writing to a text cannot fail.

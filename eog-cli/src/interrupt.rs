@@ -1,6 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP: heard from the first time that anybody asks for them until the
-//! program ends, so that none is lost between two stages of a run. A second one ends the program at once,
-//! with every process that it started.
+//! Ctrl-C, SIGTERM and SIGHUP: handled from the first request for them until the program ends, so that none is lost
+//! between two stages of a run. A second one ends the program at once, with every process that it started.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
@@ -13,15 +12,15 @@ use crate::error::Exit;
 
 /// How long the last words may take.
 const SAYING: Duration = Duration::from_millis(500);
-/// Whether somebody wants the program to end.
+/// Whether the program is to end.
 static WANTED: OnceLock<watch::Sender<bool>> = OnceLock::new();
-/// What is on the terminal while nobody waits for a signal, and nothing can be lost by ending.
+/// What is on the terminal while no run handles signals, and nothing can be lost by ending.
 static IDLE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Resolves when the person or the system wants the program to end; at once if that was so before.
 ///
-/// Signals are heard from this call on, not only once the future is polled: a server polls it
-/// after it answered its first request.
+/// Signals are handled from this call on, not only once the future is polled: a server polls it after it answered
+/// its first request.
 pub(crate) fn interrupted() -> impl Future<Output = ()> + Send + 'static {
     let mut wanted = wanted().subscribe();
     async move {
@@ -47,8 +46,7 @@ pub(crate) async fn cancelling(
     }
 }
 
-/// Whether somebody wants the program to end, for work that looks up now and then. Signals are heard from the
-/// first call on.
+/// Whether the program is to end, for work that polls now and then. Signals are handled from the first call on.
 pub(crate) fn is_interrupted() -> bool {
     *wanted().borrow()
 }
@@ -78,11 +76,11 @@ fn wanted() -> &'static watch::Sender<bool> {
     WANTED.get_or_init(|| {
         let (sender, _) = watch::channel(false);
         let (ready, is_ready) = mpsc::channel();
-        let told = sender.clone();
+        let notified = sender.clone();
         // Signals come while the other threads are busy, too. Without this thread they end the
         // program as they do any other.
         let thread = std::thread::Builder::new().name("signals".to_owned());
-        if thread.spawn(move || listen(&told, &ready)).is_ok() {
+        if thread.spawn(move || listen(&notified, &ready)).is_ok() {
             // It fails where the thread could not listen, which is as above.
             let _ = is_ready.recv();
         }
@@ -90,7 +88,7 @@ fn wanted() -> &'static watch::Sender<bool> {
     })
 }
 
-/// Tells of every signal, for as long as the program runs.
+/// Handles every signal, for as long as the program runs.
 fn listen(wanted: &watch::Sender<bool>, ready: &mpsc::Sender<()>) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return;
@@ -101,19 +99,19 @@ fn listen(wanted: &watch::Sender<bool>, ready: &mpsc::Sender<()>) {
         loop {
             signals.next().await;
             if wanted.send_replace(true) {
-                // The second, at once and without a word: whoever reads standard error may be what is waited for.
+                // The second, at once and without a word: the reader of standard error may be what is waited for.
                 eog::processes::end_all();
                 std::process::exit(Exit::Interrupted as i32);
             }
             if let Some(bar) = idle().take() {
-                // Whoever should read it may have stalled: not waited for longer than a moment.
-                let (told, is_told) = mpsc::channel();
+                // The reader may have stalled: not waited for longer than a moment.
+                let (done, is_done) = mpsc::channel();
                 std::thread::spawn(move || {
                     bar.finish_and_clear();
                     eprintln!("eog: interrupted before the investigation began");
-                    let _ = told.send(());
+                    let _ = done.send(());
                 });
-                let _ = is_told.recv_timeout(SAYING);
+                let _ = is_done.recv_timeout(SAYING);
                 std::process::exit(Exit::Interrupted as i32);
             }
         }
@@ -164,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_that_nobody_waits_for_is_remembered() {
+    fn a_signal_that_is_not_waited_for_is_remembered() {
         wanted();
         let id = std::process::id().to_string();
         let sent = std::process::Command::new("kill").args(["-INT", &id]).status();
@@ -189,7 +187,7 @@ mod tests {
 
     #[test]
     #[ignore = "run by the last test, in a process of its own"]
-    fn reads_while_nobody_reads_what_it_says() {
+    fn reads_while_its_output_is_not_read() {
         let _ends = EndsAtOnce::with(ProgressBar::hidden());
         // Fills standard error, and holds its lock from then on.
         std::thread::spawn(|| {
@@ -233,8 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn one_signal_ends_the_program_though_nobody_reads_its_last_words() {
-        let mut child = reading("reads_while_nobody_reads_what_it_says");
+    fn one_signal_ends_the_program_though_its_output_is_not_read() {
+        let mut child = reading("reads_while_its_output_is_not_read");
         interrupt(&child);
         // Patience for a busy machine, not a measure.
         let ended = (0..1200).find_map(|_| {

@@ -175,8 +175,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Makes the run; Ctrl-C cancels it, and what was found so far is still reported. `ledger` is what
-    /// it goes on with or forks. The run is told of which entities a person said something now.
+    /// Makes the run; Ctrl-C cancels it, and what was found so far is still reported. `ledger` is what it goes on
+    /// with or forks. The run gets the entities on which there is new operator input.
     pub(crate) fn conduct(
         self,
         source: &Opened,
@@ -227,7 +227,7 @@ impl<'a> Work<'a> {
         loop {
             let mut done = ended.map_err(|error| CliError::run(error, source, ledger, resume))?;
             drop(progress);
-            memory::tell(done.memory.as_ref(), running.quiet);
+            memory::print(done.memory.as_ref(), running.quiet);
             let (so_far, mut spent) = (done.finished.ledger(), done.finished.spent().usage);
             spent += done.spent_after;
             let mut report = report_of_run(&mut done);
@@ -236,7 +236,7 @@ impl<'a> Work<'a> {
             if let Some(watching) = &watching {
                 watching.end_run(&report, &done);
             }
-            let exit = tell(running, &chosen, &report, done, onward, source)?;
+            let exit = conclude(running, &chosen, &report, done, onward, source)?;
             let Some(watching) = &watching else { return Ok(exit) };
             let Some(news) = runtime()?.block_on(watching.news(running.quiet)) else {
                 return Ok(exit);
@@ -255,7 +255,7 @@ impl<'a> Work<'a> {
 }
 
 /// Prints the result, writes the files, and says how to go on where something is left to do.
-fn tell(
+fn conclude(
     running: &Running,
     chosen: &Chosen,
     report: &Report,

@@ -88,7 +88,7 @@ impl Watching {
         place.serve(single)
     }
 
-    /// Who hears a run: this, and another.
+    /// The listeners of a run: this, and another.
     pub(crate) fn beside(&self, other: Arc<dyn Listener>) -> Arc<dyn Listener> {
         Arc::new((other, self.single.watched()))
     }
@@ -101,8 +101,8 @@ impl Watching {
         self.single.end(report.clone(), ended.finished.steps());
     }
 
-    /// Waits until somebody wants the run to go on, and says of which entities there is something new;
-    /// nothing once somebody wants the program to end.
+    /// Waits until the run is to go on, and says of which entities there is something new; nothing once the program
+    /// is to end.
     pub(crate) async fn news(&self, quiet: bool) -> Option<Vec<EntityId>> {
         if !quiet {
             eprintln!(

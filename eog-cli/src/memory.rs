@@ -6,7 +6,7 @@ use eog::memory::MemoryFigures;
 use eog_session::run::Remembered;
 
 /// Says on standard error what was known. What could not be stored is said even when quiet.
-pub(crate) fn tell(memory: Option<&Remembered>, quiet: bool) {
+pub(crate) fn print(memory: Option<&Remembered>, quiet: bool) {
     let Some(Remembered { figures, first_write_error, first_damage }) = memory else { return };
     if !quiet {
         eprintln!("{}", in_one_line(*figures));

@@ -1,4 +1,4 @@
-//! In place of `--live`, in builds without servers: whoever asks for the page is refused.
+//! In place of `--live`, in builds without servers: a request for the page is refused.
 
 use std::convert::Infallible;
 use std::sync::Arc;

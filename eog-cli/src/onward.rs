@@ -93,7 +93,7 @@ impl Onward<'_> {
             }
             // --model says it, too.
             (PolicyChoice::Llm, Some(_)) if judging.model.is_none() => add("policy", Some("llm")),
-            // A model that searches or tells would judge, too.
+            // A model that searches or summarizes would judge, too.
             (PolicyChoice::Evidence, Some(_)) => add("policy", Some("evidence")),
             _ => {}
         }

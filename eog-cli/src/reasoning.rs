@@ -24,12 +24,12 @@ impl Phase for JudgeReasoning {
 
     fn problems(input: &Question, answer: &Verdicts) -> Vec<String> {
         let wanted: Vec<usize> = input.causes.iter().map(|cause| cause.number).collect();
-        let told: Vec<usize> = answer.verdicts.iter().map(|verdict| verdict.number).collect();
-        if wanted == told {
+        let given: Vec<usize> = answer.verdicts.iter().map(|verdict| verdict.number).collect();
+        if wanted == given {
             return Vec::new();
         }
         vec![format!(
-            "verdicts: the numbers are {told:?}; give one for each of {wanted:?}, in order"
+            "verdicts: the numbers are {given:?}; give one for each of {wanted:?}, in order"
         )]
     }
 }
@@ -94,8 +94,7 @@ impl ModelJudge {
     }
 }
 
-/// The templates are not part of a pack, which users can change: a score must mean the same for
-/// everybody.
+/// The templates are not part of a pack, which users can change: a score must mean the same everywhere.
 fn pack() -> Result<Pack, CliError> {
     let system = include_str!("templates/judge_reasoning.system.hbs");
     let user = include_str!("templates/judge_reasoning.user.hbs");
@@ -113,13 +112,13 @@ impl ReasoningJudge for ModelJudge {
         let question = Question { causes: causes.to_vec() };
         let asked = self.runtime.block_on(self.prompter.ask::<JudgeReasoning>(&question));
         let verdicts = asked.map_err(|failure| failure.message)?.answer.verdicts;
-        let judged = verdicts.into_iter().map(|told| Judged {
-            verdict: match told.score {
+        let judged = verdicts.into_iter().map(|answer| Judged {
+            verdict: match answer.score {
                 Score::Wrong => Verdict::Wrong,
                 Score::Partial => Verdict::Partial,
                 Score::Right => Verdict::Right,
             },
-            because: told.because,
+            because: answer.because,
         });
         Ok(judged.collect())
     }

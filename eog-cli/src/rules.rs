@@ -1,4 +1,4 @@
-//! Who judges by the command line, what it sets of a controller, and what it cannot set of this one.
+//! The policy chosen by the command line, what it sets of a controller, and what it cannot set of this one.
 
 use std::num::NonZeroU32;
 
@@ -12,7 +12,7 @@ use crate::args::{Evaluator, Fork, Judging, Sampling, Search, Start};
 use crate::error::CliError;
 use crate::shown::clean_line;
 
-/// Who judges by the command line, with notes on what was set in vain.
+/// The policy chosen by the command line, with notes on options without effect.
 pub(crate) fn choose(judging: &Judging) -> Result<Chosen, CliError> {
     let chosen = Chosen::choose(&judging.options())?;
     for note in chosen.notes() {
@@ -269,7 +269,7 @@ fn forked(arguments: &Fork, policy: Option<&String>, before: &Config) -> Config 
     config
 }
 
-/// Refuses to say who plays the roles of a tree search where there is none, and skills and tools that nobody uses.
+/// Refuses an option for the roles of a tree search where there is none, and skills and tools without a user.
 pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Result<(), CliError> {
     let idle = judging.roles.is_some() && controller.profile().is_none();
     refuse(controller, &[("--roles", idle)])?;

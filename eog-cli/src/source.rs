@@ -33,7 +33,7 @@ pub(crate) struct At<'a> {
     pub(crate) until: Option<Instant>,
 }
 
-/// What a path leads to, told once.
+/// What a path leads to, determined once.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     path: &'a Path,
@@ -41,7 +41,8 @@ pub(crate) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Tells what a path leads to. A cache is refused for what is none: only snapshots take long enough to be read.
+    /// Determines what a path leads to. A cache is refused for what is none: only snapshots take long enough to be
+    /// read.
     pub(crate) fn of(path: &'a Path, reading: &Reading) -> Result<Self, CliError> {
         let kind = Kind::of(path)?;
         let what = match kind {
@@ -70,8 +71,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Refuses live sources of which an unfinished capture is beside a journal, for who only reads: opening them goes on with
-    /// the capture.
+    /// Refuses live sources of which an unfinished capture is beside a journal, for commands that only read:
+    /// opening them goes on with the capture.
     pub(crate) fn refuse_unfinished(self, journal: &Path) -> Result<(), CliError> {
         if self.kind != Kind::Live || !is_captured(journal) {
             return Ok(());
@@ -162,9 +163,9 @@ impl<'a> Input<'a> {
             return source::open(self.path, options).await;
         }
         let into = at.journal.map(captured);
-        let heard = |line: &str| progress.say(line);
+        let say = |line: &str| progress.say(line);
         let (into, now) = (into.as_deref(), Timestamp::now());
-        let capturing = Capturing { window: at.window, now, into, progress: &heard };
+        let capturing = Capturing { window: at.window, now, into, progress: &say };
         Ok(Opened::new(self.path, OfLive::open(self.path, options, capturing).await?))
     }
 }
@@ -221,8 +222,8 @@ fn say_missing(warnings: &[String]) {
 /// Says how much of which file could not be used; the report says it, too, and of every file.
 fn say_unusable(parts: &[Unusable]) {
     for part in parts.iter().take(MAX_FILES) {
-        let told = eog_report::words::unusable(part);
-        eprintln!("{}", clean_line(&format!("eog: warning: {told}")));
+        let text = eog_report::words::unusable(part);
+        eprintln!("{}", clean_line(&format!("eog: warning: {text}")));
     }
     if let Some(more) = parts.len().checked_sub(MAX_FILES).filter(|more| *more > 0) {
         eprintln!("eog: warning: and records of {more} more files");

@@ -8,8 +8,8 @@ use eog_report::words;
 pub(crate) fn in_words(incident: &Incident) -> Option<String> {
     let count = count(incident);
     let concern = words::count(count as u64, "alert concerns", "alerts concern");
-    let told = format!("{concern} entities outside the topology, so their causes are unknown");
-    (count > 0).then_some(told)
+    let text = format!("{concern} entities outside the topology, so their causes are unknown");
+    (count > 0).then_some(text)
 }
 
 /// How many alerts are on entities that the topology does not have. One without entities declares none.
@@ -21,7 +21,7 @@ fn count(incident: &Incident) -> usize {
 
 /// Says it before anything is investigated: a wrong name may be why little is found.
 pub(crate) fn say(incident: &Incident) {
-    if let Some(told) = in_words(incident) {
-        eprintln!("{}", clean_line(&format!("eog: note: {told}")));
+    if let Some(text) = in_words(incident) {
+        eprintln!("{}", clean_line(&format!("eog: note: {text}")));
     }
 }

@@ -58,9 +58,9 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
         StressError::Run(error) => CliError::run(error, &source, None, || None),
         error => CliError::Usage(error.to_string()),
     })?;
-    memory::tell(memory.as_ref(), arguments.quiet);
+    memory::print(memory.as_ref(), arguments.quiet);
     match report {
-        Some(report) => tell(arguments, &source.incident().name, &report),
+        Some(report) => print(arguments, &source.incident().name, &report),
         None => {
             eprintln!("eog: interrupted before the first run ended; there is nothing to compare");
             Ok(Exit::Interrupted)
@@ -80,7 +80,7 @@ fn how(arguments: &args::Stress) -> Stress {
 }
 
 /// Prints the result and writes the ledgers of the pair.
-fn tell(arguments: &args::Stress, name: &str, found: &StressReport) -> Result<Exit, CliError> {
+fn print(arguments: &args::Stress, name: &str, found: &StressReport) -> Result<Exit, CliError> {
     let mut outputs = vec![files::print(&match arguments.format {
         StressFormat::Text => {
             let ledgers = arguments.out.as_deref().map(ledgers);

@@ -15,8 +15,8 @@ pub(crate) use export::Traces;
 /// Variables that name an endpoint.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
-/// Begins to export, where the environment says so, and to tell what a service does, if the command is one. What
-/// cannot be exported is told, and nothing else changes.
+/// Begins to export, where the environment says so, and to log what a service does, if the command is one. What
+/// cannot be exported is reported, and nothing else changes.
 pub(crate) fn begin(is_service: bool) -> Option<Traces> {
     let (traces, layer) = match wanted().then(export::begin).flatten() {
         Some((traces, layer)) => (Some(traces), Some(layer)),

@@ -1,4 +1,4 @@
-//! `eog replay`, `eog tree`, `eog explain`, `eog diff`: what a ledger tells.
+//! `eog replay`, `eog tree`, `eog explain`, `eog diff`: what a ledger holds.
 
 use std::path::Path;
 use std::time::Instant;
@@ -77,7 +77,7 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let lookup = arguments.path.as_deref().map(|path| {
         let architecture = arguments.architecture.as_deref();
         let input = Input::of(path, &arguments.reading)?;
-        // Nobody is asked for what is only compared.
+        // Live sources are not queried for a comparison alone.
         if input.is_at_rest(&read.path) {
             open(&Progress::start(false), &read, input, architecture, &arguments.reading, None)?;
         }

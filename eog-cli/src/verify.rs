@@ -80,8 +80,8 @@ fn asked(arguments: &Verify) -> Result<Asked, CliError> {
     Ok(Asked { at: arguments.at, action, cause })
 }
 
-/// The command that investigates again, with what the repair showed, from where the cause was first looked at. Where the
-/// first input is, the ledger does not say.
+/// The command that investigates again, with what the repair showed, from where the cause was first evaluated.
+/// Where the first input is, the ledger does not say.
 fn reopen(read: &Read, finished: &AnyFinished, verification: &Verification) -> String {
     let Verification { intervention, returns, origins, .. } = verification;
     let stay = returns.iter().filter_map(|one| match (&one.subject, one.outcome) {

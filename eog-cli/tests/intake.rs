@@ -55,7 +55,7 @@ const NO_ZONE: &str = "metrics.csv: 2184 of 2184 records (100 %) could not be us
                        the offset, such as +02:00";
 
 #[test]
-fn a_file_of_which_nothing_can_be_used_is_told_first_in_every_form() {
+fn a_file_of_which_nothing_can_be_used_is_reported_first_in_every_form() {
     let incident = Incident::new(true);
     let row = "2026-01-01 10:00:00,web,errors,1\r\n";
     incident.write("metrics.csv", &format!("time,entity,metric,value\r\n{}", row.repeat(2184)));
@@ -149,16 +149,16 @@ fn a_verdict_is_a_note_of_a_person_and_is_kept_beside_the_journal() {
     let (bundle, journal, out) =
         (incident.path("bundle"), incident.path("run.journal"), incident.path("out"));
     run!("investigate", bundle, "--journal", journal);
-    let verdict = ["--not-cause", "postgres=its owner looked"];
+    let verdict = ["--not-cause", "postgres=its owner checked it"];
     let resumed = run!("resume", journal, bundle, verdict, "--out", out);
     assert!(matches!(resumed.code, Some(0 | 3)), "{resumed:?}");
-    let note = said(&out, "its owner looked").unwrap();
+    let note = said(&out, "its owner checked it").unwrap();
     let fields = ["kind", "source", "trend", "signal"].map(|field| note[field].as_str().unwrap());
     assert_eq!(fields, ["note", "person", "steady", "other"]);
 
-    // Who goes on later need not say it again, and the last word counts.
+    // A later run need not say it again, and the last word counts.
     run!("resume", journal, bundle, ["--cause", "web=rolled back by hand"], "--out", out);
-    assert!(said(&out, "its owner looked").is_some(), "the earlier word is in the ledger");
+    assert!(said(&out, "its owner checked it").is_some(), "the earlier word is in the ledger");
     assert_eq!(said(&out, "rolled back by hand").unwrap()["trend"], "rising");
     let beside = read(incident.path("run.journal.side.jsonl"));
     assert_eq!(beside.matches("\"name\":\"words\"").count(), 2);

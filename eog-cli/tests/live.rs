@@ -165,8 +165,8 @@ fn a_verdict_re_opens_what_has_ended_and_is_recorded() {
     assert_eq!(events.next("entry")["kind"], "opened");
     let first = events.until(|state| state["running"] == false);
     assert_eq!(first["origins"][0], "frontend");
-    let (status, answer) =
-        run.say(r#"{"entity": "frontend", "verdict": "not_cause", "text": "its owner looked"}"#);
+    let (status, answer) = run
+        .say(r#"{"entity": "frontend", "verdict": "not_cause", "text": "its owner checked it"}"#);
     assert_eq!(status, 200, "{answer}");
     let observed = loop {
         let entry = events.next("entry");
@@ -190,7 +190,7 @@ fn a_verdict_re_opens_what_has_ended_and_is_recorded() {
     assert_eq!(printed.matches("flash sale\n").count(), 2, "each result is printed: {printed}");
     let ledger = read(out.join("ledger.jsonl"));
     assert!(ledger.contains(r#""observation":{"new_evidence":"frontend"}"#), "{ledger:.300}");
-    assert!(ledger.contains("its owner looked"), "the ledger holds the verdict");
+    assert!(ledger.contains("its owner checked it"), "the ledger holds the verdict");
     run!("replay", journal).exits(0);
 }
 
@@ -218,8 +218,8 @@ fn a_verdict_binds_a_program_that_ignores_it() {
     run.stays();
     let mut events = run.events(0, "");
     assert_eq!(events.until(|state| state["running"] == false)["origins"][0], "frontend");
-    let said =
-        run.say(r#"{"entity": "frontend", "verdict": "not_cause", "text": "its owner looked"}"#);
+    let said = run
+        .say(r#"{"entity": "frontend", "verdict": "not_cause", "text": "its owner checked it"}"#);
     assert_eq!(said.0, 200, "{}", said.1);
     run.stays();
     let after = events.until(|state| state["ended"] == 2);
@@ -269,7 +269,7 @@ fn a_run_is_stopped_and_gone_on_with_while_a_stalled_reader_waits() {
     let (code, printed) = run.interrupt();
     assert_eq!(code, Some(3));
     assert!(printed.contains("it was restarted") || printed.contains("INCONCLUSIVE"), "{printed}");
-    assert_eq!(events.next("bye"), 0, "readers are told of the end");
+    assert_eq!(events.next("bye"), 0, "readers are notified of the end");
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn ctrl_c_in_the_middle_keeps_what_was_found() {
     let (code, printed) = run.interrupt();
     assert_eq!(code, Some(130), "{printed}");
     assert!(printed.contains("INCONCLUSIVE, interrupted"), "{printed}");
-    assert_eq!(events.next("bye"), 0, "readers are told of the end");
+    assert_eq!(events.next("bye"), 0, "readers are notified of the end");
     held.release();
     run!("resume", journal, FLASH_SALE, "--policy", held.option(), "--quiet").exits(3);
 }
@@ -367,7 +367,7 @@ fn strangers_are_refused() {
     assert_eq!(run.say(&long).0, 413);
     let huge = run.post("/i/run/words", json, &"x".repeat(2 << 20));
     assert_eq!(huge.0, 413);
-    // So many may read; one more is told so, and there is room again when one leaves.
+    // So many may read; one more is refused, and there is room again when one leaves.
     let mut readers: Vec<Events> = (0..64).map(|_| run.events(0, "")).collect();
     for reader in &mut readers {
         reader.next("state");

@@ -72,7 +72,7 @@ fn a_run_with_a_journal_goes_on_with_what_was_captured() {
     let resumed = run(at, &["resume", "run.journal", "source.toml"]);
     assert!(matches!(resumed.code, Some(0 | 3)), "{resumed:?}");
     assert!(!resumed.err.contains("not reachable"), "{resumed:?}");
-    // So do those that look at what is of it.
+    // So do those that inspect its ledger.
     let entries = run(at, &["replay", "run.journal", "--entries"]).out;
     let judged = entries.lines().nth(1).and_then(|line| line.split_whitespace().nth(1));
     let judged = judged.expect("an entity was judged");

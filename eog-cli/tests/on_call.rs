@@ -66,7 +66,7 @@ fn a_storm_loses_nothing_and_investigates_nothing_twice_though_the_service_is_ki
     let at_kill = acknowledged.load(Ordering::SeqCst);
     assert!((ALERTS / 2..ALERTS).contains(&at_kill), "{at_kill} acknowledged");
     let mut service = Service::start(folder.path());
-    // Whoever gets no answer sends again, as Alertmanager does.
+    // A sender without an answer sends again, as Alertmanager does.
     send(&service, &left, &acknowledged, ALERTS);
     assert!(left.lock().unwrap().is_empty());
     let took = began.elapsed();
@@ -269,9 +269,9 @@ fn more_than_is_taken_on_is_refused_so_that_it_is_sent_again() {
     let post =
         |group: &str| service.post("/alerts", &alert(group, group, "A", "web", None)).unwrap();
     assert_eq!(post("one").0, 200);
-    let (status, told) = post("two");
+    let (status, reason) = post("two");
     assert_eq!(status, 503);
-    assert!(told.contains("which is the maximum"), "{told}");
+    assert!(reason.contains("which is the maximum"), "{reason}");
     for (body, expected) in [("{}", 400), ("[", 400)] {
         assert_eq!(service.post("/alerts", body).unwrap().0, expected, "{body}");
     }

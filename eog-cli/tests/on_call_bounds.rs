@@ -47,7 +47,7 @@ fn left_after(keep: &str) -> (usize, bool, bool) {
     service.takes(&ended);
     stage(&service, "closed");
     let state = folder.path().join("state");
-    // It is told before it is stored, and one that is closed anew after a kill is young.
+    // It is reported before it is stored, and one that is closed anew after a kill is young.
     let is_stored = || {
         let stored = std::fs::read(state.join("on-call/incidents/in-000001.json")).ok()?;
         let stored: Value = serde_json::from_slice(&stored).ok()?;
@@ -192,22 +192,22 @@ fn reported(port: u16, more: &str) -> (String, Value, u64) {
     service.takes(&alert("g", "1", "Slow", "web", None));
     let message = receiver.nth("team", 0).json();
     let peak = service.peak_kib();
-    let told = text_of(&folder.path().join("state/inv-000001"));
-    (told, message, peak)
+    let text = text_of(&folder.path().join("state/inv-000001"));
+    (text, message, peak)
 }
 
 #[test]
 fn a_prometheus_that_is_away_or_slow_is_said_in_the_report() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let (told, message, _) = reported(closed, "");
-    assert!(told.contains("missing in the capture: prometheus"), "{told}");
-    assert!(told.contains("not reachable"), "{told}");
+    let (text, message, _) = reported(closed, "");
+    assert!(text.contains("missing in the capture: prometheus"), "{text}");
+    assert!(text.contains("not reachable"), "{text}");
     assert_eq!(message["event"], "diagnosed");
     assert_eq!(message["result"]["confidence"], "inconclusive");
     // One that takes connections and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let (told, message, _) = reported(silent.local_addr().unwrap().port(), "timeout = '300ms'");
-    assert!(told.contains("no answer within 0.3 s"), "{told}");
+    let (text, message, _) = reported(silent.local_addr().unwrap().port(), "timeout = '300ms'");
+    assert!(text.contains("no answer within 0.3 s"), "{text}");
     assert_eq!(message["event"], "diagnosed");
 }
 
@@ -236,10 +236,10 @@ fn partial() -> u16 {
 
 #[test]
 fn a_prometheus_that_answers_in_part_is_used_and_said_in_the_report() {
-    let (told, message, _) = reported(partial(), "");
-    assert!(told.contains("the server says: store 10.0.0.7 did not answer"), "{told}");
-    assert!(told.contains("too many samples"), "{told}");
-    assert!(!told.contains("hunter2"), "{told}");
+    let (text, message, _) = reported(partial(), "");
+    assert!(text.contains("the server says: store 10.0.0.7 did not answer"), "{text}");
+    assert!(text.contains("too many samples"), "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
     assert_eq!(message["event"], "diagnosed");
     let notes = message["result"]["notes"].to_string();
     assert!(notes.contains("store 10.0.0.7"), "{message:#}");
@@ -260,8 +260,8 @@ fn a_prometheus_with_100_000_series_is_bounded_and_said_in_the_report() {
     }
     past.write(folder.path());
     let server = Server::prometheus(&found, folder.path(), "global:\n  scrape_interval: 1h\n");
-    let (told, message, peak) = reported(server.port, "max_series = 1000");
-    assert!(told.contains("only the first 1000 are used (max_series)"), "{told}");
+    let (text, message, peak) = reported(server.port, "max_series = 1000");
+    assert!(text.contains("only the first 1000 are used (max_series)"), "{text}");
     assert_eq!(message["event"], "diagnosed");
     println!("100,000 series in Prometheus: peak memory of the service {} MiB", peak / 1024);
     assert!(peak < 512 * 1024, "{peak} KiB");

@@ -52,13 +52,13 @@ fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
 
 #[test]
 fn killed_at_any_time_the_linear_loop_ends_with_the_same_journal_and_no_repeated_call() {
-    // The linear loop does not look again.
+    // The linear loop does not evaluate again.
     kill_and_resume::<LinearBody>(&["linear"], ALERTS, 1);
 }
 
 #[test]
 fn killed_at_any_time_tree_searches_end_with_the_same_journal_and_no_repeated_call() {
-    // A root has as many children as `--branch` allows, and each alert is looked at once.
+    // A root has as many children as `--branch` allows, and each alert is evaluated once.
     kill_and_resume::<SearchBody>(&["lats", "--branch", "10"], ALERTS, 1);
     kill_and_resume::<SearchBody>(&["bfs"], ALERTS, 1);
     kill_and_resume::<SearchBody>(&["beam"], ALERTS, 1);
@@ -68,7 +68,7 @@ fn killed_at_any_time_tree_searches_end_with_the_same_journal_and_no_repeated_ca
 
 #[test]
 fn killed_at_any_time_goals_and_chains_end_with_the_same_journal_and_no_repeated_call() {
-    // Three goals with an alert each, and a fourth for the rest: in the end each alert is looked at once.
+    // Three goals with an alert each, and a fourth for the rest: in the end each alert is evaluated once.
     kill_and_resume::<SearchBody>(&["treeseeker"], 10, 5);
     kill_and_resume::<SearchBody>(&["react"], ALERTS, 1);
 }
@@ -178,18 +178,18 @@ fn files_that_were_changed_under_a_journal_are_named() {
     assert_eq!(resume(&incident, &journal).exits(3).err, "");
 }
 
-/// Who may write anywhere gives that up for the child.
+/// A process that may write anywhere gives that up for the child.
 #[test]
 fn a_journal_in_a_read_only_folder_is_refused_before_anything_is_asked() {
-    const NOBODY: u32 = 65534;
+    const UNPRIVILEGED: u32 = 65534;
     let incident = incident();
     let set = |path: &Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     };
-    // Whoever the child is, it may use everything else. The binary may be where it may not.
+    // The child may use everything else. The binary may be where it may not.
     set(&incident.path(""), 0o777);
     let program = incident.path("eog");
-    // By a process of its own: nobody can start a program that is open for writing here.
+    // By a process of its own: a program that is open for writing here cannot be started.
     let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_eog")).arg(&program).status();
     assert!(copied.unwrap().success());
     let folder = incident.path("read-only");
@@ -201,7 +201,7 @@ fn a_journal_in_a_read_only_folder_is_refused_before_anything_is_asked() {
     let mut eog = Command::new(&program);
     if writes_anywhere {
         std::fs::remove_file(&probe).unwrap();
-        eog.uid(NOBODY).gid(NOBODY);
+        eog.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
     }
     let journal = folder.join("run.journal");
     eog.arg("investigate").arg(incident.path("bundle"));

@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 
 use on_call_lab::{Receiver, Service, alert, count, folder, stored};
 
-/// How often it is looked at in all.
-const LOOKS: u32 = 60;
+/// How many samples are taken in all.
+const SAMPLES: u32 = 60;
 /// Groups of alerts that come and go: no multiple of a kind of request, so that each kind meets all.
 const GROUPS: u64 = 41;
 /// Seconds in which all alerts fire, and then in which all are resolved: incidents are opened, investigated, closed and
 /// removed.
 const PHASE: u64 = 10;
 
-struct Look {
+struct Sample {
     resident_mib: f64,
     descriptors: usize,
     threads: usize,
@@ -32,12 +32,12 @@ struct Look {
     requests: u64,
 }
 
-fn look(process: u32, state: &Path, requests: &AtomicU64) -> Look {
+fn sample(process: u32, state: &Path, requests: &AtomicU64) -> Sample {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     let kib: f64 = line.trim().strip_suffix(" kB").unwrap().trim().parse().unwrap();
     let of_process = |what: &str| count(Path::new(&format!("/proc/{process}/{what}")), "");
-    Look {
+    Sample {
         resident_mib: kib / 1024.0,
         descriptors: of_process("fd"),
         threads: of_process("task"),
@@ -102,46 +102,46 @@ fn memory_and_descriptors_stay_where_they_are() {
     let place = folder(settings, &receiver.hook("a"));
     let service = Service::start(place.path());
     let (is_over, requests) = (AtomicBool::new(false), AtomicU64::new(0));
-    let mut looks = Vec::new();
+    let mut samples = Vec::new();
     let (began, state) = (Instant::now(), place.path().join("state"));
     std::thread::scope(|scope| {
         for worker in 0..4 {
             let (service, is_over, requests) = (&service, &is_over, &requests);
             scope.spawn(move || load(service, worker, began, is_over, requests));
         }
-        for number in 1..=LOOKS {
-            std::thread::sleep((time * number / LOOKS).saturating_sub(began.elapsed()));
-            looks.push(look(service.id(), &state, &requests));
-            if let (Some(_), Some(look)) = (asked, looks.last()) {
+        for number in 1..=SAMPLES {
+            std::thread::sleep((time * number / SAMPLES).saturating_sub(began.elapsed()));
+            samples.push(sample(service.id(), &state, &requests));
+            if let (Some(_), Some(sample)) = (asked, samples.last()) {
                 println!(
                     "{:>6} s {:>8.1} MiB {:>4} descriptors {:>3} threads {:>5} investigations {:>9} requests",
                     began.elapsed().as_secs(),
-                    look.resident_mib,
-                    look.descriptors,
-                    look.threads,
-                    look.investigations,
-                    look.requests
+                    sample.resident_mib,
+                    sample.descriptors,
+                    sample.threads,
+                    sample.investigations,
+                    sample.requests
                 );
             }
         }
         is_over.store(true, Ordering::Relaxed);
     });
-    println!("memory      {}", chart(looks.iter().map(|look| look.resident_mib)));
-    println!("descriptors {}", chart(looks.iter().map(|look| look.descriptors as f64)));
-    assert!(looks.last().unwrap().requests > 0, "it answers");
-    assert!(looks.iter().all(|look| look.descriptors < 700), "a bound whatever the time");
+    println!("memory      {}", chart(samples.iter().map(|it| it.resident_mib)));
+    println!("descriptors {}", chart(samples.iter().map(|it| it.descriptors as f64)));
+    assert!(samples.last().unwrap().requests > 0, "it answers");
+    assert!(samples.iter().all(|it| it.descriptors < 700), "a bound whatever the time");
     if asked.is_none() {
         return;
     }
     // After it has grown warm: the third quarter compared with the last.
-    let part = |from: usize, of: fn(&Look) -> f64| {
-        median(looks[from..from + looks.len() / 4].iter().map(of).collect())
+    let part = |from: usize, of: fn(&Sample) -> f64| {
+        median(samples[from..from + samples.len() / 4].iter().map(of).collect())
     };
-    let (third, last) = (looks.len() / 2, 3 * looks.len() / 4);
+    let (third, last) = (samples.len() / 2, 3 * samples.len() / 4);
     for (what, of, slack) in [
-        ("memory", (|look| look.resident_mib) as fn(&Look) -> f64, 4.0),
-        ("descriptors", |look| look.descriptors as f64, 16.0),
-        ("threads", |look| look.threads as f64, 16.0),
+        ("memory", (|it| it.resident_mib) as fn(&Sample) -> f64, 4.0),
+        ("descriptors", |it| it.descriptors as f64, 16.0),
+        ("threads", |it| it.threads as f64, 16.0),
     ] {
         let (before, after) = (part(third, of), part(last, of));
         println!("{what}: {before:.1} in the third quarter, {after:.1} in the last");

@@ -30,7 +30,7 @@ fn the_shipped_incident_is_robust_and_the_same_seed_says_the_same() {
 const HASTE: [&str; 4] = ["--budget", "6", "--max-delay", "0"];
 
 #[test]
-fn the_pair_is_written_and_told_apart_by_the_other_commands() {
+fn the_pair_is_written_and_compared_by_the_other_commands() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("order");
     let out = out.to_str().unwrap();
@@ -93,7 +93,7 @@ mod with_programs {
         (bundle, script(folder.join("policy.sh"), policy))
     }
 
-    /// Whoever hears of no origin takes the blame, whatever it was itself. Writes down each call.
+    /// An entity without a message of an origin takes the blame, whatever it was itself. Writes down each call.
     const FIRST_COME: &str = r#"packet=$(cat)
 packet=${packet%%'"former":'*}
 echo call >> "$0.calls"

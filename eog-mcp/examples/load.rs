@@ -106,17 +106,17 @@ fn request(id: u64, method: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#)
 }
 
-/// Tells what was answered and what memory there is, every five seconds and in the end.
+/// Prints what was answered and what memory there is, every five seconds and in the end.
 fn watch(pid: u32, seconds: u64, shared: &Shared) {
     let began = Instant::now();
     let first = memory(pid);
     println!("before: {first} KiB");
-    let (mut before, mut told) = (0, Instant::now());
+    let (mut before, mut printed) = (0, Instant::now());
     while began.elapsed() < Duration::from_secs(seconds) {
         std::thread::sleep(Duration::from_secs(5.min(seconds)));
         let answers = shared.answers.load(Ordering::Relaxed);
-        let rate = (answers - before) as f64 / told.elapsed().as_secs_f64();
-        (before, told) = (answers, Instant::now());
+        let rate = (answers - before) as f64 / printed.elapsed().as_secs_f64();
+        (before, printed) = (answers, Instant::now());
         println!(
             "{:5.0} s: {rate:.0} answers/s, {} KiB",
             began.elapsed().as_secs_f64(),
@@ -129,7 +129,7 @@ fn watch(pid: u32, seconds: u64, shared: &Shared) {
     println!("{answers} answers, {rate:.0} a second; memory {first} to {} KiB", memory(pid));
 }
 
-/// The memory of a process in KiB; 0 where the system does not tell.
+/// The memory of a process in KiB; 0 where the system does not report it.
 fn memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -171,7 +171,7 @@ async fn at_once(url: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The most memory that a process had, in thousands of bytes, where the system tells.
+/// The most memory that a process had, in thousands of bytes, where the system reports it.
 fn peak_memory(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -22,8 +22,8 @@ const RACES: u32 = 1_000;
 pub struct Spending {
     /// All of it, with the most that calls can use which have not ended.
     pub total: Usage,
-    /// The part of it that was taken for calls which have not ended, or whose worker died. The latter
-    /// stays spent: nobody knows what the provider did.
+    /// The part of it that was taken for calls which have not ended, or whose worker died. The latter stays spent:
+    /// what the provider did is unknown.
     pub open: Usage,
     /// How many calls these are.
     pub open_calls: u64,
@@ -41,14 +41,14 @@ struct Value {
 
 /// An account: a subject whose last record that counts says what was spent.
 ///
-/// **Of all records that follow the same one, the first counts**, as in a ledger, but everybody may write the
-/// next one. So a change is made after the last record, on the condition that there is no other, and counts if it is
-/// found to be the first that follows. Otherwise it is made anew. A server that does not keep to the condition
-/// thus makes nobody spend twice, nor does an answer that is lost or old.
+/// **Of all records that follow the same one, the first counts**, as in a ledger, but any worker may write the next
+/// one. So a change is made after the last record, on the condition that there is no other, and counts if it is
+/// found to be the first that follows. Otherwise it is made anew. A server that ignores the condition causes no
+/// double spending, nor does an answer that is lost or old.
 #[derive(Debug)]
 pub struct Account<S> {
     subject: S,
-    /// What nobody else is called.
+    /// A unique name.
     writer: String,
     /// Records of this writer so far.
     count: AtomicU64,
@@ -64,7 +64,7 @@ struct Base {
 }
 
 impl<S: Subject> Account<S> {
-    /// An account on a subject. `writer` is a name that nobody else has or had.
+    /// An account on a subject. `writer` is a unique name.
     pub fn new(subject: S, writer: String) -> Self {
         Self { subject, writer, count: AtomicU64::new(0) }
     }
@@ -165,8 +165,7 @@ impl<S: Subject> Account<S> {
 
 /// What a change is made after.
 ///
-/// Whoever wrote the last record knew that the one before it counts. Those that follow are looked at from
-/// there on.
+/// The writer of the last record knew that the one before it counts. Those that follow are replayed from there on.
 fn base(subject: &impl Subject) -> Result<Base, Trouble> {
     let Some(last) = subject.last()? else {
         return Ok(Base { head: 0, last: 0, spending: Spending::default() });
@@ -242,7 +241,7 @@ fn less(usage: Usage, taken: Usage) -> Usage {
     }
 }
 
-/// So that those who race do not meet again: up to 1, 2, 4 … 64 ms, by the name of the record.
+/// So that racing writers do not meet again: up to 1, 2, 4 … 64 ms, by the name of the record.
 fn pause(write: &str, race: u32) -> Duration {
     let drawn = u64::from(blake3::hash(write.as_bytes()).as_bytes()[0]);
     Duration::from_micros((drawn << race.min(6)) * 4)

@@ -81,7 +81,7 @@ impl Cluster {
             .ok_or_else(|| NatsError::Exists { id: id.clone() })
     }
 
-    /// Takes a part of an investigation over, or begins it. Whoever wrote it before can write no more.
+    /// Takes a part of an investigation over, or begins it. Its previous writer can write no more.
     ///
     /// # Errors
     /// [`NatsError`].
@@ -93,7 +93,7 @@ impl Cluster {
         StreamMedium::take_over(self.subject(part, id), self.unique())
     }
 
-    /// Opens a part of an investigation for reading, whoever writes.
+    /// Opens a part of an investigation for reading, whichever process writes it.
     ///
     /// # Errors
     /// [`NatsError::NoSuch`] and others.
@@ -139,7 +139,7 @@ impl Cluster {
         }
     }
 
-    /// 3 replicas where the cluster tells of at least three servers, 1 otherwise.
+    /// 3 replicas where the cluster reports at least three servers, 1 otherwise.
     pub fn usual_replicas(&self) -> usize {
         let servers = self.shared.context.client().server_info().connect_urls.len();
         if servers >= 3 { 3 } else { 1 }
@@ -152,9 +152,9 @@ impl Cluster {
 
     /// What all workers spend together on an account, within this budget: `meter.share(Arc::new(..))`.
     ///
-    /// An account begins with nothing spent, and nothing of it expires: whoever wants a budget for each day
-    /// names the account after the day. Workers of an account are to be given the same budget; of different
-    /// ones each keeps to its own.
+    /// An account begins with nothing spent, and nothing of it expires: for a budget for each day, name the account
+    /// after the day. Workers of an account are to be given the same budget; of different ones each keeps to its
+    /// own.
     pub fn purse(&self, account: &InvestigationId, budget: Budget) -> SharedPurse {
         SharedPurse::new(self, account, budget)
     }
@@ -204,7 +204,7 @@ impl Cluster {
         &self.shared.names
     }
 
-    /// A name that nobody else has or had: the random part of an inbox.
+    /// A unique name: the random part of an inbox.
     pub(crate) fn unique(&self) -> String {
         let inbox = self.shared.context.client().new_inbox();
         inbox.rsplit('.').next().unwrap_or(&inbox).to_owned()
@@ -220,7 +220,7 @@ impl Cluster {
         wait_for(runtime, what).unwrap_or_else(|| Err(gone()))
     }
 
-    /// Runs what blocks on a thread of its own, for whoever must not.
+    /// Runs blocking work on a thread of its own, for async callers.
     pub(crate) async fn apart<T: Send + 'static>(
         &self,
         what: impl FnOnce() -> Result<T, NatsError> + Send + 'static,
@@ -258,7 +258,7 @@ impl Cluster {
         }
     }
 
-    /// Nobody answers. A server without `JetStream` may stand in a cluster that has it, so this is asked last.
+    /// No response. A server without `JetStream` may stand in a cluster that has it, so this is asked last.
     fn no_answer(&self, reason: String) -> NatsError {
         match self.shared.context.client().server_info().jetstream {
             true => NatsError::NoLeader { stream: self.shared.names.stream(), reason },
@@ -286,7 +286,7 @@ impl fmt::Debug for Cluster {
 }
 
 impl Drop for Shared {
-    /// A runtime that is dropped within another one panics, unless it is told not to wait.
+    /// A runtime that is dropped within another one panics, unless it is shut down in the background.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -315,7 +315,7 @@ fn wait_for<T: Send + 'static>(
 ) -> Option<T> {
     let (sender, receiver) = mpsc::sync_channel(1);
     runtime.spawn(async move {
-        // Who asked always waits.
+        // The caller always waits.
         let _ = sender.send(what.await);
     });
     receiver.recv().ok()

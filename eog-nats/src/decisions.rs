@@ -164,7 +164,7 @@ fn name_of(key: &DecisionKey) -> String {
     format!("{}.{}", key.identity(), key.question())
 }
 
-/// By its digest, too: a value and its block belong together, whoever else answers the same question.
+/// By its digest, too: a value and its block belong together, even if another worker answers the same question.
 fn object_of(key: &str, block: Block) -> String {
     format!("{key}/{}", block.digest())
 }

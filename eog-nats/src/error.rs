@@ -69,7 +69,7 @@ pub enum NatsError {
         /// What was seen last.
         reason: String,
     },
-    /// The stream belongs to another version of eog, or to somebody else.
+    /// The stream belongs to another version of eog, or to another application.
     #[error(
         "the stream {stream} says {found:?}, but this program uses {wanted:?}; use the program that \
          made it, or another prefix"
@@ -149,7 +149,7 @@ pub enum NatsError {
         /// What the server says.
         reason: String,
     },
-    /// This one failed before, and nobody knows what was stored.
+    /// This one failed before, and what was stored is unknown.
     #[error("{name} takes nothing more after a failed write; open it again to go on")]
     Broken {
         /// The subject.

@@ -24,7 +24,7 @@ use crate::{
 const AFTER: &str = "Eog-After";
 /// Where the body stands.
 const AT: &str = "Eog-At";
-/// Who wrote it, and which of their records it is.
+/// The writer, and which of its records it is.
 const WRITE: &str = "Eog-Write";
 /// The block that is the body.
 const BLOCK: &str = "Eog-Block";
@@ -217,7 +217,7 @@ impl CheckpointObject {
 }
 
 impl Checkpoints for CheckpointObject {
-    /// One attempt: whoever goes on without a checkpoint only takes longer.
+    /// One attempt: a lost checkpoint only costs time.
     fn write(&mut self, payload: &[u8]) -> Result<(), CheckpointError> {
         let path = PathBuf::from(format!("nats:checkpoint/{}", self.object));
         let bytes = payload.len() as u64;

@@ -16,8 +16,8 @@ const DECISIONS: &str = "eog decisions, format 1";
 /// What the bucket of spending is described as.
 const SPENDING: &str = "eog spending, format 1";
 
-/// How many values of an account are kept, which is the most that a bucket keeps. Who changes it looks at
-/// those after the last one that it knows.
+/// How many values of an account are kept, which is the most that a bucket keeps. A writer reads those after the
+/// last one that it knows.
 const HISTORY: i64 = 64;
 
 impl Cluster {

@@ -9,7 +9,7 @@
 //! Beside ledgers, all workers share a memory of decisions ([`Cluster::decisions`]) and what may be spent
 //! ([`Cluster::purse`]). [`Retention`] removes what has ended.
 //!
-//! `docs/many-machines.md` says what is stored where, who may write when, and what an acknowledged entry
+//! `docs/many-machines.md` says what is stored where, which process may write when, and what an acknowledged entry
 //! means.
 
 mod account;

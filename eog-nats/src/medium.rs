@@ -30,7 +30,7 @@ enum Hold<S> {
 }
 
 impl<S: Subject> StreamMedium<S> {
-    /// Takes a subject over for writing. `writer` is a name that nobody else has or had.
+    /// Takes a subject over for writing. `writer` is a unique name.
     ///
     /// # Errors
     /// [`NatsError`]; [`NatsError::TakenOver`] where several begin at once and another one was faster.
@@ -48,7 +48,7 @@ impl<S: Subject> StreamMedium<S> {
         Ok(writer.map(|writer| Self::of(Hold::Write(writer), Vec::new())))
     }
 
-    /// Opens a subject for reading, whoever writes. Nothing is returned where there is nothing.
+    /// Opens a subject for reading, whichever process writes it. Nothing is returned where there is nothing.
     ///
     /// # Errors
     /// [`NatsError`].
@@ -84,7 +84,7 @@ impl<S: Subject> StreamMedium<S> {
         };
         self.opened = None;
         if let Err(error) = writer.write(at, bytes) {
-            // Nobody knows what is stored: whoever opens it next finds out.
+            // What is stored is unknown until the subject is opened again.
             self.broken = true;
             return Err(error.into());
         }

@@ -90,7 +90,7 @@ impl Cluster {
         let mut listed = Vec::new();
         for subject in self.subjects(&stream, &format!("$O.{bucket}.M.>"))? {
             let Some(last) = self.last_of(&stream, &subject)? else { continue };
-            // What is no object is nobody's.
+            // What is no object has no owner.
             if let Ok(info) = serde_json::from_slice::<ObjectInfo>(&last.payload) {
                 let (name, nuid) = (info.name, info.nuid);
                 listed.push(Listed { name, subject, sequence: last.sequence, nuid });
@@ -102,7 +102,7 @@ impl Cluster {
     /// Removes an object. Its name goes last, so that it is found again where this is interrupted.
     pub(crate) fn remove_object(&self, bucket: &str, object: &Listed) -> Result<(), NatsError> {
         let stream = stream_of_objects(bucket);
-        // Nobody writes to these chunks any more.
+        // These chunks have no writer any more.
         self.purge(&stream, &chunks_of(bucket, &object.nuid), object.sequence)?;
         self.purge(&stream, &object.subject, object.sequence)
     }

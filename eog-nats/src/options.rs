@@ -7,7 +7,7 @@ use async_nats::ConnectOptions;
 
 use crate::NatsError;
 
-/// How to reach a cluster, and as whom.
+/// How to reach a cluster, and with which credentials.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -15,7 +15,7 @@ pub struct Options {
     pub url: String,
     /// What the names of streams, buckets and subjects begin with.
     pub prefix: String,
-    /// Who connects.
+    /// The user of the connection.
     pub access: Access,
     /// Certificates to trust, in place of those of the system: a PEM file.
     pub ca: Option<PathBuf>,
@@ -31,10 +31,10 @@ pub struct Options {
     pub retries: u32,
 }
 
-/// Who connects.
+/// The user of the connection.
 #[derive(Clone, Default)]
 pub enum Access {
-    /// Whoever the address says, or nobody.
+    /// The user in the address, or none.
     #[default]
     Address,
     /// The user of a credentials file (JWT and seed).

@@ -22,8 +22,8 @@ pub struct Queue {
     silence: Duration,
 }
 
-/// An investigation that a worker has taken. Until this is dropped, the cluster is told that it goes on. Dropped
-/// before [`Task::done`], it is given to another worker after a while.
+/// An investigation that a worker has taken. Until this is dropped, the cluster is notified that it goes on.
+/// Dropped before [`Task::done`], it is given to another worker after a while.
 #[derive(Debug)]
 pub struct Task {
     cluster: Cluster,
@@ -215,7 +215,7 @@ impl Task {
     /// Takes the investigation out of the queue, since its ledger has ended.
     ///
     /// # Errors
-    /// [`NatsError`]. It is given to another worker then, who finds that it has ended.
+    /// [`NatsError`]. It is given to another worker then, which finds that it has ended.
     pub fn done(self) -> Result<(), NatsError> {
         self.cluster.persist(|cluster| {
             let message = self.message.clone();
@@ -226,7 +226,7 @@ impl Task {
     }
 }
 
-/// Tells the cluster at every interval that the work goes on, until what is returned is dropped.
+/// Signals the cluster at every interval that the work goes on, until what is returned is dropped.
 fn signal(message: &Message, every: Duration) -> oneshot::Sender<()> {
     let (sender, mut ended) = oneshot::channel();
     let message = message.clone();

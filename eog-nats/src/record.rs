@@ -15,7 +15,7 @@ pub struct Record {
     pub after: u64,
     /// Where the body stands, in bytes from the start.
     pub at: u64,
-    /// Who wrote it, and which of their records it is. No two records have the same.
+    /// The writer, and which of its records it is. No two records have the same.
     pub write: String,
     /// The body, or where it is.
     pub body: Body,
@@ -49,8 +49,8 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Whether a record is the next that counts. One that follows an earlier record came too late: its
-    /// writer was no longer, or not yet, the one that writes.
+    /// Whether a record is the next that counts. One that follows an earlier record came too late: its writer was
+    /// no longer, or not yet, the current one.
     ///
     /// # Errors
     /// What is wrong, where it follows a record that is not there.

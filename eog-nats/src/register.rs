@@ -159,7 +159,7 @@ impl Register {
         self.publish(Sheet::State, id, HeaderMap::new(), &state).map(drop)
     }
 
-    /// Says something to an investigation. Whoever runs it, now or later, finds it.
+    /// Says something to an investigation. The worker that runs it, now or later, finds it.
     ///
     /// # Errors
     /// [`NatsError`].
@@ -202,7 +202,7 @@ impl Register {
     /// # Errors
     /// [`NatsError`].
     pub fn remove(&self, id: &InvestigationId) -> Result<(), NatsError> {
-        // Its order last: without it nobody would look for the others.
+        // Its order last: without it the others would never be found.
         for sheet in [Sheet::Said, Sheet::State, Sheet::Order] {
             let filter = subject(&self.cluster, sheet, id.as_str());
             let name = self.cluster.names().register();

@@ -1,7 +1,7 @@
-//! Removing an investigation: all that is kept of it, by whoever is told to.
+//! Removing an investigation: all that is kept of it, by the worker that takes the order.
 //!
-//! The order to remove stands in the work queue, where the investigation itself would stand if it waited or
-//! ran. So neither begins while the other is there, and whoever dies while removing is followed by another.
+//! The order to remove stands in the work queue, where the investigation itself would stand if it waited or ran. So
+//! neither begins while the other is there, and if a worker dies while removing, another one goes on.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) fn is_removal(order: &[u8]) -> bool {
     order == REMOVE
 }
 
-/// The objects of investigations, by whose they are: listed once, for any number of removals.
+/// The objects of investigations, by investigation: listed once, for any number of removals.
 #[derive(Debug, Default)]
 pub(crate) struct Objects(BTreeMap<String, Vec<(String, Listed)>>);
 
@@ -43,7 +43,7 @@ impl Objects {
         Ok(all)
     }
 
-    /// Whose they are. What is called otherwise is nobody's.
+    /// The investigations they belong to. Other names have no owner.
     pub(crate) fn owners(&self) -> impl Iterator<Item = InvestigationId> {
         self.0.keys().filter_map(|owner| owner.parse().ok())
     }
@@ -71,8 +71,8 @@ pub(crate) fn remove(
 }
 
 /// Removes all that is kept of an investigation. The ledger goes first: from then on there is no such
-/// investigation, and what remains is found by its name. Nothing is removed that was written since it was
-/// looked at: whoever is paused here and wakes up finds another investigation of this name untouched.
+/// investigation, and what remains is found by its name. Nothing is removed that was written since it was read: a
+/// worker that is paused here and wakes up finds another investigation of this name untouched.
 pub(crate) fn carry_out(
     cluster: &Cluster,
     id: &InvestigationId,

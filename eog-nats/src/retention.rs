@@ -18,8 +18,8 @@ pub struct Retention {
     /// As many as needed for everything to have no more bytes, those first whose ledger was written last the
     /// longest ago. Ledgers, side files, blocks and checkpoints count, once, however many replicas there are.
     pub max_bytes: Option<u64>,
-    /// How long parts of objects that belong to none are left alone: somebody may be writing the object. An
-    /// hour, unless told otherwise.
+    /// How long parts of objects that belong to none are left alone: the object may still be written. An hour by
+    /// default.
     pub unfinished: Duration,
     /// Those of which nothing is removed as remains, though they have no ledger: the incident of one that ended before
     /// it began can still be used.
@@ -73,7 +73,8 @@ impl Cluster {
     /// left alone. One that is not there is removed.
     ///
     /// # Errors
-    /// [`NatsError`]. What was begun is finished by the next worker that looks for work, or when this is called again.
+    /// [`NatsError`]. What was begun is finished by the next worker that asks for work, or when this is called
+    /// again.
     pub fn remove(&self, id: &InvestigationId) -> Result<bool, NatsError> {
         remove(self, id, &Objects::list(self)?)
     }
@@ -106,7 +107,7 @@ impl Cluster {
         Ok(Survey { investigations, removals })
     }
 
-    /// Those of which something is left, and no ledger, and those that somebody began to remove.
+    /// Those of which something is left, and no ledger, and those whose removal was begun.
     fn remains(
         &self,
         removals: &BTreeSet<InvestigationId>,
@@ -115,7 +116,7 @@ impl Cluster {
         let filter = format!("{}.*", self.names().family(Part::Side));
         let mut owners = ids(&self.subjects(&self.names().stream(), &filter)?);
         owners.extend(objects.owners());
-        // Asked last: whoever has written anything has begun a ledger before.
+        // Read last: every writer has begun a ledger before.
         owners = &owners - &self.ledgers()?;
         owners.extend(removals.iter().cloned());
         Ok(owners)
@@ -138,7 +139,7 @@ impl Retention {
     /// Any number of processes may do so at once, and while workers run.
     ///
     /// # Errors
-    /// [`NatsError`]. What was begun is finished by the next worker that looks for work, or the next time.
+    /// [`NatsError`]. What was begun is finished by the next worker that asks for work, or the next time.
     pub fn apply(&self, cluster: &Cluster, now: SystemTime) -> Result<Removed, NatsError> {
         let mut removed = Removed::default();
         let Survey { mut investigations, removals } = cluster.survey()?;
@@ -177,7 +178,7 @@ impl Retention {
     }
 }
 
-/// What there is, and what was to be removed when somebody died.
+/// What there is, and what was being removed when a worker died.
 struct Survey {
     investigations: Vec<Investigation>,
     removals: BTreeSet<InvestigationId>,

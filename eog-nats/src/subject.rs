@@ -7,7 +7,7 @@ use crate::{Block, NatsError, Record};
 
 /// One subject of a stream, on which records stand in the order of their sequences.
 ///
-/// JetStream, unless a test needs a cluster that fails when it is told to. Every call is one attempt.
+/// JetStream, unless a test needs a cluster that fails on command. Every call is one attempt.
 pub trait Subject: fmt::Debug + Send + Sync {
     /// What errors call it.
     fn path(&self) -> &Path;
@@ -75,7 +75,7 @@ pub struct Place {
 pub enum Refused {
     /// Another record is the last: one of another writer, or of an attempt before.
     OutOfTurn,
-    /// Nobody knows whether it is stored.
+    /// Whether it is stored is unknown.
     Unknown(Trouble),
     /// It is not stored, and another attempt would not change that.
     Never(NatsError),

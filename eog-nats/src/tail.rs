@@ -1,4 +1,4 @@
-//! A part of an investigation as it grows, for whoever watches.
+//! A part of an investigation as it grows, for watchers.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::record::Body;
 use crate::writer::persist;
 use crate::{Cluster, InvestigationId, JetStreamSubject, NatsError, Part, Place, Replay, Subject};
 
-/// Follows a part of an investigation, whoever writes it. It reads each record once.
+/// Follows a part of an investigation, whichever process writes it. It reads each record once.
 #[derive(Debug)]
 pub struct Tail {
     subject: Arc<JetStreamSubject>,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::record::Body;
 use crate::{Block, NatsError, Place, Record, Refused, Replay, Subject, Trouble, retry};
 
-/// Longer bodies become blocks. Servers take messages of 1 MiB unless told otherwise.
+/// Longer bodies become blocks. Servers take messages of 1 MiB by default.
 pub(crate) const MAX_INLINE_BYTES: usize = 256 << 10;
 
 /// How often a writer begins anew because another one was faster.
@@ -17,7 +17,7 @@ const RACES: u32 = 8;
 #[derive(Debug)]
 pub(crate) struct Writer<S> {
     pub(crate) subject: S,
-    /// What nobody else is called.
+    /// A unique name.
     name: String,
     /// Records of this writer so far.
     count: u64,
@@ -51,8 +51,8 @@ impl<S: Subject> Writer<S> {
         Ok(writer.claim(None)?.map(|_| writer))
     }
 
-    /// Adds the record that begins a writer, after the last one. Returns the bytes that come before, or
-    /// nothing if somebody wrote in between: what they wrote has to be read first.
+    /// Adds the record that begins a writer, after the last one. Returns the bytes that come before, or nothing if
+    /// another writer wrote in between: what it wrote has to be read first.
     fn claim(&mut self, last: Option<Place>) -> Result<Option<Vec<u8>>, NatsError> {
         self.last = last.map_or(0, |last| last.sequence);
         let (head, bytes) = replayed(&self.subject, self.last)?;

@@ -232,7 +232,7 @@ fn course(plant: Plant, kept: usize, steps: &Steps, draws: &[u8]) -> Result<[usi
                 return Err(format!("the sum is too small: {found:?}, and {whole:?} is spent"));
             }
         }
-        // Where more was changed than is kept, nobody may spend any more.
+        // Where more was changed than is kept, further spending is refused.
         Err(NatsError::Damaged { .. }) if kept < usize::MAX => {}
         Err(error) => return Err(format!("the sum cannot be read: {error}")),
     }

@@ -51,7 +51,7 @@ fn the_bytes_are_those_of_a_file() {
     assert_eq!(bytes_on(&medium), file_of(&all));
     let read = Journal::read_on::<EntryBody>(&medium).unwrap();
     assert_eq!(read.ledger.entries(), all);
-    // Whoever reads does not write.
+    // Readers do not write.
     let (mut reading, _) = opened(medium);
     reading.append(&[next(&all[40], "more")]).unwrap_err();
     assert_eq!(bytes_on(&cluster.read(Part::Ledger, &run).unwrap()), file_of(&all));

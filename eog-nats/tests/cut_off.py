@@ -102,7 +102,7 @@ async def persist(what, seconds=90):
 
 
 async def write(address, notes):
-    """The writer: notes what was acknowledged, until it is told that somebody else has written."""
+    """The writer: notes what was acknowledged, until the server says that another writer has written."""
     stream = (await connect([address])).jetstream(timeout=2)
     last = number = 0
     with open(notes, "a", buffering=1) as file:
@@ -116,7 +116,7 @@ async def write(address, notes):
                 print("ended", file=file)
                 return
             except Exception:
-                pass  # Nobody answers: the same message again.
+                pass  # No response: the same message again.
             await asyncio.sleep(0.02)
 
 

@@ -73,7 +73,7 @@ struct World {
     calls: Arc<Mutex<Calls>>,
 }
 
-/// A worker to whom the investigation is delivered. Whether it brought it to its end.
+/// A worker that takes the delivered investigation. Whether it brought it to its end.
 fn work(world: &World, depth: usize) -> Result<bool, String> {
     let connection = world.stream.connect();
     let name = {

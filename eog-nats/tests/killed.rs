@@ -37,21 +37,21 @@ fn case() -> Case {
 /// No test by itself: the next one starts it with variables that say what to do.
 #[test]
 fn worker() {
-    let Ok(told) = std::env::var(WORKER) else { return };
-    let told: Vec<&str> = told.split(' ').collect();
-    let [prefix, asked, stop_at] = told[..] else { panic!("three words are wanted") };
+    let Ok(settings) = std::env::var(WORKER) else { return };
+    let settings: Vec<&str> = settings.split(' ').collect();
+    let [prefix, asked, stop_at] = settings[..] else { panic!("three words are wanted") };
     let (asked, stop_at) = (PathBuf::from(asked), stop_at.to_owned());
     let mut options = Options::new(std::env::var("EOG_NATS_URL").unwrap());
     options.prefix = prefix.to_owned();
     let cluster = Cluster::connect(&options).unwrap();
-    // Kept until this process ends, so that the cluster is told that the work goes on.
+    // Kept until this process ends, so that the cluster is notified that the work goes on.
     let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
     let task = loop {
         if let Some(task) = queue.take(Duration::from_secs(1)).unwrap() {
             break task;
         }
     };
-    assert_eq!((task.id(), task.order()), (&id("run"), b"look at it".as_slice()));
+    assert_eq!((task.id(), task.order()), (&id("run"), b"investigate".as_slice()));
     let medium = cluster.take_over(Part::Ledger, task.id()).unwrap();
     let (journal, recovered) = Journal::on::<EntryBody>(medium).unwrap();
     let policy = policy_fn(move |packet| {
@@ -90,7 +90,7 @@ fn a_paused_worker_that_wakes_up_after_a_takeover_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let asked = folder.path().join("asked");
     let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
-    assert!(queue.submit(&id("run"), b"look at it").unwrap());
+    assert!(queue.submit(&id("run"), b"investigate").unwrap());
     let mut paused = start_worker(&options.prefix, &asked, "c");
     until_asked(&mut paused, &asked, "c");
     signal("-STOP", &paused.id().to_string());
@@ -126,8 +126,8 @@ fn a_killed_worker_is_followed_by_another_without_a_repeated_call() {
     let folder = tempfile::tempdir().unwrap();
     let asked = folder.path().join("asked");
     let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
-    assert!(queue.submit(&id("run"), b"look at it").unwrap());
-    assert!(!queue.submit(&id("run"), b"look at it").unwrap(), "it is there once");
+    assert!(queue.submit(&id("run"), b"investigate").unwrap());
+    assert!(!queue.submit(&id("run"), b"investigate").unwrap(), "it is there once");
     // Each worker is killed with a call under way; the next one repeats that one alone.
     for stop_at in ["c", "e"] {
         let mut worker = start_worker(&options.prefix, &asked, stop_at);
@@ -151,7 +151,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    /// None where nobody made them. A test before this one may just have started some again.
+    /// None where no test made them. A test before this one may just have started some again.
     fn known() -> Option<Self> {
         let folder = std::env::var_os("EOG_NATS_NODES")?.into();
         let nodes = Self { folder, stopped: Vec::new(), running: Vec::new() };

@@ -200,8 +200,8 @@ const WRITER: &str = "EOG_NATS_TEST_WRITER";
 /// No test by itself: the next one starts it, in a namespace, with variables that say what to do.
 #[test]
 fn writer() {
-    let Ok(told) = std::env::var(WRITER) else { return };
-    let (url, file) = told.split_once(' ').unwrap();
+    let Ok(settings) = std::env::var(WRITER) else { return };
+    let (url, file) = settings.split_once(' ').unwrap();
     let mut file = std::fs::File::options().create(true).append(true).open(file).unwrap();
     let cluster = Cluster::connect(&options(url.to_owned())).unwrap();
     let medium = cluster.create(Part::Ledger, &id("run")).unwrap();

@@ -71,7 +71,7 @@ fn names(ids: &[eog_nats::InvestigationId]) -> Vec<&str> {
 fn what_has_ended_goes_oldest_first_and_what_runs_stays() {
     let Some((cluster, options)) = cluster() else { return };
     let error = all().apply(&cluster, later()).unwrap_err();
-    assert!(matches!(error, NatsError::StreamMissing { .. }), "nobody knows what runs: {error}");
+    assert!(matches!(error, NatsError::StreamMissing { .. }), "what runs is unknown: {error}");
     let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
     assert_eq!(all().apply(&cluster, later()).unwrap().investigations, []);
 
@@ -182,7 +182,7 @@ fn remover() {
     all().apply(&Cluster::connect(&options).unwrap(), later()).unwrap();
 }
 
-/// At whatever moment it is killed, the next one removes the rest; so does a worker that looks for work.
+/// At whatever moment it is killed, the next one removes the rest; so does a worker that asks for work.
 #[test]
 fn a_removal_that_was_killed_is_finished_by_others() {
     let Some((cluster, options)) = cluster() else { return };
@@ -209,7 +209,7 @@ fn a_removal_that_was_killed_is_finished_by_others() {
                 assert!(queue.take(Duration::from_secs(5)).unwrap().is_none());
             }
         }
-        // Who wants the name meanwhile waits until it is free.
+        // A submission of the name meanwhile waits until it is free.
         all().apply(&cluster, later()).unwrap();
         let rest = left(&options);
         assert!(rest.iter().all(|(_, messages)| *messages == 0), "{rest:?}");
@@ -217,7 +217,7 @@ fn a_removal_that_was_killed_is_finished_by_others() {
     assert!(interrupted > 2, "{interrupted} removals were interrupted");
 }
 
-/// Whoever still writes finds that it was removed, and a new one of the name begins anew.
+/// A worker that still writes finds that it was removed, and a new one of the name begins anew.
 #[test]
 fn an_order_to_remove_keeps_the_name_until_it_is_carried_out() {
     let Some((cluster, options)) = cluster() else { return };
@@ -272,7 +272,7 @@ fn what_is_no_order_is_taken_out_of_the_queue() {
     let task = queue.take(Duration::from_secs(10)).unwrap().unwrap();
     assert_eq!(task.id(), &id("one"));
     task.done().unwrap();
-    // The server takes messages out after it was told that they are done with.
+    // The server removes messages some time after they are acknowledged.
     let end = Instant::now() + Duration::from_secs(10);
     while queue.waiting().unwrap() > 0 {
         assert!(Instant::now() < end, "something remains in the queue");

@@ -57,7 +57,7 @@ fn what_one_worker_asked_no_other_asks_again() {
     let answer = ask(&first, &question).unwrap();
     assert!(!answer.remembered);
 
-    // Another worker, which would ask nobody.
+    // Another worker, which would make no calls.
     let other = Cluster::connect(&options).unwrap();
     let memory = DecisionMemory::on(other.decisions());
     let never = policy_fn(|_| panic!("a known decision is not asked for"));
@@ -136,7 +136,7 @@ fn damaged_and_foreign_decisions_are_not_used_and_said() {
         // It is replaced.
         assert!(ask(&judge(&memory), &db).unwrap().remembered);
     }
-    // Who removes a value has it asked again, and nothing is wrong.
+    // After a value is removed, the question is asked again, and nothing is wrong.
     with_bucket(&options, "memory", async |_, store| store.delete(&key).await.unwrap());
     let memory = DecisionMemory::on(cluster.decisions());
     assert!(!ask(&judge(&memory), &db).unwrap().remembered);
@@ -316,8 +316,8 @@ const SPENDER: &str = "EOG_NATS_TEST_SPENDER";
 /// No test by itself: the next one starts it with variables that say what to do.
 #[test]
 fn spender() {
-    let Ok(told) = std::env::var(SPENDER) else { return };
-    let (prefix, begun) = told.split_once(' ').unwrap();
+    let Ok(settings) = std::env::var(SPENDER) else { return };
+    let (prefix, begun) = settings.split_once(' ').unwrap();
     let mut options = Options::new(std::env::var("EOG_NATS_URL").unwrap());
     options.prefix = prefix.to_owned();
     let purse = Cluster::connect(&options).unwrap().purse(&id("all"), BUDGET);
@@ -367,7 +367,7 @@ fn killed_workers_leave_their_calls_spent_and_no_more() {
     let truth = Usage { model_calls: calls as u64, ..truth };
     assert!(holds(truth), "{truth:?}");
     let found = cluster.purse(&id("all"), BUDGET).spending().unwrap();
-    // The one that was killed may have taken or settled a call without having said so.
+    // The killed process may have taken or settled a call without having said so.
     let unsaid = found.total.model_calls - truth.model_calls;
     assert!(unsaid <= 1 && holds(found.total), "{found:?} and {truth:?}");
     assert!(found.total.tokens_in + 5 >= truth.tokens_in, "{found:?} and {truth:?}");

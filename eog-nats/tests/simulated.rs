@@ -27,7 +27,7 @@ struct Workers {
     stream: Simulated,
     journals: Vec<Option<(Journal, Arc<Entry>)>>,
     begun: u32,
-    /// By number: what was acknowledged to whoever wrote it.
+    /// By number: what was acknowledged to its writer.
     acknowledged: BTreeMap<u64, Digest>,
 }
 

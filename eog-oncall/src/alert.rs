@@ -43,7 +43,7 @@ pub(crate) struct Notification {
     /// What the sender calls the group.
     pub(crate) key: String,
     pub(crate) labels: BTreeMap<String, String>,
-    /// Alerts by what tells them apart.
+    /// Alerts by identity.
     pub(crate) alerts: Vec<(String, Alert)>,
     /// How many alerts the sender has left out.
     pub(crate) truncated: u64,
@@ -83,7 +83,8 @@ impl Alert {
 }
 
 impl Notification {
-    /// Reads the body of a request, in any form of alerts. What held a secret is told apart by digests of this service.
+    /// Reads the body of a request, in any form of alerts. What held a secret is identified by digests of this
+    /// service.
     ///
     /// # Errors
     /// What is wrong with it, or what was expected in its place.
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_labels_that_tell_alerts_apart_hold_no_secret() {
+    fn keys_and_labels_that_identify_alerts_hold_no_secret() {
         let folder = tempfile::tempdir().unwrap();
         let (here, elsewhere) =
             (Own::of(&eog::durable::RealDisk, folder.path()).unwrap(), Own::fixed());
@@ -237,7 +238,7 @@ mod tests {
         let of = |secret: &str| by(&here, secret);
         let (one, other) = (of("hunter2"), of("hunter3"));
         assert_eq!((&one.key, &one.alerts), (&of("hunter2").key, &of("hunter2").alerts));
-        // What tells them apart cannot be tried by who has not the key: Alertmanager's own hash neither.
+        // Identities cannot be guessed without the key, and neither can Alertmanager's own hash.
         let foreign = by(&elsewhere, "hunter2");
         assert!(one.key != foreign.key && one.alerts[0].0 != foreign.alerts[0].0);
         assert!(one.alerts[1].0 != "b2" && one.alerts[1].0 != foreign.alerts[1].0);
@@ -262,12 +263,15 @@ mod tests {
     }
 
     #[test]
-    fn an_alert_that_cannot_be_used_is_told_beside_the_others() {
+    fn an_alert_that_cannot_be_used_is_reported_with_the_others() {
         let text = REAL.replace("2026-01-01T10:00:00.5Z", "yesterday");
         let read = Notification::read(text.as_bytes(), &Own::fixed(), NOW).unwrap();
         assert_eq!(read.alerts.len(), 1);
-        let told = read.in_words();
-        assert!(told.contains("1 cannot be used: alert 1: \"yesterday\" is no time"), "{told}");
+        let summary = read.in_words();
+        assert!(
+            summary.contains("1 cannot be used: alert 1: \"yesterday\" is no time"),
+            "{summary}"
+        );
     }
 
     #[test]
@@ -280,8 +284,14 @@ mod tests {
         let ends: Vec<bool> = read.alerts.iter().map(|(_, alert)| alert.is_firing()).collect();
         assert_eq!(ends, [true, false, true]);
         assert_eq!(read.alerts[2].1.starts_at, now, "it says no time");
-        let told = read.in_words();
-        assert!(told.starts_with("taken in: 3 alerts (Alertmanager alerts (api/v2))"), "{told}");
-        assert!(told.contains("no label of B names its entity (alertname, severity)"), "{told}");
+        let summary = read.in_words();
+        assert!(
+            summary.starts_with("taken in: 3 alerts (Alertmanager alerts (api/v2))"),
+            "{summary}"
+        );
+        assert!(
+            summary.contains("no label of B names its entity (alertname, severity)"),
+            "{summary}"
+        );
     }
 }

@@ -72,7 +72,7 @@ pub(crate) async fn check(shared: &Arc<Shared>, one: Check, stop: &CancellationT
     }
     shared.desk.change(number, |it| {
         apply(it);
-        it.told += u32::from(event.is_some());
+        it.messages += u32::from(event.is_some());
     });
 }
 

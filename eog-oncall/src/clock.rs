@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 #[derive(Clone)]
 pub(crate) struct Clock {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
-    /// When it was first read, by itself and by what nobody sets.
+    /// When it was first read, by itself and by a clock that cannot be set.
     began: (Timestamp, Instant),
 }
 

@@ -150,7 +150,7 @@ struct FileWebhook {
     first_delay: Option<SignedDuration>,
 }
 
-/// Somebody who is told.
+/// A receiver of messages.
 #[derive(Debug)]
 pub(crate) struct Webhook {
     pub(crate) name: String,
@@ -235,17 +235,17 @@ impl Config {
         format!("a service on call: {}", self.to_do())
     }
 
-    /// Whom it asks and tells, in one line.
+    /// Its sources and receivers, in one line.
     pub fn to_do(&self) -> String {
         let sources = self.source.sources().join(", ");
-        let told = match self.webhooks.as_slice() {
+        let receivers = match self.webhooks.as_slice() {
             [] => "no webhooks".to_owned(),
             some => {
                 let names: Vec<&str> = some.iter().map(|it| it.name.as_str()).collect();
                 format!("posts to {}", names.join(", "))
             }
         };
-        format!("queries {sources}; {told}")
+        format!("queries {sources}; {receivers}")
     }
 }
 
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_place() {
+    fn mistakes_are_reported_with_their_place() {
         for (text, expected) in [
             ("source = 'absent.toml'\n".to_owned(), "source: "),
             (format!("at_once = 0\n{HOOK}"), "at_once: give a number"),

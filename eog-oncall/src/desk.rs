@@ -69,7 +69,7 @@ pub(crate) struct Job {
     pub(crate) title: String,
     pub(crate) alerts: Vec<SentAlert>,
     pub(crate) investigation: Option<String>,
-    /// Since when there was something to look at.
+    /// Since when there was something to investigate.
     pub(crate) since: Timestamp,
     /// Causes whose repair had no effect.
     pub(crate) withdrawn: Words,
@@ -196,7 +196,7 @@ impl Desk {
             let (key, labels) = shared.group(&group, &alert);
             let (number, is_first) = match state.by_key.get(&key) {
                 Some(number) => (*number, false),
-                // What nobody has heard of and is over is no incident.
+                // An unknown alert that is over is no incident.
                 None if !alert.is_firing() => {
                     shared.count(Meaning::Stale);
                     continue;
@@ -223,7 +223,7 @@ impl Desk {
         Ok(touched)
     }
 
-    /// The next run that is to be made, the one that waits longest first.
+    /// The next run that is to be made, longest waiting first.
     pub(crate) fn next(&self, now: Timestamp) -> Option<Job> {
         let pace = self.0.pace;
         let mut state = self.0.state();
@@ -232,8 +232,8 @@ impl Desk {
         let incident = state.open.get_mut(&incident)?;
         let since = incident.news_at.unwrap_or(incident.opened_at);
         incident.begin();
-        let looked_at = incident.run.as_ref().map(|run| run.alerts.clone()).unwrap_or_default();
-        let alerts = looked_at.iter().filter_map(|name| incident.alerts.get(name));
+        let of_run = incident.run.as_ref().map(|run| run.alerts.clone()).unwrap_or_default();
+        let alerts = of_run.iter().filter_map(|name| incident.alerts.get(name));
         Some(Job {
             number: incident.number,
             run: incident.runs,
@@ -245,7 +245,7 @@ impl Desk {
         })
     }
 
-    /// The next check that is due, the one that waits longest first.
+    /// The next check that is due, longest waiting first.
     pub(crate) fn next_check(&self, now: Timestamp) -> Option<Check> {
         let pace = self.0.pace;
         let mut state = self.0.state();
@@ -308,9 +308,9 @@ impl Desk {
 
     /// Has an incident written; the answer comes when it is on disk.
     pub(crate) fn write(&self, number: u64) -> oneshot::Receiver<Result<(), String>> {
-        let (told, written) = oneshot::channel();
+        let (reply, written) = oneshot::channel();
         // Without a writer the process ends.
-        let _ = self.0.writer.send((number, told));
+        let _ = self.0.writer.send((number, reply));
         written
     }
 
@@ -542,10 +542,10 @@ type Wanted = mpsc::Receiver<(u64, oneshot::Sender<Result<(), String>>)>;
 fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
     while let Ok(first) = wanted.recv() {
         let mut asked: BTreeMap<u64, Vec<oneshot::Sender<_>>> = BTreeMap::new();
-        for (number, told) in std::iter::once(first).chain(wanted.try_iter()) {
-            asked.entry(number).or_default().push(told);
+        for (number, reply) in std::iter::once(first).chain(wanted.try_iter()) {
+            asked.entry(number).or_default().push(reply);
         }
-        for (number, tell) in asked {
+        for (number, replies) in asked {
             let Some(shared) = shared.upgrade() else { return };
             let text = shared.state().text(number);
             // It may be closed while it is written as it was before.
@@ -573,9 +573,9 @@ fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
                 state.let_go(number);
             }
             drop(state);
-            for told in tell {
-                // Who does not wait for it any more does not matter.
-                let _ = told.send(written.clone());
+            for reply in replies {
+                // A caller that does not wait any more does not matter.
+                let _ = reply.send(written.clone());
             }
         }
     }
@@ -663,7 +663,7 @@ mod tests {
             let damage = if seed % 2 == 0 { SimFolders::rot } else { SimFolders::lose_sector };
             let file = damage(&place.path().join("incidents"), seed);
             if file.extension().is_none_or(|ending| ending != "json") {
-                // What a crash left of a file that was being written; nobody reads it.
+                // What a crash left of a file that was being written; it is never read.
                 continue;
             }
             let desk = open(place.path(), Arc::new(disk.clone()));

@@ -34,7 +34,7 @@ const LONGEST_RETRY: SignedDuration = RETRIES[RETRIES.len() - 1];
 /// How long things take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// From the first alert that was not seen to the run that looks at it.
+    /// From the first alert that was not seen to the run that investigates it.
     pub settle: SignedDuration,
     /// From the end of a run to the next of the same incident, at least.
     pub pause: SignedDuration,
@@ -57,15 +57,15 @@ pub struct Incident {
     pub labels: BTreeMap<String, String>,
     /// When its first alert came in.
     pub opened_at: Timestamp,
-    /// Its alerts by what tells them apart.
+    /// Its alerts by identity.
     pub alerts: BTreeMap<String, Alert>,
     /// Alerts that are not kept, beyond the bound or left out by Alertmanager.
     pub left_out: u64,
     /// How often an alert fired again after it was resolved.
     pub flaps: u64,
-    /// Alerts that a run has looked at.
+    /// Alerts that a run has investigated.
     pub seen: BTreeSet<String>,
-    /// Since when there are alerts that no run has looked at.
+    /// Since when there are alerts that no run has investigated.
     pub news_at: Option<Timestamp>,
     /// The run that is under way, or was when the process ended.
     pub run: Option<Run>,
@@ -86,7 +86,8 @@ pub struct Incident {
     /// When it was closed.
     pub closed_at: Option<Timestamp>,
     /// How many messages were sent about it.
-    pub told: u32,
+    #[serde(rename = "told")]
+    pub messages: u32,
     /// The watch on the cause of the last result.
     #[serde(default)]
     pub watch: Option<Watch>,
@@ -102,13 +103,13 @@ pub struct Incident {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// The alerts that it looks at.
+    /// The alerts that it investigates.
     pub alerts: BTreeSet<String>,
     /// Tries without a result.
     pub failed: u32,
     /// When it is tried again, after a try without a result.
     pub again_at: Option<Timestamp>,
-    /// Whether somebody works on it. Never after a restart.
+    /// Whether it is being worked on. Never after a restart.
     #[serde(skip)]
     pub is_under_way: bool,
 }
@@ -124,7 +125,7 @@ pub enum Meaning {
     Resolved,
     /// One beyond the bound, which is only counted.
     LeftOut,
-    /// One that is older than what is known, or that ended before it was heard of.
+    /// One that is older than what is known, or that ended before it was received.
     Stale,
 }
 
@@ -151,7 +152,7 @@ impl Incident {
             causes: Vec::new(),
             resolved_at: None,
             closed_at: None,
-            told: 0,
+            messages: 0,
             watch: None,
             withdrawn: BTreeMap::new(),
             case: None,
@@ -270,7 +271,7 @@ impl Incident {
         passed(news_at, pace.settle) && self.ran_at.is_none_or(|ran| passed(ran, pace.pause))
     }
 
-    /// Begins its next run, or goes on with the one that was cut off.
+    /// Begins its next run, or goes on with an interrupted one.
     pub fn begin(&mut self) {
         match &mut self.run {
             Some(run) => (run.is_under_way, run.again_at) = (true, None),
@@ -393,7 +394,7 @@ impl Incident {
         }
     }
 
-    /// Whether it is to be closed: nothing fires for long enough, and nothing is left to look at.
+    /// Whether it is to be closed: nothing fires for long enough, and nothing is left to investigate.
     pub fn is_over(&self, now: Timestamp, pace: &Pace) -> bool {
         self.closed_at.is_none()
             && self.run.is_none()
@@ -464,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alert_is_looked_at_once_and_a_further_one_later() {
+    fn an_alert_is_investigated_once_and_a_further_one_later() {
         let mut incident = incident();
         assert!(!incident.is_due(at(0), &PACE), "others may follow");
         assert!(incident.is_due(at(1), &PACE));
@@ -497,10 +498,10 @@ mod tests {
     }
 
     #[test]
-    fn it_is_over_when_all_is_quiet_and_nothing_is_left_to_look_at() {
+    fn it_is_over_when_all_is_quiet_and_nothing_is_left_to_investigate() {
         let mut incident = incident();
         incident.receive("a", alert(0, Some(1)), at(1), 3);
-        assert!(!incident.is_over(at(999), &PACE), "nobody has looked at it");
+        assert!(!incident.is_over(at(999), &PACE), "it is not investigated yet");
         assert!(incident.is_due(at(2), &PACE), "why it fired is still of interest");
         ran(&mut incident, 3);
         assert!(!incident.is_over(at(300), &PACE) && incident.is_over(at(301), &PACE));
@@ -667,7 +668,7 @@ mod tests {
         incident.begin();
         let text = serde_json::to_string(&incident).unwrap();
         let mut again: Incident = serde_json::from_str(&text).unwrap();
-        assert!(again.is_due(at(1), &PACE), "nobody works on it any more");
+        assert!(again.is_due(at(1), &PACE), "it is not worked on any more");
         again.begin();
         assert_eq!((again.runs, again.run.unwrap().alerts.len()), (1, 1));
     }

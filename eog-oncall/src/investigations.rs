@@ -1,4 +1,4 @@
-//! Who investigates what alerts are about: this process, or others.
+//! Where the incidents of alerts are investigated: in this process, or by others.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use eog::{BoxFuture, EntityId};
 use eog_live::Host;
 use eog_mcp::server::{Order, OrderError, Outcome, Server};
 
-/// Whoever makes investigations of what was captured. A [`Server`] does so here.
+/// Makes investigations of what was captured. A [`Server`] does so here.
 pub trait Investigations: Host {
     /// Whether an investigation takes in what was captured after it had begun. Blocks.
     fn takes_news(&self, id: &str) -> bool;

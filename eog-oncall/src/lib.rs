@@ -13,7 +13,7 @@
 //! - What was acknowledged is on disk: alerts, incidents and messages that are still to be delivered survive
 //!   the end of the process, and a run that was cut off goes on from its journal.
 //!
-//! - What happens is told as events of `tracing`, with the target `eog_oncall`: a line each of incidents, runs and
+//! - What happens is reported as events of `tracing`, with the target `eog_oncall`: a line each of incidents, runs and
 //!   messages that did not arrive, none of single alerts, so that a storm of these is no storm of lines. Texts
 //!   from outside are quoted.
 //!

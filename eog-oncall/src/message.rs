@@ -1,4 +1,4 @@
-//! What receivers are told: version 1 of the outgoing webhook, described by
+//! What receivers get: version 1 of the outgoing webhook, described by
 //! `docs/schema/on-call-message.schema.json`.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub struct Message {
     pub version: u32,
     /// The id of the message, which no other message of any service has. One that is delivered twice has the same.
     pub id: String,
-    /// What tells this service from others: each state folder has its own. The ids of incidents are unique within it.
+    /// The service's identity: each state folder has its own. The ids of incidents are unique within it.
     pub service: String,
     /// What happened.
     pub event: Event,
@@ -129,7 +129,7 @@ pub struct ResultView {
     pub summary: String,
     /// Origins that explain alerts, those that explain most first. Empty when it is inconclusive.
     pub causes: Vec<Cause>,
-    /// Where to look next, best first; only when it is inconclusive.
+    /// What to check next, best first; only when it is inconclusive.
     pub candidates: Vec<CandidateView>,
     /// Alerts that no cause explains.
     pub unexplained: Vec<String>,
@@ -176,7 +176,7 @@ impl Message {
     ) -> Self {
         Self {
             version: VERSION,
-            id: format!("{}.{}.{service}", incident.id(), incident.told + 1),
+            id: format!("{}.{}.{service}", incident.id(), incident.messages + 1),
             service,
             event,
             incident: IncidentView::of(incident),

@@ -1,4 +1,4 @@
-//! Messages on their way: on disk before anybody is called, tried again until they arrive or are given up.
+//! Messages on their way: on disk before any receiver is called, tried again until they arrive or are given up.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ impl Outbox {
                 Ok(letter) => {
                     index.entry(letter.to).or_default().insert(name, letter.next_at);
                 }
-                // It cannot be delivered; people may look at it.
+                // It cannot be delivered; people may inspect it.
                 Err(reason) => {
                     put_aside(&*disk, &entry.path(), &dead, &reason);
                 }
@@ -122,7 +122,7 @@ impl Outbox {
         Ok(Self(Arc::new(shared)))
     }
 
-    /// Stores a message for everybody who is told. The same message again takes the place of the first.
+    /// Stores a message for every receiver. The same message again takes the place of the first.
     /// Blocks.
     ///
     /// # Errors
@@ -365,7 +365,7 @@ fn read(path: &Path) -> Result<Letter, String> {
     }
 }
 
-/// Moves a message that cannot be delivered to the dead ones, where people may look at it.
+/// Moves a message that cannot be delivered to the dead ones, where people may inspect it.
 fn put_aside(disk: &dyn Disk, path: &Path, dead: &Path, reason: &str) {
     let Some(name) = path.file_name() else { return };
     tracing::error!(file = ?name, ?reason, "a message cannot be read; moved to the dead messages");

@@ -66,13 +66,13 @@ impl Own {
         Some(Self { key })
     }
 
-    /// What tells this service from others, in 8 digits.
+    /// The service's identity, in 8 digits.
     pub(crate) fn name(&self) -> String {
         self.code("name", "", 4)
     }
 
-    /// 16 digits that tell a text from others. Without the key nobody can try which text it was, however few
-    /// there may be.
+    /// 16 digits that identify a text. Without the key it cannot be guessed which text it was, however few there
+    /// may be.
     pub(crate) fn digest(&self, text: &str) -> String {
         self.code("text", text, 8)
     }

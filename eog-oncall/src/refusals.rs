@@ -1,4 +1,4 @@
-//! Requests that were not taken in, told now and then: whoever is refused comes again and again.
+//! Requests that were not taken in, logged now and then: refused clients come again and again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,29 +16,29 @@ pub(crate) struct Refusals(Mutex<Since>);
 
 #[derive(Debug, Default)]
 struct Since {
-    told: Option<Instant>,
-    /// Requests that no line has told of.
-    untold: u64,
+    logged: Option<Instant>,
+    /// Requests since the last line.
+    unlogged: u64,
 }
 
 impl Refusals {
-    /// Tells of one, with how many there were since the last line.
-    pub(crate) fn tell(&self, kind: &str, reason: &str) {
+    /// Logs one, with how many there were since the last line.
+    pub(crate) fn log(&self, kind: &str, reason: &str) {
         if let Some(requests) = self.count(Instant::now()) {
             let reason = clean_up_to(reason, MAX_REASON);
             tracing::warn!(kind, requests, ?reason, "alerts not taken in");
         }
     }
 
-    /// Counts one: how many a line is to tell of, or nothing if there was a line just before.
+    /// Counts one: how many a line is to report, or nothing if there was a line just before.
     fn count(&self, now: Instant) -> Option<u64> {
         let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        since.untold += 1;
-        if since.told.is_some_and(|told| now.duration_since(told) < PAUSE) {
+        since.unlogged += 1;
+        if since.logged.is_some_and(|logged| now.duration_since(logged) < PAUSE) {
             return None;
         }
-        since.told = Some(now);
-        Some(std::mem::take(&mut since.untold))
+        since.logged = Some(now);
+        Some(std::mem::take(&mut since.unlogged))
     }
 }
 

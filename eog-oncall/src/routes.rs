@@ -34,7 +34,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Figures, for whoever reaches the address.
+/// Figures, for all who can reach the address.
 pub(crate) fn metrics(shared: Arc<Shared>) -> Router {
     Router::new().route("/metrics", get(figures)).with_state(shared)
 }
@@ -43,10 +43,10 @@ type Served = State<Arc<Shared>>;
 
 async fn alerts(State(served): Served, headers: HeaderMap, body: Bytes) -> Response {
     let (kind, answer) = match take_in(&served, &headers, &body).await {
-        Ok(words) => ("taken", told(StatusCode::OK, &words)),
+        Ok(words) => ("taken", answer(StatusCode::OK, &words)),
         Err((kind, status, reason)) => {
-            served.refusals.tell(kind, &reason);
-            (kind, told(status, &reason))
+            served.refusals.log(kind, &reason);
+            (kind, answer(status, &reason))
         }
     };
     served.metrics.requests.get_or_create(&Kind::of(kind)).inc();
@@ -135,11 +135,11 @@ async fn incident(State(served): Served, Path(id): Path<String>, headers: Header
     }
     match found.and_then(|it| serde_json::to_value(it).ok()) {
         Some(found) => body(StatusCode::OK, &found),
-        None => told(StatusCode::NOT_FOUND, "there is no such incident; /incidents lists them"),
+        None => answer(StatusCode::NOT_FOUND, "there is no such incident; /incidents lists them"),
     }
 }
 
-/// Somebody reports a repair, by which the diagnosis is verified.
+/// Takes the report of a repair, by which the diagnosis is verified.
 async fn repair(
     State(served): Served,
     Path(id): Path<String>,
@@ -147,27 +147,27 @@ async fn repair(
     body: Bytes,
 ) -> Response {
     if !is_json(&headers) {
-        return told(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON, as application/json");
+        return answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON, as application/json");
     }
     let now = served.clock.now();
     let repair = match serde_json::from_slice::<Repair>(&body) {
         Ok(repair) if repair.at > now => {
-            return told(StatusCode::BAD_REQUEST, "`at` is in the future");
+            return answer(StatusCode::BAD_REQUEST, "`at` is in the future");
         }
         Ok(repair) => repair.masked(),
         Err(error) => {
             let form = r#"{"at": "2026-01-01T10:00:00Z", "cause": "db", "action": "rolled back"}"#;
             let reason = format!("expected a repair such as {form}: {error}");
-            return told(StatusCode::BAD_REQUEST, &reason);
+            return answer(StatusCode::BAD_REQUEST, &reason);
         }
     };
     match served.desk.report(&id, repair, now).await {
         Some(Ok(())) => {
-            told(StatusCode::OK, "the repair is checked now, and again until there is a verdict")
+            answer(StatusCode::OK, "the repair is checked now, and again until there is a verdict")
         }
-        Some(Err(reason)) => told(StatusCode::CONFLICT, &reason),
+        Some(Err(reason)) => answer(StatusCode::CONFLICT, &reason),
         None => {
-            told(StatusCode::NOT_FOUND, "there is no such open incident; /incidents lists them")
+            answer(StatusCode::NOT_FOUND, "there is no such open incident; /incidents lists them")
         }
     }
 }
@@ -187,7 +187,7 @@ async fn figures(State(served): Served) -> Response {
     (headers, text.await.unwrap_or_default()).into_response()
 }
 
-fn told(status: StatusCode, message: &str) -> Response {
+fn answer(status: StatusCode, message: &str) -> Response {
     let key = if status.is_success() { "status" } else { "error" };
     body(status, &json!({ key: message }))
 }

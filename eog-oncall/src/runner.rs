@@ -1,4 +1,4 @@
-//! Runs: what is due is captured, investigated and told, a few at once.
+//! Runs: what is due is captured, investigated and reported, a few at once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::metrics::Kind;
 use crate::retention;
 use crate::service::Shared;
 
-/// How often is looked for what has become due by time alone.
+/// How often to check for what has become due by time alone.
 const BEAT: Duration = Duration::from_millis(250);
 /// Most characters of a reason in a line.
 const MAX_REASON: usize = 300;
@@ -69,7 +69,7 @@ async fn clear(shared: &Arc<Shared>) {
         let Shared { desk, outbox, server, captures, keep, clock, .. } = &*shared;
         retention::clear(desk, outbox, &**server, captures, keep, clock.surely());
     });
-    // Whoever panics there has said so.
+    // A panic there is printed already.
     let _ = cleared.await;
 }
 
@@ -78,7 +78,7 @@ fn close(shared: &Shared, now: Timestamp) -> Vec<Incident> {
     let (verified, over): (Vec<_>, Vec<_>) =
         shared.desk.over(now).into_iter().partition(Incident::is_to_be_kept);
     for mut incident in over {
-        if incident.told > 0 {
+        if incident.messages > 0 {
             incident.problem = None;
             let message = shared.message(&incident, Event::Resolved, None);
             if shared.outbox.put(&message, now).is_err() {
@@ -89,7 +89,7 @@ fn close(shared: &Shared, now: Timestamp) -> Vec<Incident> {
             // An alert may have come in between.
             let is_over = it.resolved_at == incident.resolved_at && it.news_at.is_none();
             if is_over {
-                it.told += 1;
+                it.messages += 1;
                 it.closed_at = Some(now);
             }
             is_over
@@ -123,20 +123,20 @@ async fn work(shared: &Arc<Shared>, job: Job, stop: &CancellationToken) {
             shared.metrics.runs.get_or_create(&Kind::of(confidence)).inc();
             let seconds = now.duration_since(since).as_secs_f64().max(0.0);
             shared.metrics.seconds.observe(seconds);
-            tell(shared, number, &outcome, seconds, now);
+            report(shared, number, &outcome, seconds, now);
         }
         Err(Problem { fate: Some(Fate::Again), .. }) if stop.is_cancelled() => {
             shared.desk.change(number, Incident::cut_off);
         }
         Err(Problem { reason, fate }) => {
-            let told = clean_up_to(&reason, MAX_REASON);
+            let cleaned = clean_up_to(&reason, MAX_REASON);
             shared.metrics.runs.get_or_create(&Kind::of("failed")).inc();
             let may_again = fate != Some(Fate::Lost);
             let is_tried_again = shared.desk.change(number, |it| it.fail(reason, may_again, now));
             if is_tried_again == Some(true) {
-                tracing::warn!(%incident, reason = ?told, "run without a result; it is retried");
+                tracing::warn!(%incident, reason = ?cleaned, "run without a result; it is retried");
             } else {
-                tracing::error!(%incident, reason = ?told, "run without a result; given up");
+                tracing::error!(%incident, reason = ?cleaned, "run without a result; given up");
             }
             if is_tried_again == Some(false) {
                 put(shared, number, Event::Failed, None, now);
@@ -168,7 +168,7 @@ async fn make(shared: &Arc<Shared>, job: Job) -> Result<Outcome, Problem> {
     })
 }
 
-fn tell(shared: &Shared, number: u64, outcome: &Outcome, seconds: f64, now: Timestamp) {
+fn report(shared: &Shared, number: u64, outcome: &Outcome, seconds: f64, now: Timestamp) {
     let url = shared.page_url.as_ref().map(|url| format!("{url}/i/{}", outcome.id));
     let result = ResultView::new(&outcome.id, url, &outcome.report);
     let causes: Vec<String> =
@@ -182,7 +182,7 @@ fn tell(shared: &Shared, number: u64, outcome: &Outcome, seconds: f64, now: Time
     // The message first: after a crash in between, the same one is made again, under the same id.
     put_message(shared, &shared.message(&incident, event, Some(result)), now);
     shared.desk.change(number, |it| {
-        it.told += 1;
+        it.messages += 1;
         it.end(outcome.id.clone(), confidence, causes, now);
     });
     if incident.investigation.as_ref() == Some(&outcome.id) {
@@ -207,7 +207,7 @@ impl Shared {
 fn put(shared: &Shared, number: u64, event: Event, result: Option<ResultView>, now: Timestamp) {
     let Some(incident) = shared.desk.one(&id(number)) else { return };
     put_message(shared, &shared.message(&incident, event, result), now);
-    shared.desk.change(number, |it| it.told += 1);
+    shared.desk.change(number, |it| it.messages += 1);
 }
 
 pub(crate) fn put_message(shared: &Shared, message: &Message, now: Timestamp) {

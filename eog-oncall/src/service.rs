@@ -75,7 +75,7 @@ impl OnCall {
         Ok(folder)
     }
 
-    /// Opens the state beside that of whoever investigates, such as a
+    /// Opens the state beside that of the investigating server, such as a
     /// [`Server`](eog_mcp::server::Server) that has the folder of captures as a root.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ impl OnCall {
         routes::routes(self.0.clone())
     }
 
-    /// What anybody may read: signs of life and figures, which name no incident.
+    /// What may be read without a token: signs of life and figures, which name no incident.
     pub fn open_routes(&self) -> Router {
         let desk = self.0.desk.clone();
         health(move || desk.is_ready()).merge(routes::metrics(self.0.clone()))

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn short_secrets_are_refused_without_being_told() {
+    fn short_secrets_are_refused_without_being_printed() {
         let error = Secret::read("hunter2").unwrap_err();
         assert!(error.contains("7 bytes") && !error.contains("hunter2"), "{error}");
         assert!(Secret::read("whsec_***").is_err());

@@ -28,7 +28,7 @@ pub struct Watch {
     pub checked_at: Timestamp,
     /// How many checks were made.
     pub checks: u32,
-    /// The repair that somebody reported.
+    /// The repair that was reported.
     pub reported: Option<Repair>,
     /// When they did.
     pub reported_at: Option<Timestamp>,
@@ -44,7 +44,7 @@ pub struct Watch {
     pub is_under_way: bool,
 }
 
-/// A repair that somebody reports.
+/// A repair as reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repair {
@@ -161,7 +161,7 @@ impl Recovery {
             Verdict::Verified => format!("{causes} was the cause"),
             Verdict::Withdrawn => format!("{causes} is not the cause"),
             Verdict::Partial => format!("{causes} may not be the whole cause"),
-            Verdict::TooEarly => format!("{causes} was repaired; it is too early to tell"),
+            Verdict::TooEarly => format!("{causes} was repaired; it is too early to say"),
             Verdict::Undecided => format!("{causes} was repaired; this decides nothing"),
         };
         recovery.summary = format!("{meaning}: {}.", recovery.in_words());

@@ -52,7 +52,7 @@ impl OfCases {
     }
 }
 
-/// A history that reports look in.
+/// A history of incidents, for the list of similar ones.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct History {
     /// Folder of cases: the report lists closed incidents like this one (see `eog close`). [env: EOG_CASES]
@@ -61,7 +61,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// The folder, if there is one to look in: the one that is named, or that of the environment once it has cases.
+    /// The folder, if there is one: the one named, or that of the environment once it has cases.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
         self.cases.clone().or_else(|| variable().filter(|folder| folder.is_dir()))
     }

@@ -375,7 +375,7 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "expected a number from 0 to 1, such as 0.2".to_owned())
 }
 
-/// The controller that investigates, and who judges.
+/// The controller that investigates, and its policy.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct By {
     /// Controller: `eog`, `lats`, `bfs`, `beam`, `hypotheses`, `treeseeker`, `react` or `linear`; see `eog investigate`.

@@ -74,7 +74,7 @@ pub(crate) struct Judging {
     #[arg(long, hide_short_help = true, value_enum, value_name = "BY", help_heading = MODEL)]
     pub(crate) finalize: Option<By>,
 
-    /// The model that writes the report, if it is not the one that judges. Implies --finalize model.
+    /// The model that writes the report, if another than that of the policy. Implies --finalize model.
     /// [in eog.toml: llm.finalize_model]
     #[arg(long, hide_short_help = true, value_name = "PROVIDER/NAME", help_heading = MODEL)]
     pub(crate) finalize_model: Option<String>,

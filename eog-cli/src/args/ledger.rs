@@ -40,7 +40,7 @@ pub(crate) struct Replay {
     pub(crate) verbose: bool,
 }
 
-/// Whose tree is printed.
+/// The ledger whose tree is printed.
 #[derive(Debug, Args)]
 #[command(after_help = READING_CODES)]
 pub(crate) struct Tree {

@@ -67,9 +67,9 @@ pub(crate) enum PhaseName {
     ClassifyEvidence,
     /// What the evidence of one entity means.
     Explore,
-    /// In a tree search: which entities to look at next, given a path.
+    /// In a tree search: which entities to check next, given a path.
     SearchPropose,
-    /// In a tree search: which entity to look at next.
+    /// In a tree search: which entity to check next.
     SearchAct,
     /// In a tree search: how good a path is.
     SearchEvaluate,

@@ -93,8 +93,8 @@ pub(crate) struct Start {
     /// `eog` (Explanations over Graphs); the tree searches `lats` (language agent tree search), `bfs`
     /// (breadth-first), `beam` (the best few of each level), `hypotheses` (specialists for metrics, logs and traces
     /// investigate possible causes) and `treeseeker` (goals with alternative paths, which each round extends or
-    /// backtracks); or a baseline: `react` (one agent with a plan that looks, calls tools and concludes) or
-    /// `linear` (follows the newest lead, revises nothing and stops at the first origin).
+    /// backtracks); or a baseline: `react` (one agent with a plan that checks entities, calls tools and concludes)
+    /// or `linear` (follows the newest lead, revises nothing and stops at the first origin).
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog, value_parser = controllers())]
     pub(crate) controller: ControllerName,
 
@@ -252,7 +252,7 @@ pub(crate) struct Search {
     pub(crate) lot_seed: Option<u64>,
 }
 
-/// Who scores nodes.
+/// What scores nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Evaluator {
     /// The evaluator.

@@ -8,7 +8,7 @@ use eog_cases::check::{Checked, Judges, Outcome, check};
 use eog_session::judge::{By, Chosen, Options, Policies as _, PolicyChoice, split_prompts};
 use serde::Serialize;
 
-use super::{clean_line_by_line, counted, junit, open, tell};
+use super::{clean_line_by_line, counted, junit, open, print};
 use crate::args::CheckCases;
 use crate::error::{CliError, Exit};
 use crate::files;
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
     let by = if is_given { format!("by {}", chosen.name()) } else { "as before".to_owned() };
     let not_checked = names.len() - cases.len();
     let report = Report { judged_by: &by, outcomes: &outcomes, cases: &cases, not_checked };
-    tell(arguments.format, &report, || clean_line_by_line(&in_words(&report, arguments.verbose)))?;
+    print(arguments.format, &report, || clean_line_by_line(&in_words(&report, arguments.verbose)))?;
     if let Some(file) = &arguments.junit {
         files::write_file(file, &junit::report(&cases))?;
     }

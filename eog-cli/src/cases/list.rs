@@ -10,7 +10,7 @@ use eog_cases::{CaseFolder, Row};
 use eog_report::clean::clean;
 use eog_session::travel::Read;
 
-use super::{clean_line_by_line, counted, tell};
+use super::{clean_line_by_line, counted, print};
 use crate::args::CasesFormat;
 use crate::error::{CliError, Exit};
 use crate::files;
@@ -32,7 +32,7 @@ pub(super) fn list(folder: &CaseFolder, format: CasesFormat) -> Result<Exit, Cli
         eprintln!("eog: there are no cases; `eog close` adds one");
         return Ok(Exit::Diagnosed);
     }
-    tell(format, &listed.rows, || format!("{}\n", table(&listed.rows)))?;
+    print(format, &listed.rows, || format!("{}\n", table(&listed.rows)))?;
     Ok(Exit::Diagnosed)
 }
 
@@ -71,7 +71,7 @@ fn at(time: eog::Timestamp) -> String {
 
 pub(super) fn show(folder: &CaseFolder, name: &str, format: CasesFormat) -> Result<Exit, CliError> {
     let case = folder.case(name)?;
-    tell(format, &case, || {
+    print(format, &case, || {
         let mut text = format!("{}: {}\n\n", case.name, case.grade);
         let mut line = |what: &str, value: &str| {
             let _ = writeln!(text, "{what:<11}{value}");
@@ -104,7 +104,7 @@ pub(super) fn show(folder: &CaseFolder, name: &str, format: CasesFormat) -> Resu
 pub(super) fn stats(folder: &CaseFolder, format: CasesFormat) -> Result<Exit, CliError> {
     let rows = folder.list()?.rows;
     let reliability = Reliability::of(&rows);
-    tell(format, &reliability, || in_words(&reliability))?;
+    print(format, &reliability, || in_words(&reliability))?;
     Ok(Exit::Diagnosed)
 }
 
@@ -162,7 +162,7 @@ pub(super) fn similar(
     format: CasesFormat,
 ) -> Result<Exit, CliError> {
     let found = cases_like(folder, &read.ledger, diagnosis, most)?;
-    tell(format, &found, || {
+    print(format, &found, || {
         if found.is_empty() {
             return "no case is like it\n".to_owned();
         }

@@ -99,7 +99,7 @@ fn clean_line_by_line(text: &str) -> String {
 }
 
 /// Prints something as JSON, or its text.
-fn tell(
+fn print(
     format: CasesFormat,
     json: &impl Serialize,
     text: impl FnOnce() -> String,

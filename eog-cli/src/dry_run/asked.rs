@@ -16,7 +16,7 @@ use crate::error::CliError;
 const TRIES: u64 = 2;
 
 /// The first prompt and the bound, where models are asked.
-pub(super) fn told(
+pub(super) fn calls(
     judge: &Chosen,
     start: &Start,
     begin: &Begin,
@@ -70,7 +70,7 @@ fn bound(judge: &Chosen, unarmed: &Unarmed, start: &Start, begin: &Begin) -> Str
     let Unarmed { explore, finalize, roles: players } = unarmed;
     let chain = |prompter: &Prompter| prompter.models().len() as u64;
     let entities = begin.by_rule.topology.entities().count() as u64;
-    let (looks, roles, how) = match &begin.settings {
+    let (evaluations, roles, how) = match &begin.settings {
         AnySettings::Eog(config) => {
             let visits = config.max_visits.map(u64::from);
             let how = visits.map_or(String::new(), |most| format!(", at most {most} visits each"));
@@ -79,17 +79,17 @@ fn bound(judge: &Chosen, unarmed: &Unarmed, start: &Start, begin: &Begin) -> Str
         AnySettings::Linear(_) => (entities, 0, ", one visit each".to_owned()),
         AnySettings::Search(config) => {
             let most = config.most_asked();
-            (most.looks, most.roles, format!(", at most {} looks", most.looks))
+            (most.looks, most.roles, format!(", at most {} evaluations", most.looks))
         }
     };
     let judged = match judge.settings.policy {
-        PolicyChoice::Llm => start.budget.min(looks),
+        PolicyChoice::Llm => start.budget.min(evaluations),
         PolicyChoice::Evidence | PolicyChoice::Command(_) => 0,
     };
     let played = if judge.settings.roles == By::Model { roles } else { 0 };
     let finalized = u64::from(judge.settings.finalize == By::Model);
     let reports = if finalized == 1 { "report" } else { "reports" };
-    // Whoever has the most models may play any role.
+    // The role with the most models bounds all roles.
     let players = players.iter().map(chain).max().unwrap_or(1);
     let judged_by = judged.saturating_mul(chain(explore));
     let asked = judged_by.saturating_add(played.saturating_mul(players));

@@ -48,7 +48,7 @@ struct Named {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct Tell {
     id: String,
     entity: EntityId,
     #[serde(default)]
@@ -115,7 +115,7 @@ impl Agents {
                 Ok(eog_report::markdown(&report))
             }
             "tell" => {
-                let Told { id, entity, verdict, text } = read(arguments)?;
+                let Tell { id, entity, verdict, text } = read(arguments)?;
                 let text = eog_evidence::mask_text(&eog_evidence::shorten(text.trim(), MAX_TEXT));
                 if verdict.is_none() && text.is_empty() {
                     return Err("no input; give a verdict or a text".to_owned());

@@ -63,11 +63,11 @@ pub(crate) fn fetch(arguments: &Fetch) -> Result<Exit, CliError> {
     files::write(out, "ledger.jsonl", &finished.to_json_lines())?;
     files::write(out, "graph.dot", &eog_report::dot(&report))?;
     let state = State::read(&reached.register.state(&id)?.unwrap_or_default())?;
-    // As the run told it, which may be in the words of a model.
-    let told = state.and_then(|state| state.report).and_then(|block| block.parse().ok());
-    let told = told.map(|block| reached.cluster.stored(&id, block)).transpose()?;
-    let told = told.and_then(|bytes| String::from_utf8(bytes).ok());
-    files::write(out, "report.md", &told.unwrap_or_else(|| eog_report::markdown(&report)))?;
+    // As the run reported it, which may be in the words of a model.
+    let stored = state.and_then(|state| state.report).and_then(|block| block.parse().ok());
+    let stored = stored.map(|block| reached.cluster.stored(&id, block)).transpose()?;
+    let stored = stored.and_then(|bytes| String::from_utf8(bytes).ok());
+    files::write(out, "report.md", &stored.unwrap_or_else(|| eog_report::markdown(&report)))?;
     files::print(&format!("{}\n", journal.display()))?;
     Ok(Exit::Diagnosed)
 }
@@ -77,7 +77,7 @@ fn failed(path: &Path, source: io::Error) -> CliError {
 }
 
 /// Puts the incident, and its architecture if it has one, into a folder where neither is yet. What was packed is
-/// of somebody else, so it comes near nothing that is there.
+/// untrusted, so it comes near nothing that is there.
 fn fetch_incident(
     reached: &Reached,
     id: &InvestigationId,

@@ -17,7 +17,7 @@ const ASKED: Duration = Duration::from_millis(500);
 
 /// All that was said so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct Received {
     /// The place of the last that was said.
     pub(super) last: u64,
     /// Whether it is to end, as far as people say: what was said last counts.
@@ -25,28 +25,28 @@ pub(super) struct Heard {
     words: Vec<(u64, EntityId, Word)>,
 }
 
-impl Heard {
+impl Received {
     /// Reads the register.
     pub(super) fn read(
         register: &Register,
         id: &InvestigationId,
         topology: &Topology,
     ) -> Result<Self, NatsError> {
-        let mut heard = Self::default();
-        while let Some(saying) = register.said(id, heard.last)? {
-            heard.last = saying.sequence;
-            // Whoever said what this version does not know wants another one.
+        let mut received = Self::default();
+        while let Some(saying) = register.said(id, received.last)? {
+            received.last = saying.sequence;
+            // Input that this version does not know is for another version.
             match serde_json::from_slice(&saying.bytes) {
-                Ok(Saying::Cancel) => heard.is_cancelled = true,
-                Ok(Saying::GoOn) => heard.is_cancelled = false,
+                Ok(Saying::Cancel) => received.is_cancelled = true,
+                Ok(Saying::GoOn) => received.is_cancelled = false,
                 Ok(Saying::Word { entity, word }) if topology.contains(&entity) => {
-                    heard.is_cancelled = false;
-                    heard.words.push((saying.sequence, entity, word));
+                    received.is_cancelled = false;
+                    received.words.push((saying.sequence, entity, word));
                 }
                 Ok(Saying::Word { .. }) | Err(_) => {}
             }
         }
-        Ok(heard)
+        Ok(received)
     }
 
     /// The last word on each entity, of those until this place.
@@ -57,22 +57,22 @@ impl Heard {
 
     /// Entities of which something was said since this place that a ledger has not taken in. `offered` holds
     /// what was offered to the run before, which had its reasons.
-    pub(super) fn untold(
+    pub(super) fn pending(
         &self,
         since: u64,
         ledger: &AnyLedger,
         offered: &mut BTreeSet<u64>,
     ) -> Vec<EntityId> {
         let mut taken: BTreeMap<EntityId, usize> = ledger.news();
-        let mut untold = Vec::new();
+        let mut pending = Vec::new();
         for (at, entity, _) in self.words.iter().filter(|(at, ..)| *at > since) {
             match taken.get_mut(entity).filter(|count| **count > 0) {
                 Some(count) => *count -= 1,
-                None if offered.insert(*at) => untold.push(entity.clone()),
+                None if offered.insert(*at) => pending.push(entity.clone()),
                 None => {}
             }
         }
-        untold
+        pending
     }
 }
 
@@ -122,7 +122,7 @@ impl Following<'_> {
                     if self.takes_words && self.topology.contains(&entity) =>
                 {
                     let words = Words::from([(entity.clone(), word.clone())]);
-                    // What cannot be kept is told when the run has ended, since the ledger lacks it.
+                    // What cannot be kept is handled when the run has ended, since the ledger lacks it.
                     if keep_words(self.recorder, words).await.is_ok() {
                         self.cancel.add_word(entity, word).await;
                     }

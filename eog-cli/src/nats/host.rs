@@ -1,5 +1,5 @@
-//! The investigations of a cluster, for pages and for the on-call service. Whoever runs one, its pages are made
-//! from what is stored.
+//! The investigations of a cluster, for pages and for the on-call service. Pages are made from what is stored,
+//! whichever worker runs the investigation.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -29,7 +29,7 @@ use crate::args::Reading;
 
 /// How often the cluster is asked for what is new.
 const ASKED: Duration = Duration::from_millis(300);
-/// How long what nobody looks at is still followed.
+/// How long an investigation that is not watched is still followed.
 const KEPT: Duration = Duration::from_secs(30);
 
 /// The investigations of a cluster. Clones are the same.
@@ -202,8 +202,8 @@ struct View {
     id: InvestigationId,
     ledger: Tail,
     side: Tail,
-    /// Entries that were told.
-    told: usize,
+    /// Entries that were reported.
+    reported: usize,
     /// The last that was said.
     said: u64,
     state: Option<Option<State>>,
@@ -213,17 +213,17 @@ impl View {
     fn new(reached: Reached, id: InvestigationId) -> Self {
         let ledger = reached.cluster.tail(Part::Ledger, &id);
         let side = reached.cluster.tail(Part::Side, &id);
-        Self { reached, id, ledger, side, told: 0, said: 0, state: None }
+        Self { reached, id, ledger, side, reported: 0, said: 0, state: None }
     }
 
-    /// Tells what comes, until nobody has looked for a while.
+    /// Reports what comes, until it has not been watched for a while.
     fn follow(mut self, watched: &Arc<Watched>, host: &ClusterHost) {
-        let mut looked = Instant::now();
+        let mut watched_at = Instant::now();
         loop {
             if Arc::strong_count(watched) > 1 {
-                looked = Instant::now();
-            } else if looked.elapsed() >= KEPT {
-                // Whoever opens a page holds this lock: either they are seen here, or they begin anew.
+                watched_at = Instant::now();
+            } else if watched_at.elapsed() >= KEPT {
+                // A page being opened holds this lock: it is either counted here, or begins anew.
                 let mut viewed = host.0.viewed.lock().unwrap_or_else(PoisonError::into_inner);
                 if Arc::strong_count(watched) == 1 {
                     viewed.remove(&self.id);
@@ -258,16 +258,16 @@ impl View {
             let (ledger, _) = AnyLedger::read_journal_on(&Held(self.ledger.bytes()))
                 .map_err(|error| error.to_string())?;
             let entries = ledger.any_entries();
-            for entry in entries.iter().skip(self.told) {
+            for entry in entries.iter().skip(self.reported) {
                 watched.entry(entry);
             }
-            self.told = self.told.max(entries.len());
+            self.reported = self.reported.max(entries.len());
         }
         if self.side.advance().map_err(said)? {
             self.spent(watched);
         }
         if self.state.as_ref() != Some(&state) {
-            tell(state.as_ref(), watched);
+            report_state(state.as_ref(), watched);
             self.state = Some(state);
         }
         Ok(())
@@ -286,7 +286,7 @@ impl View {
     }
 }
 
-fn tell(state: Option<&State>, watched: &Watched) {
+fn report_state(state: Option<&State>, watched: &Watched) {
     match state {
         None => {
             watched.begin();

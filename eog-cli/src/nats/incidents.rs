@@ -32,7 +32,7 @@ pub(super) struct Incident {
 pub(super) enum Unopened {
     /// The cluster does not give it.
     Nats(NatsError),
-    /// Nobody can use it.
+    /// It is of no use to any worker.
     Unusable(String),
     /// This machine cannot store it.
     Here(String),

@@ -11,7 +11,7 @@ use crate::error::CliError;
 /// The version of what is written here.
 const FORMAT: u32 = 1;
 
-/// What an investigation begins with. Who judges is for the workers to say: they have the keys.
+/// What an investigation begins with. The policy is chosen by the workers: they have the keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Order {

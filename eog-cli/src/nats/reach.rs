@@ -119,7 +119,7 @@ pub(crate) fn options(arguments: &NatsArgs) -> Result<Options, CliError> {
     Ok(options)
 }
 
-/// Who connects. What the command line says counts before variables.
+/// The user of the connection. What the command line says counts before variables.
 fn access(
     arguments: &NatsArgs,
     file: &dyn Fn(&Option<PathBuf>, &str) -> Option<PathBuf>,

@@ -51,7 +51,7 @@ pub(crate) fn tell(arguments: &Tell) -> Result<Exit, CliError> {
     Ok(Exit::Diagnosed)
 }
 
-/// Has an investigation wait for a worker, unless it does or has one: who has it hears what was said.
+/// Has an investigation wait for a worker, unless it does or has one: that worker receives what was said.
 pub(super) fn go_on(
     reached: &Reached,
     id: &InvestigationId,

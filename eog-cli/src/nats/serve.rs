@@ -1,4 +1,4 @@
-//! `eog serve --nats`: pages, MCP and webhooks over the investigations of a cluster, whoever runs them.
+//! `eog serve --nats`: pages, MCP and webhooks over the investigations of a cluster, run by any worker.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

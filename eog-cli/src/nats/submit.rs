@@ -24,14 +24,14 @@ use crate::runtime::runtime;
 use crate::{files, rules, source};
 use eog_cases::pack::{Packed, pack};
 
-/// How often one who waits asks.
+/// How often `--wait` asks.
 const ASKED: Duration = Duration::from_millis(500);
 
 /// `eog submit`.
 pub(crate) fn submit(arguments: &Submit) -> Result<Exit, CliError> {
     let start = &arguments.start;
     let id = arguments.id.as_deref().map(str::parse::<InvestigationId>).transpose()?;
-    // Who judges is for the workers to say.
+    // The policy is chosen by the workers.
     let settings = rules::settings(start, arguments.width, None)?;
     let progress = Progress::start(arguments.quiet);
     let reached = Reached::preparing(&arguments.nats)?;
@@ -91,7 +91,7 @@ impl Ready<'_> {
             reached.register.say(id, &Saying::Word { entity, word }.written()?)?;
         }
         reached.queue.submit(id, &order)?;
-        // Before it was in the queue, somebody who removes what belongs to nothing may have removed it.
+        // Until it was in the queue, a clean-up may have removed it as belonging to nothing.
         reached.cluster.store(id, &packed.bytes)?;
         Ok(())
     }
@@ -123,10 +123,10 @@ fn open(arguments: &Submit, progress: &Progress) -> Result<Submitted, CliError> 
             let kept =
                 kept.map_err(|source| CliError::Write { path: std::env::temp_dir(), source })?;
             let into = kept.path().join("capture");
-            let heard = |line: &str| progress.say(line);
+            let say = |line: &str| progress.say(line);
             let (window, now) = (start.window, Timestamp::now());
             let options = ReadOptions::default();
-            let capturing = Capturing { window, now, into: Some(&into), progress: &heard };
+            let capturing = Capturing { window, now, into: Some(&into), progress: &say };
             let live = runtime()?.block_on(async {
                 tokio::select! {
                     live = OfLive::open(path, &options, capturing) => Ok(live?),
@@ -146,8 +146,7 @@ fn open(arguments: &Submit, progress: &Progress) -> Result<Submitted, CliError> 
     }
 }
 
-/// A name that nobody else takes: that of the incident, and so many digits, at most 16, of what stands for all that it
-/// is made of.
+/// A unique name: that of the incident, and so many digits, at most 16, of what stands for all that it is made of.
 pub(super) fn named(name: &str, seed: &str, digits: usize) -> Result<InvestigationId, CliError> {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let plain: String = name.chars().map(plain).take(47).collect();
@@ -165,7 +164,7 @@ fn wait(reached: &Reached, id: &InvestigationId) -> Result<Exit, CliError> {
     loop {
         let state = State::read(&reached.register.state(id)?.unwrap_or_default())?;
         if let Some(state) = state.filter(|state| state.status.has_ended()) {
-            return told(&state);
+            return print(&state);
         }
         let is_interrupted = runtime.block_on(async {
             tokio::select! {
@@ -183,8 +182,8 @@ fn wait(reached: &Reached, id: &InvestigationId) -> Result<Exit, CliError> {
     }
 }
 
-fn told(state: &State) -> Result<Exit, CliError> {
-    files::print(&format!("{}\n", clean(&worker::told(state))))?;
+fn print(state: &State) -> Result<Exit, CliError> {
+    files::print(&format!("{}\n", clean(&worker::summary(state))))?;
     Ok(match state.status {
         Status::Failed => Exit::Failed,
         _ if state.origins.is_empty() => Exit::Inconclusive,

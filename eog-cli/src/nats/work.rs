@@ -21,7 +21,7 @@ use eog_session::run::{
 };
 use eog_session::source::{Words, keep_words};
 
-use super::follow::{Following, Heard, began_after};
+use super::follow::{Following, Received, began_after};
 use super::incidents::{Incidents, Unopened};
 use super::order::Order;
 use super::reach::Reached;
@@ -38,13 +38,13 @@ const AGAIN: Duration = Duration::from_secs(5);
 
 /// What became of an investigation here.
 pub(super) enum Outcome {
-    /// It has ended, having heard what was said up to this place.
+    /// It has ended, having taken in what was said up to this place.
     Ended(Box<State>, u64),
     /// Another worker is to have it, after a while.
     Back { note: String, after: Duration },
     /// Another worker has it.
     Taken,
-    /// Somebody has removed it.
+    /// It was removed.
     Gone,
 }
 
@@ -100,18 +100,18 @@ impl Work<'_> {
         let mut offered = BTreeSet::new();
         loop {
             let (ledger, records) = self.take_over(id)?;
-            let heard = Heard::read(register, id, topology)?;
-            if heard.is_cancelled {
-                return self.cancelled(id, order, attempts, &ledger, heard.last);
+            let received = Received::read(register, id, topology)?;
+            if received.is_cancelled {
+                return self.cancelled(id, order, attempts, &ledger, received.last);
             }
             let recorder = records.recorder.clone();
             let is_new = ledger.is_empty();
-            let began = began_after(&recorder, is_new.then_some(heard.last));
+            let began = began_after(&recorder, is_new.then_some(received.last));
             let began = wait(began)?.map_err(|error| of_run(RunError::Recorder(error)))?;
-            let words = heard.words(if is_new { began } else { u64::MAX });
+            let words = received.words(if is_new { began } else { u64::MAX });
             self.keep(&recorder, &words)?;
             let news = match !is_new && takes_words {
-                true => heard.untold(began, &ledger, &mut offered),
+                true => received.pending(began, &ledger, &mut offered),
                 false => Vec::new(),
             };
             let (steering, cancel) = Steering::new();
@@ -134,7 +134,7 @@ impl Work<'_> {
                 recorder: &recorder,
                 cancel: &cancel,
                 takes_words,
-                last: AtomicU64::new(if is_new { began } else { heard.last }),
+                last: AtomicU64::new(if is_new { began } else { received.last }),
             };
             let run = async {
                 if is_new {
@@ -172,19 +172,19 @@ impl Work<'_> {
             if is_cut && is_interrupted() {
                 return Ok(given_back());
             }
-            let heard = Heard::read(register, id, topology)?;
+            let received = Received::read(register, id, topology)?;
             let ledger = ended.finished.ledger();
             let has_news =
-                takes_words && !heard.untold(began, &ledger, &mut offered.clone()).is_empty();
-            if !heard.is_cancelled && (has_news || is_cut) {
+                takes_words && !received.pending(began, &ledger, &mut offered.clone()).is_empty();
+            if !received.is_cancelled && (has_news || is_cut) {
                 continue;
             }
             let state = self.state(id, &mut ended, attempts)?;
-            return Ok(Outcome::Ended(Box::new(state), heard.last));
+            return Ok(Outcome::Ended(Box::new(state), received.last));
         }
     }
 
-    /// Becomes the one who writes ledger and side file. Whoever did so before can write no more.
+    /// Becomes the writer of ledger and side file. The previous one can write no more.
     fn take_over(&self, id: &InvestigationId) -> Result<(AnyLedger, Records), Trouble> {
         let cluster = &self.reached.cluster;
         let medium = cluster.take_over(Part::Ledger, id)?;
@@ -196,7 +196,7 @@ impl Work<'_> {
         Ok((ledger, Records::on(journal, side, &before)))
     }
 
-    /// Keeps what was said beside the ledger, for whoever reads it without the register.
+    /// Keeps what was said beside the ledger, for readers without the register.
     fn keep(&self, recorder: &CallRecorder, words: &Words) -> Result<(), Trouble> {
         let failed = |error| of_run(RunError::Recorder(error));
         let kept = wait(keep_words(recorder, Words::new()))?.map_err(failed)?;
@@ -208,7 +208,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// An investigation that ends where its ledger does, since somebody wants it to.
+    /// An investigation that ends where its ledger does, since it was cancelled.
     fn cancelled(
         &self,
         id: &InvestigationId,
@@ -223,7 +223,7 @@ impl Work<'_> {
         } else {
             let finished = ledger.restore(|| Some(StopReason::Cancelled)).map_err(of_restore)?;
             let report = Report::new(order.name.as_str(), finished.diagnosis());
-            self.told(id, &report, attempts, ledger.len())?
+            self.reported(id, &report, attempts, ledger.len())?
         };
         Ok(Outcome::Ended(Box::new(state), last))
     }
@@ -236,10 +236,10 @@ impl Work<'_> {
     ) -> Result<State, Trouble> {
         let entries = ended.finished.entries();
         let report = report_of_run(ended);
-        self.told(id, &report, attempts, entries)
+        self.reported(id, &report, attempts, entries)
     }
 
-    fn told(
+    fn reported(
         &self,
         id: &InvestigationId,
         report: &Report,
@@ -254,7 +254,7 @@ impl Work<'_> {
     }
 }
 
-/// What a person who reads the worker's standard error wants to know.
+/// Progress for the worker's standard error.
 struct Notices {
     id: InvestigationId,
     quiet: bool,

@@ -21,7 +21,7 @@ use crate::interrupt::interrupted;
 use crate::rules::choose;
 use crate::runtime::runtime;
 
-/// How long the queue is asked at a time. A signal is heard in between.
+/// How long the queue is asked at a time. A signal is handled in between.
 const ASKED: Duration = Duration::from_secs(1);
 /// How long to wait while the cluster cannot be used.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -83,12 +83,12 @@ pub(crate) fn worker(arguments: &args::Worker) -> Result<Exit, CliError> {
                 pause()?;
             }
             Err(error) => {
-                crate::memory::tell(memory.as_ref().map(remembered).as_ref(), arguments.quiet);
+                crate::memory::print(memory.as_ref().map(remembered).as_ref(), arguments.quiet);
                 return Err(error.into());
             }
         }
     }
-    crate::memory::tell(memory.as_ref().map(remembered).as_ref(), arguments.quiet);
+    crate::memory::print(memory.as_ref().map(remembered).as_ref(), arguments.quiet);
     Ok(Exit::Diagnosed)
 }
 
@@ -98,7 +98,7 @@ fn remembered(memory: &DecisionMemory) -> Remembered {
     Remembered { figures: memory.figures(), first_write_error, first_damage }
 }
 
-/// Whoever judges, with the account that the command line names.
+/// The policy, with the account named on the command line.
 fn spending(
     chosen: Chosen,
     reached: &Reached,
@@ -158,13 +158,13 @@ fn one(
         Err(error) => Outcome::Back { note: error.to_string(), after: PAUSE * 6 },
     };
     match outcome {
-        Outcome::Ended(state, heard) => {
+        Outcome::Ended(state, received) => {
             set(&state)?;
             task.done()?;
             let say = if state.status == Status::Failed { warn } else { say };
-            say(&format!("{id}: {}", told(&state)));
-            // What was said between the last look and now found it in the queue.
-            if let (Ok(order), Some(_)) = (&order, said_since(work.reached, &id, heard)?) {
+            say(&format!("{id}: {}", summary(&state)));
+            // What was said since the register was last read found it in the queue.
+            if let (Ok(order), Some(_)) = (&order, said_since(work.reached, &id, received)?) {
                 go_on(work.reached, &id, order)?;
             }
         }
@@ -186,16 +186,16 @@ fn one(
 fn said_since(
     reached: &Reached,
     id: &eog_nats::InvestigationId,
-    heard: u64,
+    received: u64,
 ) -> Result<Option<()>, NatsError> {
-    match heard {
+    match received {
         u64::MAX => Ok(None),
-        heard => Ok(reached.register.said(id, heard)?.map(drop)),
+        received => Ok(reached.register.said(id, received)?.map(drop)),
     }
 }
 
 /// How it ended, in one line.
-pub(super) fn told(state: &State) -> String {
+pub(super) fn summary(state: &State) -> String {
     let mut line = state.status.as_str().to_owned();
     if !state.confidence.is_empty() {
         line += &format!(", {}", state.confidence);

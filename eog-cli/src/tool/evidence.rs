@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::runtime::runtime;
 use crate::source;
 
-/// The answer: the finding, and what was measured where it tells of a series.
+/// The answer: the finding, and what was measured where it is about a series.
 #[derive(Serialize)]
 struct Answer {
     finding: Finding,
@@ -117,7 +117,7 @@ fn table(finding: &Finding, chart: Option<&Chart>) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Four figures behind the point are more than anybody reads.
+/// Four significant figures are enough.
 fn short(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -98,7 +98,7 @@ fn list(text: &mut String, rows: &[Ordered], groups: &[String], width: Option<us
             return;
         };
         for (name, value) in fields {
-            // A column without a single value says nothing, unless somebody asked for it.
+            // A column without a single value says nothing, unless it was asked for.
             let is_said = *value != Ordered::Null || groups.contains(name);
             if is_said && !columns.contains(&name.as_str()) {
                 columns.push(name);

@@ -73,7 +73,7 @@ pub(super) fn begin() -> Option<(Traces, impl Layer<Registry>)> {
         .with_location(false)
         .with_threads(false)
         .with_tracked_inactivity(false);
-    // What the clients of exporters and sources tell of themselves is none of it.
+    // Events of the clients of exporters and sources are none of it.
     let own = Targets::new().with_target("eog", LevelFilter::INFO);
     let own = own.with_target("eog_session", LevelFilter::INFO);
     Some((Traces(provider), layer.with_filter(own)))
@@ -82,7 +82,7 @@ pub(super) fn begin() -> Option<(Traces, impl Layer<Registry>)> {
 impl Traces {
     /// Exports what is left.
     pub(crate) fn end(self) {
-        // Whoever cannot be reached has missed it.
+        // A collector that cannot be reached misses it.
         let _ = self.0.shutdown_with_timeout(LAST);
     }
 }

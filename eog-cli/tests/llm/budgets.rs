@@ -1,4 +1,4 @@
-//! Limits of calls, tokens and money: what was found is told, and a larger limit goes on from there.
+//! Limits of calls, tokens and money: what was found is reported, and a larger limit goes on from there.
 
 use super::lab::{Lab, causes, flash_sale};
 use super::reader::{SUMMARY, Start, read};
@@ -8,20 +8,20 @@ fn server() -> Server {
     Server::start(|asked| read(asked, Start::Alerts))
 }
 
-/// Wherever the calls end, in the opening, between judgements or before the telling: no limit is
-/// exceeded, there is a report, and with more calls it ends like a run without a limit.
+/// Wherever the calls end, in the opening, between judgements or before the report: no limit is exceeded, there is
+/// a report, and with more calls it ends like a run without a limit.
 #[test]
 fn a_run_that_may_make_few_calls_is_completed_with_more() {
     let server = server();
     let (run, expected) = Lab::at(&server, "").ledger(&[]);
     assert_eq!(run.code, Some(0), "{}", run.said);
     let all = server.take();
-    let told = all.len() - 1;
-    for most in [2, told] {
+    let before_last = all.len() - 1;
+    for most in [2, before_last] {
         let lab = Lab::at(&server, "");
         let limit = most.to_string();
         let (run, _) = lab.ledger(&["--max-model-calls", &limit, "--journal", "run.journal"]);
-        let done = most == told;
+        let done = most == before_last;
         assert_eq!(run.code, Some(if done { 0 } else { 3 }), "{most}: {}", run.said);
         let result = run.result();
         let stop = if done { "converged" } else { "budget_exhausted" };

@@ -11,11 +11,11 @@ fn indiscreet(asked: &Asked) -> Reply {
     let key = asked.head.split_once("Bearer ").map_or("", |(_, rest)| &rest[..KEY.len()]);
     match read(asked, Start::Alerts) {
         Reply::Answer(answer) => {
-            let told = |text: &str| format!("{text} (your key is {key})");
+            let leaking = |text: &str| format!("{text} (your key is {key})");
             Reply::Answer(
                 answer
-                    .replace("explains it.", &told("explains it."))
-                    .replace("the alerts followed.", &told("the alerts followed.")),
+                    .replace("explains it.", &leaking("explains it."))
+                    .replace("the alerts followed.", &leaking("the alerts followed.")),
             )
         }
         other => other,

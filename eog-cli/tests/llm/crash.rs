@@ -76,7 +76,7 @@ fn kill_at(moment: fn(usize) -> Kill) {
     let all = server.take();
     assert!(times(&all, &all).iter().all(|times| *times == 1), "nothing is asked twice anyway");
     for kill in points(&all).into_iter().map(moment) {
-        // Each with a server of its own: a request may be read after the one who sent it is gone.
+        // Each with a server of its own: a request may be read after its sender is gone.
         let Model { server, is_silent } = Model::silent_at(match kill {
             Kill::WhileAsking(at) => Some(at),
             Kill::AfterAnswer(_) => None,
@@ -104,7 +104,7 @@ fn kill_at(moment: fn(usize) -> Kill) {
         assert!(ledger == expected, "{kill:?}: another ledger");
         let times = times(&server.seen(), &all);
         match kill {
-            // The one that had no answer, and no other.
+            // The question without an answer, and no other.
             Kill::WhileAsking(at) => {
                 let expected = (0..all.len()).map(|place| 1 + usize::from(place == at));
                 assert!(expected.eq(times.iter().copied()), "{kill:?}: {times:?}");

@@ -16,7 +16,7 @@ pub(crate) const SPECIALISTS: [(&str, &str); 3] = [
     ("traces", "You read traced requests"),
 ];
 
-/// The specialist who is asked.
+/// The name of the specialist.
 pub(crate) fn specialist(asked: &Asked) -> &'static str {
     let question = asked.question();
     let of = |(_, mark): &&(&str, &str)| question.contains(mark);
@@ -35,7 +35,7 @@ pub(crate) fn detect(asked: &Asked) -> Reply {
     .into()
 }
 
-/// Where to start, or the causes that were claimed of the last hypothesis, and who stands upstream.
+/// Where to start, or the causes that were claimed of the last hypothesis, and the entities upstream.
 fn hypotheses(question: &str) -> Value {
     let most: usize = between(question, "At most ", ".").parse().unwrap();
     let path = tested(&block(question, "path"));
@@ -56,16 +56,16 @@ fn hypotheses(question: &str) -> Value {
             claimed.chain(upstream.flatten()).collect::<Vec<String>>()
         }
     };
-    let mut told: Vec<Value> = Vec::new();
+    let mut suspects: Vec<Value> = Vec::new();
     for lead in leads {
         let is_new = known.iter().all(|other| other.entity != lead);
-        if is_new && told.iter().all(|other| other["entity"] != lead) {
-            told.push(json!({ "entity": lead, "focus": format!("what is wrong with {lead}"),
+        if is_new && suspects.iter().all(|other| other["entity"] != lead) {
+            suspects.push(json!({ "entity": lead, "focus": format!("what is wrong with {lead}"),
                 "why": format!("{lead} may be the cause") }));
         }
     }
-    told.truncate(most);
-    json!({ "hypotheses": told })
+    suspects.truncate(most);
+    json!({ "hypotheses": suspects })
 }
 
 /// Loads a skill, fetches the context of the suspected entity, records all that it holds, finishes.

@@ -20,7 +20,7 @@ pub(crate) const ALL_PHASES: [&str; 6] = [
     "finalize",
 ];
 
-fn assert_told_by_the_model(result: &Value, lab: &Lab) {
+fn assert_written_by_the_model(result: &Value, lab: &Lab) {
     let narrative = &result["narrative"];
     assert_eq!(narrative["author"], serde_json::json!({ "model": { "name": "openai/served" } }));
     assert!(narrative["summary"].as_str().unwrap().starts_with(SUMMARY), "{narrative:#}");
@@ -53,7 +53,7 @@ fn the_sale_is_diagnosed_by_a_model() {
     assert_eq!(result["conclusion"]["confidence"], "likely");
     let doubts = result["conclusion"]["frontier"][0]["doubts"].as_array().unwrap();
     assert!(!doubts.is_empty(), "{result:#}");
-    assert_told_by_the_model(&result, &lab);
+    assert_written_by_the_model(&result, &lab);
 
     let seen = server.seen();
     assert_eq!(server.phases(), PHASES);
@@ -83,7 +83,7 @@ fn a_busy_recording_is_picked_from_by_a_model() {
     assert_eq!(run.code, Some(0), "{}\n{}", run.said, run.printed);
     assert_eq!(server.phases(), ALL_PHASES);
     assert_eq!(causes(&run.result()), ["frontend"]);
-    assert_told_by_the_model(&run.result(), &lab);
+    assert_written_by_the_model(&run.result(), &lab);
     let seen = server.seen();
     for asked in &seen {
         assert_eq!(asked.correction(), None, "{}: {}", asked.phase(), asked.question());
@@ -160,7 +160,7 @@ fn the_real_recording_is_diagnosed_by_a_model() {
         assert_eq!(run.code, Some(0), "{}\n{}", run.said, run.printed);
         let result = run.result();
         assert_eq!(causes(&result), ["otel-demo/ConfigMap/flagd-config"], "{start:?}");
-        assert_told_by_the_model(&result, &lab);
+        assert_written_by_the_model(&result, &lab);
         assert_eq!(server.phases(), PHASES, "{start:?}");
         for asked in server.seen() {
             assert_eq!(asked.correction(), None, "{}: {}", asked.phase(), asked.question());
@@ -170,7 +170,7 @@ fn the_real_recording_is_diagnosed_by_a_model() {
 
 /// Options come before variables, and those before the file.
 #[test]
-fn the_first_to_name_a_model_and_its_place_is_heard() {
+fn the_first_to_name_a_model_and_its_place_counts() {
     let [of_file, of_variable, of_option] =
         [(); 3].map(|()| Server::start(|asked| read(asked, Start::Change)));
     let lab = Lab::at(&of_file, "");

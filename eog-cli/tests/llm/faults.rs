@@ -67,14 +67,14 @@ fn an_answer_that_is_mended_changes_nothing() {
         let of: Vec<_> = mended.iter().map(|asked| asked.phase()).collect();
         assert_eq!(of, phases, "{name}");
         for asked in mended {
-            let (_, told) = asked.correction().unwrap();
-            assert!(told.contains(wrong), "{name}: {told}");
+            let (_, correction) = asked.correction().unwrap();
+            assert!(correction.contains(wrong), "{name}: {correction}");
         }
     }
 }
 
 /// The failures of a result, and the origins that it names all the same.
-fn told(run: &Run) -> (Vec<String>, Vec<String>) {
+fn failures_and_causes(run: &Run) -> (Vec<String>, Vec<String>) {
     let result = run.result();
     let failures = result["failures"].as_array().unwrap();
     let failures = failures.iter().map(|failure| failure.as_str().unwrap().to_owned());
@@ -89,7 +89,7 @@ fn an_answer_that_stays_wrong_is_a_recorded_failure_of_one_entity() {
             false => reader(asked),
         });
         let (run, ledger) = Lab::at(&server, "").ledger(&[]);
-        let (failures, causes) = told(&run);
+        let (failures, causes) = failures_and_causes(&run);
         assert_eq!((run.code, causes), (Some(0), vec!["frontend".to_owned()]), "{name}");
         assert!(failures[0].contains("gateway"), "{name}: {failures:?}");
         assert!(failures[0].contains("still invalid after a correction"), "{failures:?}");
@@ -116,7 +116,7 @@ fn providers_that_are_busy_or_broken_are_asked_again() {
     }
 }
 
-/// The call fails at once, and nobody sleeps for ten minutes.
+/// The call fails at once, without a sleep of ten minutes.
 #[test]
 fn a_provider_that_asks_for_a_long_wait_is_not_waited_for() {
     let server = Server::start(|asked| match asked.explores("gateway") {
@@ -124,7 +124,7 @@ fn a_provider_that_asks_for_a_long_wait_is_not_waited_for() {
         false => reader(asked),
     });
     let (run, _) = Lab::at(&server, "").ledger(&[]);
-    let (failures, causes) = told(&run);
+    let (failures, causes) = failures_and_causes(&run);
     assert_eq!((run.code, causes), (Some(0), vec!["frontend".to_owned()]), "{}", run.said);
     assert!(failures[0].contains("HTTP status 429: too many requests"), "{failures:?}");
     let said = "the provider asks for a delay of 600 s, and the limit is 120 s";
@@ -135,7 +135,7 @@ fn a_provider_that_asks_for_a_long_wait_is_not_waited_for() {
 }
 
 #[test]
-fn a_long_wait_is_said_unless_somebody_wants_quiet() {
+fn a_long_wait_is_said_unless_quiet() {
     for (option, is_said) in [("--bootstrap=rules", true), ("--quiet", false)] {
         let server = at_first(&["explore"], || Reply::Status(429, "retry-after", "5"));
         let (run, _) = Lab::at(&server, "").ledger(&[option]);
@@ -172,7 +172,7 @@ fn a_provider_that_does_not_answer_is_given_up_in_time() {
         false => reader(asked),
     });
     let (run, _) = Lab::at(&server, ONE_ATTEMPT).ledger(&[]);
-    let (failures, causes) = told(&run);
+    let (failures, causes) = failures_and_causes(&run);
     assert_eq!((run.code, causes), (Some(0), vec!["frontend".to_owned()]), "{}", run.said);
     let said = "no answer within 2.5 s: raise llm.timeout_s";
     assert!(failures[0].contains("gateway") && failures[0].contains(said), "{failures:?}");
@@ -185,7 +185,10 @@ fn an_opening_that_fails_is_chosen_by_rule_and_says_so() {
         _ => Reply::Status(500, "content-type", "text/plain"),
     });
     let (run, ledger) = Lab::at(&server, ONE_ATTEMPT).ledger(&[]);
-    assert_eq!((run.code, told(&run).1.as_slice()), (Some(0), ["frontend".to_owned()].as_slice()));
+    assert_eq!(
+        (run.code, failures_and_causes(&run).1.as_slice()),
+        (Some(0), ["frontend".to_owned()].as_slice())
+    );
     let warnings = run.result()["warnings"].to_string();
     let said = "bootstrap: chosen by the rules, because no model could";
     assert!(warnings.contains(said) && ledger.contains(said), "{warnings}");
@@ -205,7 +208,7 @@ fn a_key_that_is_not_taken_ends_the_run_at_once() {
 }
 
 #[test]
-fn a_result_that_no_model_tells_is_told_by_rule_and_says_so() {
+fn a_result_that_no_model_writes_is_written_by_rule_and_says_so() {
     let server = Server::start(|asked| match asked.phase() {
         "finalize" => Reply::Answer("{}".into()),
         _ => reader(asked),
@@ -244,7 +247,7 @@ fn the_next_provider_is_asked_when_the_first_gives_no_answer() {
     assert_eq!(run.code, Some(0), "{}", run.said);
     assert_eq!(causes(&run.result()), ["frontend"]);
     let author = &run.result()["narrative"]["author"]["model"]["name"];
-    assert_eq!(author, "anthropic/served", "the one that answered");
+    assert_eq!(author, "anthropic/served", "the model that answered");
     let ledger = std::fs::read_to_string(lab.path("out/ledger.jsonl")).unwrap();
     assert!(ledger.contains("llm:openai/test,anthropic/claude-sonnet-4-5"), "the chain");
     assert_eq!(second.phases(), PHASES);

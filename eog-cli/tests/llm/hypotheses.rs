@@ -4,8 +4,8 @@ mod apart;
 mod harm;
 mod killed;
 mod lanes;
+mod narrative;
 mod servers;
-mod telling;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ fn a_model_plans_investigates_and_weighs() {
         lanes(&ledger).iter().map(|lane| lane["agent"].as_str().unwrap().to_owned()).collect();
     assert_eq!(agents.len(), 3, "{agents:?}");
 
-    // The report is told from what was recorded, and everything follows from the ledger alone.
+    // The report is written from what was recorded, and everything follows from the ledger alone.
     let author = run.result()["narrative"]["author"].to_string();
     assert!(author.contains("openai/served"), "{author}");
     let path = lab.path("out/ledger.jsonl");
@@ -103,12 +103,12 @@ fn wall_time() {
     let [alone, side_by_side] = ["1", "3"].map(|width| {
         // When the first request of a lane came, and when the last one was answered.
         let lanes = Arc::new(Mutex::new(None::<(Instant, Instant)>));
-        let told = Arc::clone(&lanes);
+        let shared = Arc::clone(&lanes);
         let server = Server::start(move |asked| {
             let came = Instant::now();
             std::thread::sleep(DELAY);
             if asked.phase() == "search_investigate" {
-                let mut lanes = told.lock().unwrap();
+                let mut lanes = shared.lock().unwrap();
                 let first = lanes.map_or(came, |(first, _)| first.min(came));
                 *lanes = Some((first, Instant::now()));
             }

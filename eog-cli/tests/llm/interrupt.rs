@@ -1,5 +1,5 @@
-//! Ctrl-C while a model is asked: what is found so far is told, nobody else is asked, and the journal
-//! goes on.
+//! Ctrl-C while a model is asked: what is found so far is reported, no other model is asked, and the journal goes
+//! on.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn interrupted_in(phase: &'static str) -> (Run, String, usize) {
     assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     let run = Run::of(&child.wait_with_output().unwrap());
     let asked = server.take();
-    assert_eq!(asked.last().unwrap().phase(), phase, "nobody is asked after it");
+    assert_eq!(asked.last().unwrap().phase(), phase, "no request follows");
 
     silent.store(false, Ordering::SeqCst);
     let resumed = lab.run(&["resume", "run.journal", path, "--out", "out", "--format", "json"]);
@@ -70,7 +70,7 @@ fn an_interrupt_ends_every_phase_and_the_journal_goes_on() {
             _ => assert_eq!(run.result()["narrative"]["author"], "rules"),
         }
         assert!(ledger == expected, "{phase}: another ledger");
-        assert_eq!(asked, all + 1, "{phase}: the one that was interrupted is asked again");
+        assert_eq!(asked, all + 1, "{phase}: the interrupted request is repeated");
     }
 }
 

@@ -95,14 +95,14 @@ fn a_judge_that_cannot_judge_leaves_the_score_out() {
         let server = Server::start(script);
         let run = judged(&at(&server), &["--format", "json"]);
         assert_eq!(run.code, Some(0), "{}", run.said);
-        let told = reasoning(&run);
-        for unjudged in &told[..2] {
+        let results = reasoning(&run);
+        for unjudged in &results[..2] {
             let reason = unjudged["left_out"]["reason"].as_str().unwrap();
             assert!(reason.contains(expected), "{reason}");
         }
         let summary = &run.result()["reasoning"];
         assert_eq!((&summary["scored"], &summary["left_out"]), (&json!(1), &json!(2)));
-        // Nobody else is asked: scores of different judges do not compare.
+        // No other model is asked: scores of different judges do not compare.
         assert!(server.seen().iter().all(|asked| asked.body["model"] == "test"));
     }
 }

@@ -1,4 +1,4 @@
-//! What asks nobody: the dry run, the doctor, the prompts.
+//! What makes no calls: the dry run, the doctor, the prompts.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -13,7 +13,7 @@ fn server() -> Server {
 }
 
 #[test]
-fn a_dry_run_shows_what_would_be_asked_and_asks_nobody() {
+fn a_dry_run_shows_what_would_be_asked_and_makes_no_calls() {
     let server = server();
     let lab = Lab::at(&server, "");
     let path = flash_sale();
@@ -24,10 +24,10 @@ fn a_dry_run_shows_what_would_be_asked_and_asks_nobody() {
     assert!(text.contains("\nPACKET gateway ("), "{text}");
     assert!(text.contains("UPPER BOUND for the whole investigation: 35 judgements of 7 entities"));
     assert!(text.contains("Limits that may end it earlier: 500 requests."), "{text}");
-    assert!(server.seen().is_empty(), "nobody is asked");
+    assert!(server.seen().is_empty(), "no calls");
     assert!(!lab.path("out").exists(), "nothing is written");
 
-    // The prompt is the one that is sent, and is counted as it is by its tokenizer.
+    // The prompt is as it is sent, and is counted as it is by its tokenizer.
     let (_, prompt) = text.split_once("--- system\n").unwrap();
     let (system, rest) = prompt.split_once("--- user\n").unwrap();
     let (user, _) = rest.split_once("\nUPPER BOUND").unwrap();
@@ -50,7 +50,7 @@ fn a_dry_run_shows_what_would_be_asked_and_asks_nobody() {
 }
 
 #[test]
-fn the_doctor_says_what_is_missing_and_asks_nobody() {
+fn the_doctor_says_what_is_missing_and_makes_no_calls() {
     let server = server();
     let lab = Lab::at(&server, "");
     let doctor = |arguments: &[&str], key: bool| {
@@ -92,7 +92,7 @@ fn the_doctor_says_what_is_missing_and_asks_nobody() {
     let (code, text) = doctor(&[], false);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("warning  openai/test: "), "{text}");
-    assert!(server.seen().is_empty(), "nobody is asked");
+    assert!(server.seen().is_empty(), "no calls");
 }
 
 #[test]
@@ -148,11 +148,11 @@ fn broken_prompts_are_found_before_anything_is_asked() {
     let run = lab.run(&["doctor"]);
     assert_eq!(run.code, Some(4), "{}", run.printed);
     assert!(run.printed.contains("ERROR") && run.printed.contains(said), "{}", run.printed);
-    assert!(server.seen().is_empty(), "nobody is asked");
+    assert!(server.seen().is_empty(), "no calls");
 }
 
 #[test]
-fn the_doctor_looks_for_the_program_and_does_not_run_it() {
+fn the_doctor_finds_the_program_and_does_not_run_it() {
     let lab = Lab::with("");
     let program = lab.path("judge.sh");
     std::fs::write(&program, "#!/bin/sh\ntouch \"$0.ran\"\n").unwrap();
@@ -197,7 +197,7 @@ fn a_misspelt_section_of_a_model_is_said() {
 }
 
 #[test]
-fn the_doctor_checks_names_of_models_that_nobody_asks() {
+fn the_doctor_checks_names_of_unused_models() {
     let lab = Lab::with("policy = \"evidence\"\n[llm]\nmodel = \"opnai/gpt-5-mini\"\n");
     let run = Run::of(&lab.eog(&["doctor"]).env_remove("OPENAI_API_KEY").output().unwrap());
     assert_eq!(run.code, Some(0), "{}", run.printed);
@@ -258,7 +258,7 @@ fn a_key_that_stands_in_the_settings_is_not_repeated() {
 }
 
 #[test]
-fn the_text_says_who_told_the_result() {
+fn the_text_says_who_wrote_the_result() {
     let server = server();
     let lab = Lab::at(&server, "");
     let by_model = lab.investigate(&[]);

@@ -19,7 +19,7 @@ use super::server::{Reply, Server};
 /// Services with an alert each.
 const SERVICES: usize = 6;
 
-/// A folder for a service that asks a model at a server, and tells a receiver.
+/// A folder for a service that asks a model at a server, and notifies a receiver.
 fn asking(server: &Server, receiver: &Receiver) -> tempfile::TempDir {
     let hook =
         format!("[[webhook]]\nname = 'team'\nurl = 'http://127.0.0.1:{}/team'\n", receiver.port);
@@ -78,10 +78,10 @@ fn a_service_that_is_killed_asks_no_model_again_what_it_answered() {
     println!("{} requests, {before} of them before the kill; repeated: {repeated:?}", seen.len());
     assert!(seen.len() > before + 1, "the kill came amid the run");
     let [again] = &repeated[..] else { panic!("{repeated:?}") };
-    assert_eq!((again.len(), again[0]), (2, SILENT_AT), "the one that had no answer");
+    assert_eq!((again.len(), again[0]), (2, SILENT_AT), "the request without an answer");
 }
 
-/// Who receives traces: all spans so far.
+/// A receiver of traces: all spans so far.
 fn traces() -> (u16, Arc<Mutex<Vec<Span>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

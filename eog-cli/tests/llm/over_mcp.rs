@@ -1,5 +1,5 @@
-//! `eog mcp serve` with a model: it opens, judges and tells as for `eog investigate`, and a call that
-//! is cancelled in any phase leaves what `resume` goes on with.
+//! `eog mcp serve` with a model: it opens, judges and reports as for `eog investigate`, and a call that is
+//! cancelled in any phase leaves what `resume` goes on with.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn ledger(lab: &Lab, folder: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_opens_judges_and_tells_over_mcp() {
+async fn a_model_opens_judges_and_reports_over_mcp() {
     let server = Server::start(|asked| read(asked, Start::Alerts));
     let lab = Lab::at(&server, "");
     let (run, expected) = lab.ledger(&[]);
@@ -118,9 +118,9 @@ async fn a_call_that_is_cancelled_in_any_phase_goes_on() {
         .await
         .expect("it ends");
         let asked = server.take();
-        assert_eq!(asked.last().unwrap().phase(), phase, "nobody is asked after it");
+        assert_eq!(asked.last().unwrap().phase(), phase, "no request follows");
         let listed = content(&client, "list_investigations", json!({})).await;
-        // Without a model to tell it, a result is whole.
+        // Without a model to write it, a result is whole.
         let status = if phase == "finalize" { "finished" } else { "interrupted" };
         assert_eq!(listed["investigations"][0]["status"], status, "{phase}: {listed}");
 
@@ -130,13 +130,13 @@ async fn a_call_that_is_cancelled_in_any_phase_goes_on() {
         assert!(text(&resumed).contains(SUMMARY), "{phase}: {}", text(&resumed));
         assert!(ledger(&lab, "state/inv-000001") == expected, "{phase}: another ledger");
         let again = server.seen().len() + asked.len();
-        assert_eq!(again, all + 1, "{phase}: the one that was cut short is asked again");
+        assert_eq!(again, all + 1, "{phase}: the interrupted request is repeated");
         client.cancel().await.unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn time_that_is_up_before_the_start_is_told() {
+async fn time_that_is_up_before_the_start_is_reported() {
     let server = Server::start(|_| Reply::Hang);
     let lab = Lab::at(&server, "");
     let client = connect(&lab, &[]).await;
@@ -147,7 +147,7 @@ async fn time_that_is_up_before_the_start_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_is_refused_is_told_to_whoever_called() {
+async fn a_key_that_is_refused_is_reported_to_the_client() {
     let server = Server::start(|_| Reply::Status(401, "x", "y"));
     let lab = Lab::at(&server, "");
     let client = connect(&lab, &[]).await;

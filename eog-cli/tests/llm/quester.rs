@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::reader::{Start, between, block, read, word};
-use super::searcher::{Look, looks};
+use super::searcher::{Evaluated, evaluations};
 use super::server::{Asked, Reply};
 
 /// What it makes of the oldest steps of a chain.
@@ -70,8 +70,8 @@ fn steer(question: &str) -> Value {
     json!({ "finished": finished, "moves": moves.collect::<Vec<_>>() })
 }
 
-/// Whom the last look names, and who stands upstream of it.
-fn further(question: &str, last: &Look) -> Vec<String> {
+/// The causes that the last evaluation names, and the entities upstream of it.
+fn further(question: &str, last: &Evaluated) -> Vec<String> {
     let around = block(question, "neighbours");
     let around = around.iter().filter_map(|line| line.strip_prefix("upstream, "));
     let around = around.filter_map(|line| line.split_once(": ")).flat_map(|(_, names)| {
@@ -80,9 +80,9 @@ fn further(question: &str, last: &Look) -> Vec<String> {
     last.leads().into_iter().chain(around).collect()
 }
 
-/// The start of the path, then what its last look leads to.
+/// The start of the path, then what its last evaluation leads to.
 fn step(question: &str) -> Value {
-    let all = looks(&block(question, "looks"));
+    let all = evaluations(&block(question, "looks"));
     let Some(last) = all.last() else {
         let path = block(question, "path");
         let start = between(&path[0], " from ", ":");
@@ -97,11 +97,11 @@ fn step(question: &str) -> Value {
 /// Origins are candidates; a goal is reached with the first one.
 fn progress(question: &str) -> Value {
     let lines = block(question, "looks");
-    let all = looks(&lines);
-    let origins: Vec<&Look> = all.iter().filter(|look| look.label == "origin").collect();
+    let all = evaluations(&lines);
+    let origins: Vec<&Evaluated> = all.iter().filter(|one| one.label == "origin").collect();
     let candidates: Vec<Value> = origins
         .iter()
-        .map(|look| json!({ "entity": look.entity, "because": "it is an origin" }))
+        .map(|one| json!({ "entity": one.entity, "because": "it is an origin" }))
         .collect();
     let ratio = if origins.is_empty() { 300 } else { 950 };
     let goals = block(question, "goals");
@@ -126,12 +126,13 @@ fn progress(question: &str) -> Value {
         "paths": paths.collect::<Vec<_>>(), "rewrite": [] })
 }
 
-/// A call, then looks at what the last one leads to, up to the first origin.
+/// A call, then evaluations of what the last one leads to, up to the first origin.
 fn react(question: &str) -> Value {
     let parts = question.split("<data look>\n").skip(1);
     let lines = parts.map(|rest| rest.split("</data>").next().unwrap_or_default());
-    let all = lines.flat_map(|text| looks(&text.lines().map(str::to_owned).collect::<Vec<_>>()));
-    let all: Vec<Look> = all.collect();
+    let all =
+        lines.flat_map(|text| evaluations(&text.lines().map(str::to_owned).collect::<Vec<_>>()));
+    let all: Vec<Evaluated> = all.collect();
     let seeds = block(question, "start");
     let is_planned = !block(question, "plan").is_empty();
     let act = |action: &str, entity: &str, causes: &[&str]| {
@@ -149,14 +150,14 @@ fn react(question: &str) -> Value {
         return first;
     }
     let Some(last) = all.last() else { return act("look", word(&seeds[0], 0), &[]) };
-    let is_new = |lead: &String| all.iter().all(|look| look.entity != *lead);
+    let is_new = |lead: &String| all.iter().all(|one| one.entity != *lead);
     match further(question, last).into_iter().find(is_new) {
         Some(next) if last.label != "origin" => act("look", &next, &[]),
         _ => {
             let origins: Vec<&str> = all
                 .iter()
-                .filter(|look| look.label == "origin")
-                .map(|look| look.entity.as_str())
+                .filter(|one| one.label == "origin")
+                .map(|one| one.entity.as_str())
                 .collect();
             let mut end = act("conclude", "", &origins);
             end["plan"] = json!([{ "change": "done", "text": "", "step": 1 }]);

@@ -50,7 +50,7 @@ const QUESTS: [Quest; 3] = [
     },
 ];
 
-/// Less than a look has.
+/// Less than an evaluation has.
 const SHOWN: &str = "1200";
 
 impl Quest {
@@ -110,7 +110,7 @@ fn a_model_plays_every_role() {
         let path = lab.path("out/ledger.jsonl");
         let replay = lab.run(&["replay", path.to_str().unwrap()]);
         assert_eq!(replay.code, Some(0), "{name}: {}", replay.said);
-        assert!(server.seen().is_empty(), "{name}: a replay asks nobody");
+        assert!(server.seen().is_empty(), "{name}: a replay makes no calls");
         if std::env::var_os("EOG_SHOW").is_some() {
             for asked in &asked {
                 println!("=== {} {}\n{}\n", asked.at, asked.phase(), asked.whole());
@@ -128,7 +128,7 @@ fn what_does_not_fit_becomes_a_summary() {
     assert_eq!(run.code, Some(0), "{}\n{ledger}", run.said);
     let asked = server.take();
     let (steps, summaries) = (of(&asked, "search_react"), of(&asked, "search_compact"));
-    // A call, looks at the gateway and at who sends more, the conclusion.
+    // A call, evaluations of the gateway and of the entity that sends more, the conclusion.
     assert_eq!((steps.len(), summaries.len()), (4, 2), "{ledger}");
     for (at, step) in steps.iter().enumerate() {
         let question = step.question();
@@ -264,10 +264,13 @@ fn every_fault_in_every_phase_is_recorded_where_it_happened() {
                         serde_json::from_str::<serde_json::Value>(line).unwrap()["body"].clone()
                     })
                     .collect();
-                let told = bodies.iter().filter(|body| body.to_string().contains(reason));
-                let told: Vec<_> = told.collect();
-                assert!(!told.is_empty(), "{case}: {ledger}");
-                assert!(told.iter().all(|body| body[kind].is_object()), "{case}: {told:?}");
+                let with_reason = bodies.iter().filter(|body| body.to_string().contains(reason));
+                let with_reason: Vec<_> = with_reason.collect();
+                assert!(!with_reason.is_empty(), "{case}: {ledger}");
+                assert!(
+                    with_reason.iter().all(|body| body[kind].is_object()),
+                    "{case}: {with_reason:?}"
+                );
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A model in a few rules: it answers by what it is asked and told, and knows no incident.
+//! A model in a few rules: it answers by its prompts alone, and knows no incident.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ pub(crate) enum Start {
     Change,
 }
 
-/// What the summary of the result begins with, to tell it from that of the rules.
-pub(crate) const SUMMARY: &str = "As told by the model:";
+/// What the summary of the result begins with, unlike that of the rules.
+pub(crate) const SUMMARY: &str = "As written by the model:";
 
 /// Reads the prompts as a person would.
 pub(crate) fn read(asked: &Asked, start: Start) -> Reply {
@@ -27,7 +27,7 @@ pub(crate) fn read(asked: &Asked, start: Start) -> Reply {
         "filter_spec_changes" => filter(&block(&question, "changes"), &question),
         "bootstrap" => seeds(&question, start),
         "explore" => judge(&question),
-        "finalize" => tell(&question),
+        "finalize" => narrate(&question),
         phase => panic!("no answer for {phase}: {}", asked.body),
     }
     .into()
@@ -156,7 +156,7 @@ fn judge(question: &str) -> Value {
     };
     let change = lines.iter().find(|line| line.is("change/") && !line.is("change/restart"));
     if let Some(change) = change {
-        // Whom it reaches, and who says that it explains them.
+        // Which entities it reaches, and which say that it explains them.
         let messages = block(question, "messages");
         let claimed = messages.iter().filter_map(|line| {
             let (cause, rest) = line.strip_prefix("  claims ")?.split_once(" explains ")?;
@@ -183,18 +183,18 @@ fn judge(question: &str) -> Value {
     }
     match lines.iter().find(|line| line.kind().ends_with("/exhaustion")) {
         Some(line) => answer("origin", "It ran out of a resource.", &[line.number], vec![]),
-        None => answer("defer", "Nothing tells.", &[], vec![]),
+        None => answer("defer", "Nothing decides.", &[], vec![]),
     }
 }
 
-fn tell(question: &str) -> Value {
+fn narrate(question: &str) -> Value {
     let (origins, evidence) = (block(question, "origins"), block(question, "evidence"));
     let factors: Vec<&str> = origins
         .iter()
         .filter_map(|line| line.strip_prefix("frontier: ")?.split(" (").next())
         .flat_map(|names| names.split(", "))
         .collect();
-    let told = factors.iter().map(|factor| {
+    let entities = factors.iter().map(|factor| {
         // "[1] 2026-03-20 12:00:00Z change of frontend: …"
         let mark = format!(" change of {factor}: ");
         let change = evidence.iter().find(|line| line.contains(&mark));
@@ -210,16 +210,16 @@ fn tell(question: &str) -> Value {
             "reasoning": "It changed first.", "evidence": [number], "differs_because": "",
         })
     });
-    let mut told: Vec<Value> = told.collect();
-    if told.is_empty() {
+    let mut entities: Vec<Value> = entities.collect();
+    if entities.is_empty() {
         let listed = block(question, "entities");
         let name = listed.first().map_or("", |line| word(line, 0));
-        told.push(json!({
+        entities.push(json!({
             "name": name, "contributing_factor": false,
             "what_changed": { "answer": "", "evidence": [] },
             "when": { "time": "", "evidence": [] },
             "how_it_explains": { "answer": "", "evidence": [] },
-            "reasoning": "It was looked at.", "evidence": [], "differs_because": "",
+            "reasoning": "It was checked.", "evidence": [], "differs_because": "",
         }));
     }
     let alerts: Vec<Value> = block(question, "alerts")
@@ -231,6 +231,6 @@ fn tell(question: &str) -> Value {
         .collect();
     json!({
         "summary": format!("{SUMMARY} {} was changed, and the alerts followed.", factors.join(", ")),
-        "timeline": [], "entities": told, "propagations": [], "alerts": alerts,
+        "timeline": [], "entities": entities, "propagations": [], "alerts": alerts,
     })
 }

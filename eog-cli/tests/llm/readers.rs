@@ -57,7 +57,7 @@ fn recordings() -> BTreeMap<String, Recording> {
 /// Plays a recording, and says what differed.
 fn replay(recording: &Recording, snapshot: &Snapshot, more: &[&str]) -> (Replayed, String) {
     let player = Player::of(recording);
-    let told = player.told();
+    let changes = player.changes();
     let server = Server::start(move |asked| player.answer(asked));
     let lab = Lab::with(&format!(
         "policy = \"llm\"\nfinalize = \"model\"\n[llm]\nmodel = \"openai/reader\"\nretries = 0\n\
@@ -74,15 +74,15 @@ fn replay(recording: &Recording, snapshot: &Snapshot, more: &[&str]) -> (Replaye
     arguments.extend(more);
     let run = lab.run(&arguments);
     let result = run.result();
-    let told = told.lock().unwrap();
+    let changes = changes.lock().unwrap();
     let replayed = Replayed {
         causes: causes(&result),
         confidence: result["conclusion"]["confidence"].as_str().unwrap_or_default().to_owned(),
         requests: server.seen().len(),
-        changed: told.changed,
-        unanswered: told.unanswered,
+        changed: changes.changed,
+        unanswered: changes.unanswered,
     };
-    (replayed, told.report.clone())
+    (replayed, changes.report.clone())
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn what_was_recorded_is_replayed_and_compared() {
     let (ended, report) = replay(&cut, &sale, &[]);
     assert_eq!((ended.requests, ended.changed, ended.unanswered), (3, 0, 0), "{report}");
 
-    // What nobody answered is told.
+    // What had no recorded answer is reported.
     let mut without = recording.clone();
     without.asked.retain(|asked| asked.phase != "explore");
     let (_, report) = replay(&without, &sale, &[]);

@@ -14,18 +14,19 @@ pub(crate) fn search(asked: &Asked) -> Reply {
     let question = asked.question();
     match asked.phase() {
         "search_propose" => {
-            let looks: Vec<Value> = leads(&question).iter().map(|lead| look(lead)).collect();
+            let proposals: Vec<Value> =
+                leads(&question).iter().map(|lead| proposal(lead)).collect();
             let most: usize = between(&question, "At most ", ".").parse().unwrap();
-            json!({ "looks": looks.into_iter().take(most).collect::<Vec<_>>() })
+            json!({ "looks": proposals.into_iter().take(most).collect::<Vec<_>>() })
         }
         "search_act" => {
-            let path = looks(&block(&question, "path"));
+            let path = evaluations(&block(&question, "path"));
             let ends = path.last().is_some_and(|last| last.label == "origin");
             let next = leads(&question).into_iter().next().filter(|_| !ends);
             json!({ "entity": next, "why": "it comes next" })
         }
         "search_evaluate" => {
-            let path = looks(&block(&question, "path"));
+            let path = evaluations(&block(&question, "path"));
             let last = path.last().unwrap();
             let dead_end = last.label == "healthy";
             json!({ "because": format!("{} is last", last.entity), "dead_end": dead_end,
@@ -47,12 +48,12 @@ fn score(label: &str) -> u16 {
     }
 }
 
-fn look(entity: &str) -> Value {
+fn proposal(entity: &str) -> Value {
     json!({ "entity": entity, "why": "it may be the cause" })
 }
 
-/// One look of a path or a tree.
-pub(crate) struct Look {
+/// One evaluation on a path or in a tree.
+pub(crate) struct Evaluated {
     node: String,
     pub(crate) entity: String,
     pub(crate) label: String,
@@ -61,8 +62,8 @@ pub(crate) struct Look {
     lines: Vec<String>,
 }
 
-impl Look {
-    /// The causes that it names, and who stands upstream.
+impl Evaluated {
+    /// The causes that it names, and the entities upstream.
     pub(crate) fn leads(&self) -> Vec<String> {
         let causes = self.lines.iter().filter_map(|line| {
             let (cause, effect) = line.trim().strip_prefix("claims ")?.split_once(" explains ")?;
@@ -85,17 +86,17 @@ impl Look {
 }
 
 /// `web: symptom since 12:04 "…"`, or `1.2 done, score 500: web: symptom "…"`, and lines below.
-pub(crate) fn looks(lines: &[String]) -> Vec<Look> {
-    let mut looks: Vec<Look> = Vec::new();
+pub(crate) fn evaluations(lines: &[String]) -> Vec<Evaluated> {
+    let mut all: Vec<Evaluated> = Vec::new();
     for line in lines {
-        match looks.last_mut() {
+        match all.last_mut() {
             Some(last) if line.starts_with(' ') => last.lines.push(line.clone()),
             _ => {
                 let parts: Vec<&str> = line.splitn(3, ": ").collect();
                 let is_node = line.starts_with(|c: char| c.is_ascii_digit());
                 let (head, entity, rest) =
                     if is_node { (parts[0], parts[1], parts[2]) } else { ("", parts[0], parts[1]) };
-                looks.push(Look {
+                all.push(Evaluated {
                     node: word(head, 0).to_owned(),
                     entity: entity.to_owned(),
                     label: word(rest, 0).to_owned(),
@@ -105,30 +106,30 @@ pub(crate) fn looks(lines: &[String]) -> Vec<Look> {
             }
         }
     }
-    looks
+    all
 }
 
-/// Where to look after the path of a question.
+/// Where to go on after the path of a question.
 fn leads(question: &str) -> Vec<String> {
-    let path = looks(&block(question, "path"));
+    let path = evaluations(&block(question, "path"));
     let Some(last) = path.last() else {
         let seeds = block(question, "start");
         return seeds.iter().map(|line| word(line, 0).to_owned()).collect();
     };
     let around = block(question, "neighbours").iter().map(|line| format!("  {line}")).collect();
-    let around = Look {
+    let around = Evaluated {
         node: String::new(),
         entity: last.entity.clone(),
         label: String::new(),
         score: 0,
         lines: [last.lines.clone(), around].concat(),
     };
-    let on_path = |lead: &String| path.iter().any(|look| look.entity == *lead);
+    let on_path = |lead: &String| path.iter().any(|one| one.entity == *lead);
     around.leads().into_iter().filter(|lead| !on_path(lead)).collect()
 }
 
 fn plan(question: &str) -> Value {
-    let nodes = looks(&block(question, "tree"));
+    let nodes = evaluations(&block(question, "tree"));
     let whole = |converge: Option<&str>, expand: Vec<Value>, hold: Vec<Value>| json!({ "converge": converge, "expand": expand, "hold": hold, "prune": [] });
     if let Some(best) = nodes.iter().max_by_key(|node| node.score)
         && best.score >= 850
@@ -138,7 +139,7 @@ fn plan(question: &str) -> Value {
     let room: usize = between(question, "Room for ", " ").parse().unwrap();
     let (mut expand, mut hold) = (Vec::new(), Vec::new());
     for open in between(question, "May be expanded: ", ". Room").split(", ") {
-        let path: Vec<&Look> = nodes
+        let path: Vec<&Evaluated> = nodes
             .iter()
             .filter(|node| open == node.node || open.starts_with(&format!("{}.", node.node)))
             .collect();
@@ -150,12 +151,12 @@ fn plan(question: &str) -> Value {
             None => Vec::new(),
             Some(last) => last.leads(),
         };
-        let below = |node: &Look| match node.node.rsplit_once('.') {
+        let below = |node: &Evaluated| match node.node.rsplit_once('.') {
             Some((parent, _)) => parent == open,
             None => open == "root",
         };
         let is_new = |lead: &String| {
-            path.iter().all(|look| look.entity != *lead)
+            path.iter().all(|one| one.entity != *lead)
                 && !nodes.iter().any(|node| below(node) && node.entity == *lead)
         };
         let new: Vec<String> = leads.into_iter().filter(is_new).take(room - expand.len()).collect();

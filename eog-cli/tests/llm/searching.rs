@@ -113,7 +113,7 @@ fn what_was_answered_is_not_asked_again() {
 fn bad_answers_are_corrected_once_and_recorded() {
     let server = Server::start(|asked| match (asked.phase(), asked.correction()) {
         // The first is mended, the second never is.
-        ("search_propose", None) => json!({ "looks": [{ "entity": "nobody", "why": "?" }] }).into(),
+        ("search_propose", None) => json!({ "looks": [{ "entity": "ghost", "why": "?" }] }).into(),
         ("search_evaluate", _) => {
             json!({ "because": "so good", "dead_end": false, "score": 5000 }).into()
         }
@@ -124,10 +124,10 @@ fn bad_answers_are_corrected_once_and_recorded() {
     assert!(matches!(run.code, Some(0 | 3)), "{:?}: {}", run.code, run.said);
     let wrong: Vec<String> =
         server.seen().iter().filter_map(|it| Some(it.correction()?.1)).collect();
-    assert!(wrong.iter().any(|it| it.contains("unknown entity") && it.contains("nobody")));
+    assert!(wrong.iter().any(|it| it.contains("unknown entity") && it.contains("ghost")));
     assert!(wrong.iter().any(|it| it.contains("5000 is more than 1000")));
     assert!(ledger.contains("score: 5000 is more than 1000"), "the failure is recorded");
-    assert!(!ledger.contains("\"nobody\""), "what was mended is not");
+    assert!(!ledger.contains("\"ghost\""), "what was mended is not");
 }
 
 /// Text of entities and models stays text, in every phase.
@@ -210,7 +210,10 @@ fn a_dry_run_counts_what_the_roles_may_ask() {
         line.unwrap_or_else(|| panic!("{}", run.printed)).to_owned()
     };
     let bfs = bound(&["--controller", "bfs"]);
-    assert!(bfs.contains("49 judgements of 7 entities (--budget 200, at most 49 looks)"), "{bfs}");
+    assert!(
+        bfs.contains("49 judgements of 7 entities (--budget 200, at most 49 evaluations)"),
+        "{bfs}"
+    );
     assert!(bfs.contains(", 207 calls for other roles, 1 report, 514 requests"), "{bfs}");
     let lats = bound(&["--controller", "lats", "--rounds", "2", "--branch", "3", "--depth", "4"]);
     assert!(
@@ -235,10 +238,13 @@ fn what_it_says_to_go_on_with_goes_on() {
     let few = ["--max-model-calls", "2", "--journal", "run.journal"];
     let stopped = lab.investigate(&[&mixed[..], &more, &few].concat());
     assert_eq!(stopped.code, Some(3), "{}", stopped.said);
-    let told = stopped.said.split_once("continue with: eog ").map(|(_, command)| command.trim());
-    let told = told.unwrap_or_else(|| panic!("{}", stopped.said));
-    assert!(told.contains(" --policy evidence") && told.contains(" --roles model"), "{told}");
-    let mut arguments: Vec<&str> = told.split(' ').collect();
+    let command = stopped.said.split_once("continue with: eog ").map(|(_, command)| command.trim());
+    let command = command.unwrap_or_else(|| panic!("{}", stopped.said));
+    assert!(
+        command.contains(" --policy evidence") && command.contains(" --roles model"),
+        "{command}"
+    );
+    let mut arguments: Vec<&str> = command.split(' ').collect();
     let limit = arguments.iter().position(|word| *word == "--max-model-calls").unwrap();
     arguments[limit + 1] = "500";
     let resumed = lab.run(&[&arguments[..], &["--out", "out", "--format", "json"]].concat());

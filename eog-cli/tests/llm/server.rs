@@ -24,7 +24,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// What the model is told to be and to do.
+    /// What the system prompt says.
     pub(crate) fn system(&self) -> String {
         let messages = self.body["messages"].as_array().cloned().unwrap_or_default();
         let own = messages.iter().find(|message| message["role"] == "system");
@@ -49,7 +49,7 @@ impl Asked {
         of_model.map(|it| serde_json::from_str(&text(&it["content"])).unwrap_or_default()).collect()
     }
 
-    /// What the model was told last.
+    /// The last message that the model got.
     pub(crate) fn last(&self) -> String {
         self.conversation().last().map(|it| text(&it["content"])).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! The configurations of `docs/mcp.md`, as users paste them: every server in them is started and called by clients
-//! that nobody here wrote.
+//! The configurations of `docs/mcp.md`, as users paste them: every server in them is started and called by
+//! third-party clients.
 
 use std::path::Path;
 use std::process::Command;

@@ -30,7 +30,7 @@ struct Flooded {
     before: Option<u64>,
 }
 
-/// The memory of a process in kilobytes, where the system tells.
+/// The memory of a process in kilobytes, where the system reports it.
 fn memory(child: &Child) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS"))?;
@@ -51,7 +51,7 @@ fn cancel(id: usize) -> String {
 }
 
 impl Flooded {
-    /// A server that has begun, to which so many texts are being written, and who reads nothing of it.
+    /// A server that has begun, to which so many texts are being written, by a client that reads nothing.
     fn new(place: &Place, text: fn(usize) -> String) -> Self {
         let mut server = Piped::start(place.command());
         let mut input = server.input.take().unwrap();

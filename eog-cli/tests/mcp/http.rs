@@ -1,4 +1,4 @@
-//! Clients over HTTP, and those who are no clients.
+//! HTTP clients, and requests that are not from clients.
 
 use rmcp::ServiceExt;
 use rmcp::transport::StreamableHttpClientTransport;
@@ -39,7 +39,7 @@ async fn a_client_with_the_token_investigates() {
     assert!(self::client().serve(without).await.is_err(), "no other client gets in");
 }
 
-/// What a browser sends before it lets a page call, and what it looks for in the answers.
+/// What a browser sends before it lets a page call, and what it expects in the answers.
 #[test]
 fn a_page_from_an_allowed_origin_can_call() {
     let place = Place::new();

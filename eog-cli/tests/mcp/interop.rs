@@ -115,7 +115,7 @@ fn the_typescript_sdks_drive_the_server() {
         eprintln!("skipped: node is not installed");
         return;
     }
-    // A module is looked for from where the script is.
+    // A module is resolved from where the script is.
     let copy = installed().join("drive.mjs");
     std::fs::copy(script("drive.mjs"), &copy).unwrap();
     let mut command = Command::new("node");

@@ -1,5 +1,5 @@
-//! `eog mcp serve`, the real binary, as clients drive it: over standard input and output and over
-//! HTTP, by the Rust SDK and by SDKs that nobody here wrote.
+//! `eog mcp serve`, the real binary, as clients drive it: over standard input and output and over HTTP, by the Rust
+//! SDK and by third-party SDKs.
 
 mod closing;
 mod configured;

@@ -100,8 +100,8 @@ async fn the_list_for_agents_is_short_and_reaches_everything() {
     let tables = query.input_schema["properties"]["table"]["enum"].as_array().unwrap();
     assert_eq!(tables.len(), eog_sre::tools::tools().len() - 1);
     for table in tables {
-        let told = query.description.as_ref().unwrap();
-        assert!(told.contains(&format!("- {}(", table.as_str().unwrap())), "{told}");
+        let description = query.description.as_ref().unwrap();
+        assert!(description.contains(&format!("- {}(", table.as_str().unwrap())), "{description}");
         let described = json!({"table": table, "describe": true});
         let described = parsed(client.call_tool(call("query", described)).await);
         assert_eq!(described["arguments"]["type"], "object", "{table}");
@@ -127,8 +127,8 @@ async fn the_list_for_agents_is_short_and_reaches_everything() {
     let refused = complaint(asked(refused).await);
     assert!(refused.contains("alert_analysis goes with a snapshot, and this is"), "{refused}");
     let alone = "(snapshots alone)";
-    let told = query.description.as_ref().unwrap();
-    for line in told.lines().filter(|line| line.starts_with("- ")) {
+    let description = query.description.as_ref().unwrap();
+    for line in description.lines().filter(|line| line.starts_with("- ")) {
         let name = line.trim_start_matches("- ").split('(').next().unwrap();
         let of_bundles = eog_sre::tools::BundleToolbox::arguments(name).is_some();
         assert_eq!(line.ends_with(alone), !of_bundles, "{line}");

@@ -57,11 +57,14 @@ async fn an_investigation_over_mcp_is_that_of_the_command() {
     assert_eq!(ledger("inv-000001/ledger.jsonl"), ledger("direct/ledger.jsonl"));
 
     // One notification for each entry, each further than the one before.
-    let told = listener.0.lock().unwrap().clone();
+    let progress = listener.0.lock().unwrap().clone();
     let entries = ledger("direct/ledger.jsonl").lines().count();
-    assert_eq!(told.len(), entries, "{told:?}");
-    assert!(told.iter().enumerate().all(|(at, (step, _))| *step == (at + 1) as f64), "{told:?}");
-    assert!(told[0].1.starts_with("entry 0: opened: 7 entities, 1 alert"), "{told:?}");
+    assert_eq!(progress.len(), entries, "{progress:?}");
+    assert!(
+        progress.iter().enumerate().all(|(at, (step, _))| *step == (at + 1) as f64),
+        "{progress:?}"
+    );
+    assert!(progress[0].1.starts_with("entry 0: opened: 7 entities, 1 alert"), "{progress:?}");
     client.cancel().await.unwrap();
 }
 
@@ -81,8 +84,8 @@ async fn stored_investigations_are_explained_compared_and_read() {
     assert!(!explained["hangs_on"].as_array().unwrap().is_empty(), "{explained}");
     let about = json!({"investigation": "inv-000001", "entity": "database"});
     let explained = content(client.call_tool(call("explain", about)).await);
-    let heard = explained["evaluations"][1]["heard"][0].as_str().unwrap();
-    assert!(heard.starts_with("processor is "), "{explained}");
+    let message = explained["evaluations"][1]["heard"][0].as_str().unwrap();
+    assert!(message.starts_with("processor is "), "{explained}");
 
     // What speaks against it as the cause; against the cause, nothing.
     let against = &explained["not_a_cause"];
@@ -91,7 +94,7 @@ async fn stored_investigations_are_explained_compared_and_read() {
     let cause = content(client.call_tool(call("explain", about)).await);
     assert_eq!(cause["not_a_cause"], json!([]));
 
-    // Why nobody looked is an answer; a name that there is not gets those that are alike.
+    // Why it was not evaluated is an answer; an unknown name gets similar ones.
     let about = json!({"investigation": "inv-000002", "entity": "mailer"});
     let unjudged = content(client.call_tool(call("explain", about)).await);
     assert_eq!(unjudged["label"], "not evaluated");
@@ -103,9 +106,9 @@ async fn stored_investigations_are_explained_compared_and_read() {
     let about = json!({"path": "flash-sale", "entity_id": "databse",
         "start_time": "2026-03-20T11:38:00Z", "end_time": "2026-03-20T12:30:00Z"});
     let result = client.call_tool(call("get_context", about)).await.unwrap();
-    let told: String =
+    let text: String =
         result.content.iter().filter_map(|it| it.as_text()).map(|it| &*it.text).collect();
-    assert!(told.contains("no entity databse; similar: database"), "{told}");
+    assert!(text.contains("no entity databse; similar: database"), "{text}");
 
     let both = json!({"first": "inv-000001", "second": "inv-000002"});
     let compared = content(client.call_tool(call("diff", both)).await);
@@ -165,7 +168,7 @@ fn only_text(read: &ReadResourceResult) -> &str {
 }
 
 #[tokio::test]
-async fn wrong_calls_are_told_what_would_be_right() {
+async fn answers_to_wrong_calls_say_what_would_be_right() {
     let place = Place::new();
     let outside = place.roots().join("../secret");
     std::fs::create_dir(&outside).unwrap();
@@ -240,8 +243,8 @@ async fn wrong_calls_are_told_what_would_be_right() {
         let refused = complaint(client.call_tool(call(tool, arguments)).await);
         assert!(refused.contains(expected), "{tool}: {refused}");
     }
-    let nobody = json!({"investigation": "inv-000007"});
-    let unknown = complaint(client.call_tool(call("resume", nobody)).await);
+    let missing = json!({"investigation": "inv-000007"});
+    let unknown = complaint(client.call_tool(call("resume", missing)).await);
     assert!(unknown.contains("there is no investigation \"inv-000007\""), "{unknown}");
     client.cancel().await.unwrap();
 }

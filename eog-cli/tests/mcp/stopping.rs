@@ -237,7 +237,7 @@ fn a_second_signal_ends_the_server_at_once() {
     let mut server = place.http(&[], None);
     let _half = half_a_request(&server);
     signal("-INT", &server.child);
-    // It has heard the first one when it takes no connection any more.
+    // It has handled the first one when it takes no connection any more.
     while TcpStream::connect(server.address()).is_ok() {
         std::thread::sleep(Duration::from_millis(5));
     }

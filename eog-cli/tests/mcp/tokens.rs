@@ -68,9 +68,9 @@ async fn the_tools_and_their_answers_cost_an_agent_little() {
     let context = ask("get_context", window).await;
     let read: eog::LocalContext = serde_json::from_str(&text(&context)).unwrap();
     assert!(!read.findings.is_empty(), "{}", text(&context));
-    let nobody = json!({"path": "flash-sale", "entity_id": "databse",
+    let unknown = json!({"path": "flash-sale", "entity_id": "databse",
         "start_time": "2026-03-20T11:38:00Z", "end_time": "2026-03-20T12:30:00Z"});
-    let said = text(&agent.call_tool(call("get_context", nobody)).await.unwrap());
+    let said = text(&agent.call_tool(call("get_context", unknown)).await.unwrap());
     assert!(said.contains("no entity databse; similar: database"), "{said}");
     agent.cancel().await.unwrap();
 }
@@ -87,9 +87,9 @@ async fn tools_that_a_bundle_refuses_are_not_listed() {
         let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
         assert_eq!(names.len(), listed, "{toolset}: {names:?}");
         // Nor is what it refuses of the others.
-        let told = serde_json::to_string(&tools).unwrap();
+        let shown = serde_json::to_string(&tools).unwrap();
         for name in refused.into_iter().chain(["min_duration"]) {
-            assert!(!told.contains(name), "{toolset}: {name}");
+            assert!(!shown.contains(name), "{toolset}: {name}");
         }
         // Nor is a folder to be named: there is one.
         let found = agent.call_tool(call("investigate", json!({}))).await.unwrap();
@@ -100,18 +100,21 @@ async fn tools_that_a_bundle_refuses_are_not_listed() {
         };
         let alerts = agent.call_tool(asked).await.unwrap();
         assert_ne!(alerts.is_error, Some(true), "{}", text(&alerts));
-        let told = serde_json::to_string(&alerts).unwrap();
-        assert!(told.contains("HttpErrorRate"), "{told}");
-        // Whoever knows one by name is told why not.
+        let shown = serde_json::to_string(&alerts).unwrap();
+        assert!(shown.contains("HttpErrorRate"), "{shown}");
+        // The answer to a call of one by name says why not.
         let arguments = json!({"entity": "database"});
-        let told = text(&agent.call_tool(call("get_k8_spec", arguments)).await.unwrap());
-        assert!(told.contains("get_k8_spec goes with a snapshot, and this is a bundle"), "{told}");
+        let shown = text(&agent.call_tool(call("get_k8_spec", arguments)).await.unwrap());
+        assert!(
+            shown.contains("get_k8_spec goes with a snapshot, and this is a bundle"),
+            "{shown}"
+        );
         agent.cancel().await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_forked_is_told_and_leaves_nothing_behind() {
+async fn what_cannot_be_forked_is_reported_and_leaves_nothing_behind() {
     let place = Place::new();
     let agent = serve(place.plain(), client()).await;
     let run = |arguments: Value| agent.call_tool(call("fork", arguments));

@@ -29,7 +29,7 @@ fn openssl(folder: &Path, arguments: &str) {
     assert!(made.status.success(), "{arguments}: {}", String::from_utf8_lossy(&made.stderr));
 }
 
-/// An authority that nobody else trusts, another one, and a certificate for 127.0.0.1 of the first.
+/// An authority that is not trusted by default, another one, and a certificate for 127.0.0.1 of the first.
 fn certificates(folder: &Path) {
     const NEW: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
     for name in ["ca", "other"] {
@@ -91,7 +91,7 @@ fn a_private_authority_and_a_login_are_asked_for_by_name() {
 }
 
 #[test]
-fn a_client_without_a_certificate_and_a_server_without_tls_are_told_apart() {
+fn a_client_without_a_certificate_and_a_server_without_tls_are_distinguished() {
     let Some(lab) = Lab::new() else { return };
     certificates(lab.folder.path());
     let file = |name: &str| lab.path(name).display().to_string();

@@ -58,7 +58,7 @@ fn mark(asked: &Asked) -> String {
     rest.chars().take(3).collect()
 }
 
-/// Who asks: each process has a key of its own.
+/// The process that asks: each has a key of its own.
 fn who(asked: &Asked) -> String {
     let line = asked.head.lines().find(|line| line.to_lowercase().starts_with("authorization:"));
     line.unwrap().rsplit(' ').next().unwrap().to_owned()
@@ -98,13 +98,13 @@ fn each(count: usize, what: impl Fn(usize) + Sync) {
     });
 }
 
-/// Who asks for which investigation at this moment.
+/// Which process asks for which investigation at this moment.
 #[derive(Default)]
 struct Watch {
     /// Those whose answer is under way, by incident.
     active: Mutex<BTreeMap<String, Vec<String>>>,
     dead: Mutex<BTreeSet<String>>,
-    /// An incident, who was asking for it and is alive, and who asked beside it.
+    /// An incident, the process that was asking for it and is alive, and the one that asked beside it.
     overlaps: Mutex<Vec<(String, String, String)>>,
 }
 
@@ -238,15 +238,15 @@ fn investigations_outlive_workers_and_nodes() {
             killed
         });
         let mut random = ChaCha8Rng::seed_from_u64(seed + 1);
-        let mut looked = Instant::now();
+        let mut counted = Instant::now();
         loop {
             std::thread::sleep(Duration::from_millis(random.random_range(300..1_500)));
             let slot = random.random_range(0..slots.len());
             slots[slot].kill();
             harm.workers += 1;
             slots[slot].start(&lab);
-            if looked.elapsed() > Duration::from_secs(3) {
-                looked = Instant::now();
+            if counted.elapsed() > Duration::from_secs(3) {
+                counted = Instant::now();
                 let ended = ended(&lab);
                 if ended == count {
                     break;

@@ -1,4 +1,4 @@
-//! What people are told when something is not as it should be.
+//! What users read when something is not as it should be.
 
 use crate::lab::{Lab, flash_sale, run};
 
@@ -23,13 +23,13 @@ fn what_is_wrong_is_said_with_what_to_do() {
     says(&["submit", path, "--id", "a b"], 2, "is not a name");
     says(&["submit", path, "--max-incident", "100"], 4, "--max-incident");
     says(&["submit", path, "--controller", "linear", "--profile", "paper"], 2, "--profile");
-    says(&["submit", path, "--cause", "nobody"], 2, "the incident has no entity");
+    says(&["submit", path, "--cause", "unknown"], 2, "the incident has no entity");
     lab.submit("one", &[]);
     lab.submit("linear", &["--controller", "linear"]);
     says(&["submit", path, "--id", "one"], 2, "exists already");
     says(&["fetch", "two", "--out", "out"], 4, "eog list shows them");
     says(&["fetch", "one", "--out", "out"], 1, "no worker has started it");
     says(&["tell", "one"], 2, "no input");
-    says(&["tell", "one", "--cause", "nobody"], 2, "the incident has no entity");
+    says(&["tell", "one", "--cause", "unknown"], 2, "the incident has no entity");
     says(&["tell", "linear", "--cause", "frontend"], 2, "takes no input while it runs");
 }

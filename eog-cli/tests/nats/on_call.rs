@@ -1,4 +1,4 @@
-//! Processes on call side by side: alerts come in at each, workers investigate, and each tells of its own.
+//! Processes on call side by side: alerts come in at each, workers investigate, and each reports its own.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -30,7 +30,7 @@ fn names(lab: &Lab) -> BTreeSet<String> {
 }
 
 #[test]
-fn alerts_are_investigated_once_and_told_once_though_whoever_takes_them_in_or_works_dies() {
+fn alerts_are_investigated_and_reported_once_though_a_service_or_worker_dies() {
     let Some(lab) = Lab::new() else { return };
     let model = Model::waiting_at(0);
     std::fs::write(lab.path("eog.toml"), model.settings()).unwrap();
@@ -42,8 +42,8 @@ fn alerts_are_investigated_once_and_told_once_though_whoever_takes_them_in_or_wo
         let file = config.to_str().unwrap();
         Served::start(&lab, &["--on-call", file, "--state", state, "--nats-silence", "3"])
     };
-    // What was on its way when somebody was killed may arrive twice, with the same id: it is one message.
-    let told = || -> Vec<Value> {
+    // What was on its way when a process was killed may arrive twice, with the same id: it is one message.
+    let reported = || -> Vec<Value> {
         let mut all: Vec<Value> = Vec::new();
         for one in receiver.of("team") {
             let message: Value = serde_json::from_str(&one.body).unwrap();
@@ -60,7 +60,7 @@ fn alerts_are_investigated_once_and_told_once_though_whoever_takes_them_in_or_wo
     let (one, other) = (start("one"), start("other"));
     send(&one, &alert("g", "1", "Slow", "web", None));
     let first = until(|| names(&lab).into_iter().next());
-    assert!(other.get("/").contains(&first), "whoever stands beside it shows it");
+    assert!(other.get("/").contains(&first), "the other service shows it");
     drop(one);
     // A worker that has it dies amid a call, and the next one goes on.
     let worker = Running::start(lab.eog(&["worker"]).env("OPENAI_API_KEY", "first"));
@@ -69,10 +69,10 @@ fn alerts_are_investigated_once_and_told_once_though_whoever_takes_them_in_or_wo
     model.may_answer.store(true, Ordering::SeqCst);
     let _worker = Running::start(lab.eog(&["worker"]).env("OPENAI_API_KEY", "second"));
     lab.wait(&first, "finished");
-    assert!(told().is_empty(), "who is to tell of it is gone");
-    // It comes back, and tells what was found meanwhile.
+    assert!(reported().is_empty(), "the service that reports it is gone");
+    // It comes back, and reports what was found meanwhile.
     let one = start("one");
-    let found = until(|| told().into_iter().next());
+    let found = until(|| reported().into_iter().next());
     assert_eq!(found["event"], "diagnosed", "{found:#}");
     assert_eq!(found["result"]["investigation"], *first);
     assert_eq!(names(&lab).len(), 1, "it was submitted once");
@@ -82,7 +82,7 @@ fn alerts_are_investigated_once_and_told_once_though_whoever_takes_them_in_or_wo
     send(&other, &alert("h", "2", "Slow", "cart", None));
     send(&one, &alert("g", "1", "Slow", "web", None));
     send(&one, &alert("g", "3", "Errors", "web", None));
-    let all = until(|| Some(told()).filter(|all| all.len() == 3));
+    let all = until(|| Some(reported()).filter(|all| all.len() == 3));
     let of = |served: &Value, event: &str| {
         let all = all.iter().filter(|one| one["service"] == *served && one["event"] == event);
         all.cloned().collect::<Vec<_>>()
@@ -101,13 +101,14 @@ fn alerts_are_investigated_once_and_told_once_though_whoever_takes_them_in_or_wo
             .contains("cart")
     );
 
-    // What was told is not told again by one that begins anew, and what ends is told by whoever has the incident.
+    // What was reported is not reported again after a restart, and the end is reported by the service that has the
+    // incident.
     drop((one, other));
     let (one, _other) = (start("one"), start("other"));
     assert_eq!(incidents(&one)[0]["runs"], 2);
     for (fingerprint, name) in [("1", "Slow"), ("3", "Errors")] {
         send(&one, &alert("g", fingerprint, name, "web", Some("2099-01-01T00:00:00Z")));
     }
-    let all = until(|| Some(told()).filter(|all| all.len() > 3));
+    let all = until(|| Some(reported()).filter(|all| all.len() > 3));
     assert_eq!((all.len(), &all[3]["event"]), (4, &"resolved".into()), "{all:#?}");
 }

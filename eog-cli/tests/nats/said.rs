@@ -1,4 +1,4 @@
-//! What people say reaches whoever runs it.
+//! What people say reaches the worker that runs it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,7 +92,7 @@ fn a_word_reaches_the_worker_that_runs_it_and_one_that_has_ended_goes_on() {
     let worker = Running::start(lab.eog(&["worker"]).env("OPENAI_API_KEY", "k"));
     model.server.wait(|seen| seen.len() > 2);
     lab.done(&["tell", "run", "--note", "gateway=it was restarted by hand"]);
-    // It is kept before it is told.
+    // It is kept before it is handed on.
     until(|| {
         let out = lab.path("so-far");
         lab.run(&["fetch", "run", "--out", out.to_str().unwrap()]);
@@ -110,7 +110,7 @@ fn a_word_reaches_the_worker_that_runs_it_and_one_that_has_ended_goes_on() {
     assert_eq!(ledger.matches("\"new_evidence\":\"gateway\"").count(), 1, "{ledger}");
 
     // It goes on with a word after it has ended, and only once.
-    lab.done(&["tell", "run", "--not-cause", "database=its owner looked"]);
+    lab.done(&["tell", "run", "--not-cause", "database=its owner checked it"]);
     until(|| entries(&lab).contains("\"new_evidence\":\"database\"").then_some(()));
     lab.wait("run", "finished");
     assert_eq!(worker.interrupt(), Some(0));

@@ -113,10 +113,10 @@ fn a_process_that_runs_nothing_shows_what_runs_elsewhere() {
         served.events("run", "gateway");
     }
     // A word and the end, from a page, reach the worker.
-    let word = json!({"entity": "database", "verdict": "not_cause", "text": "looked"}).to_string();
+    let word = json!({"entity": "database", "verdict": "not_cause", "text": "checked"}).to_string();
     let said = one.post("/i/run/words", "", &word);
     assert!(said.starts_with("HTTP/1.1 2"), "{said}");
-    let wrong = json!({"entity": "nobody", "verdict": "cause", "text": ""}).to_string();
+    let wrong = json!({"entity": "unknown", "verdict": "cause", "text": ""}).to_string();
     assert!(one.post("/i/run/words", "", &wrong).contains("no such entity"));
     let stopped = other.post("/i/run/stop", "", "{}");
     assert!(stopped.starts_with("HTTP/1.1 2"), "{stopped}");
@@ -138,9 +138,9 @@ fn agents_submit_and_read() {
     let root = root.parent().unwrap().to_str().unwrap();
     let served = Served::start(&lab, &["--root", root]);
     let submit = |arguments| served.call("submit", &arguments)["content"][0]["text"].take();
-    let told = submit(json!({"path": "flash-sale", "budget": 40}));
-    let told: Value = serde_json::from_str(told.as_str().unwrap()).unwrap();
-    let id = told["id"].as_str().unwrap();
+    let submitted = submit(json!({"path": "flash-sale", "budget": 40}));
+    let submitted: Value = serde_json::from_str(submitted.as_str().unwrap()).unwrap();
+    let id = submitted["id"].as_str().unwrap();
     let again = submit(json!({"path": "flash-sale", "budget": 40}));
     assert!(again.as_str().unwrap().contains(id), "it is there once: {again}");
     assert!(submit(json!({"path": "../../etc"})).as_str().unwrap().contains("outside"));
@@ -154,6 +154,6 @@ fn agents_submit_and_read() {
     assert!(report["content"][0]["text"].as_str().unwrap().contains("frontend"), "{report}");
     let nothing = served.call("tell", &json!({"id": id, "entity": "database"}));
     assert_eq!(nothing["isError"], true, "{nothing}");
-    let unknown = served.call("cancel", &json!({"id": "nobody"}));
+    let unknown = served.call("cancel", &json!({"id": "unknown"}));
     assert_eq!(unknown["isError"], true, "{unknown}");
 }

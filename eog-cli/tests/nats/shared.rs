@@ -21,7 +21,7 @@ fn workers_share_decisions_and_an_account() {
     assert_eq!(work(&["--memory"]).code, Some(0));
     let again = model.server.take();
     assert_eq!(again.iter().filter(|asked| asked.phase() == "explore").count(), 0);
-    assert!(lab.fetch("one").0 == lab.fetch("two").0, "the same ledger, whoever remembers");
+    assert!(lab.fetch("one").0 == lab.fetch("two").0, "the same ledger, with any memory");
 
     // So many calls are enough for one and a half.
     let most = (asked.len() + asked.len() / 2).to_string();

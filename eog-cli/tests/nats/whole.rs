@@ -38,14 +38,15 @@ fn what_is_submitted_is_investigated_and_read_anywhere() {
 }
 
 #[test]
-fn who_waits_is_told_what_was_found() {
+fn submit_with_wait_prints_what_was_found() {
     let Some(lab) = Lab::new() else { return };
     let path = flash_sale();
     let submitted = lab.done(&["submit", path.to_str().unwrap()]);
     assert!(submitted.starts_with("flash-sale-"), "{submitted}");
     let worker = Running::start(&mut lab.eog(&["worker"]));
-    let told = lab.done(&["submit", path.to_str().unwrap(), "--wait", "--cause", "frontend=seen"]);
-    assert!(told.contains("finished, ") && told.contains("frontend"), "{told}");
+    let printed =
+        lab.done(&["submit", path.to_str().unwrap(), "--wait", "--cause", "frontend=seen"]);
+    assert!(printed.contains("finished, ") && printed.contains("frontend"), "{printed}");
     assert_eq!(worker.interrupt(), Some(0));
 }
 

@@ -23,8 +23,8 @@ use on_call_lab::{Receiver, Service, wait_for};
 use real::{Server, free_port, program};
 use serde_json::{Value, json};
 
-/// How long each service takes for a request by itself, in milliseconds: long beside what a busy machine adds, which
-/// would be a change that nobody recorded.
+/// How long each service takes for a request by itself, in milliseconds: long beside what a busy machine adds,
+/// which would be an unrecorded change.
 const USUAL_MS: u64 = 40;
 
 /// How long the system is watched before anything happens.
@@ -162,13 +162,13 @@ impl System {
     }
 
     fn messages(&self) -> Vec<Value> {
-        self.told().into_iter().map(|(_, message)| message).collect()
+        self.arrivals().into_iter().map(|(_, message)| message).collect()
     }
 
     /// The messages, with when they came.
-    fn told(&self) -> Vec<(Timestamp, Value)> {
-        let told = self.receiver.of("team").into_iter();
-        told.map(|one| (one.at, one.json())).collect()
+    fn arrivals(&self) -> Vec<(Timestamp, Value)> {
+        let messages = self.receiver.of("team").into_iter();
+        messages.map(|one| (one.at, one.json())).collect()
     }
 }
 
@@ -190,11 +190,11 @@ fn found(name: &str, field: &str, new: &Value) {
     let Some(system) = System::start() else { return };
     system.change(name, field, new, true);
     let (number, came, message) = wait_for(|| {
-        let all = system.told().into_iter().enumerate();
+        let all = system.arrivals().into_iter().enumerate();
         let mut all = all.map(|(at, (came, message))| (at + 1, came, message));
         all.find(|(_, _, message)| causes(message) == [name])
     });
-    // How long it took is told, and depends on the machine: from when Prometheus says that the alert began, and
+    // How long it took is printed, and depends on the machine: from when Prometheus says that the alert began, and
     // from when Alertmanager called.
     let seconds = |since: &Value| {
         let since: Timestamp = since.as_str().unwrap().parse().unwrap();
@@ -241,7 +241,7 @@ fn the_cause_is_the_service_whose_setting_was_changed() {
 }
 
 #[test]
-fn what_nobody_recorded_is_never_confirmed() {
+fn what_was_not_recorded_is_never_confirmed() {
     at_once(&[
         ("an incident without any cause on record is inconclusive", &kept_waiting),
         ("a fault without a change on record is located", &failing_without_a_change),
@@ -250,7 +250,7 @@ fn what_nobody_recorded_is_never_confirmed() {
 
 fn kept_waiting() {
     let Some(system) = System::start() else { return };
-    // Something outside, which nobody records, keeps orders waiting; requests are as always.
+    // Something outside, without any record, keeps orders waiting; requests are as always.
     system.change("web", "waiting", &json!(50), false);
     let message = wait_for(|| system.messages().into_iter().next());
     assert_eq!(message["incident"]["alerts"][0]["name"], "OrdersWaiting", "{message:#}");

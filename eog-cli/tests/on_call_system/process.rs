@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use super::SERVICES;
 
-/// What tells a process of the tests that it is one: name, its port, that for OTLP, folder.
+/// Set in processes that the tests start: name, its port, that for OTLP, folder.
 pub(super) const ROLE: &str = "EOG_TEST_SERVICE";
 
 /// The boundaries of durations in seconds, as the semantic conventions advise.

@@ -74,7 +74,7 @@ fn what_a_controller_cannot_do_is_said_in_one_line() {
     ] {
         refused.exits(code).says(&[reason]);
     }
-    // Other controllers than EoG list each look at an entity, and the entities without one.
+    // Other controllers than EoG list each evaluation of an entity, and the entities without one.
     for (entity, text) in
         [("frontend", "\nHISTORY\n  entry "), ("database", "No step evaluated it.")]
     {

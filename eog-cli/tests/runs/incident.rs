@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{self, Run, alerts_bundle, command, script};
 
 pub(crate) const ALERTS: usize = 10;
-/// An alert that nothing explains has its entity looked at twice more before the end.
+/// An alert that nothing explains has its entity evaluated twice more before the end.
 pub(crate) const EVALUATIONS: usize = 3 * ALERTS;
 /// What a program says that finds nothing.
 pub(crate) const HEALTHY: &str = r#"echo '{"label": "healthy", "summary": "fine"}'"#;

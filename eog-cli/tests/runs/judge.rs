@@ -1,4 +1,4 @@
-//! Who goes on with a ledger is who began it.
+//! A ledger is continued by the policy that began it.
 
 use super::incident::{HEALTHY, Incident};
 use crate::common::{Run, run, script};

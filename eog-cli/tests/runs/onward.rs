@@ -28,7 +28,7 @@ fn after_the_budget_a_fork_with_more_of_it_is_said_and_works() {
     let ended = ended.says(&[" --at 15 --budget 30 --policy "]);
     go_on(&ended).exits(3).prints(&["30 policy calls; converged"]);
 
-    // Without a journal there is nothing to go on with, and who wants quiet gets it.
+    // Without a journal there is nothing to go on with, and `--quiet` is kept.
     assert_eq!(Run::of(&mut incident.investigate(&["--budget", "5"])).err, "");
     let incident = Incident::judged_by(HEALTHY);
     assert_eq!(incident.journaled(&["--quiet", "--budget", "5"]).err, "");

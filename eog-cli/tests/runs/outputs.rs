@@ -6,7 +6,7 @@ use super::incident::{EVALUATIONS, HEALTHY, Incident};
 use crate::common::{Run, on_small_disk, run};
 
 #[test]
-fn a_journal_that_takes_no_more_is_told_first_and_takes_nothing_else_with_it() {
+fn a_journal_that_takes_no_more_is_reported_first_and_takes_nothing_else_with_it() {
     let incident = Incident::judged_by(HEALTHY);
     let (journal, out) = (incident.path("run.journal"), incident.path("out"));
     incident.ledger(&["--journal", journal.to_str().unwrap()]);
@@ -54,7 +54,7 @@ fn a_full_standard_output_keeps_no_file_from_being_written() {
 }
 
 #[test]
-fn a_journal_that_was_cut_says_so_to_whoever_reads_it() {
+fn a_journal_that_was_cut_is_reported_to_its_reader() {
     let incident = Incident::judged_by(HEALTHY);
     let (journal, whole) = incident.journal();
     std::fs::write(&journal, &whole[..whole.len() - 7]).unwrap();

@@ -48,7 +48,7 @@ fn together(calls: usize) -> String {
 fn four_programs_run_at_once_when_four_are_asked_ahead() {
     let incident = Incident::judged_by(&(together(4) + HEALTHY));
     let ahead = incident.ledger(&["--speculate", "4"]);
-    assert_eq!(incident.calls(), EVALUATIONS, "nothing was asked in vain");
+    assert_eq!(incident.calls(), EVALUATIONS, "no call was wasted");
     assert!(!ahead.contains("policy_failed"), "all four met");
     // Now they need not wait for one another.
     assert_eq!(incident.ledger(&[]), ahead);

@@ -1,4 +1,4 @@
-//! Signals beside somebody who should read and does not.
+//! Signals while the reader of standard error does not read.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

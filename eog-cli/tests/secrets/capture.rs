@@ -23,16 +23,16 @@ fn value(text: &str) -> Value {
 /// A resource of OTLP that holds a text, and a span of it that does so wherever it can.
 fn resource(place: usize, text: &str) -> Value {
     json!({"attributes": [
-        {"key": "service.name", "value": value(&name(place))}, {"key": "told", "value": value(text)}]})
+        {"key": "service.name", "value": value(&name(place))}, {"key": "memo", "value": value(text)}]})
 }
 
 fn span(trace: &str, place: usize, text: &str) -> Value {
-    let told = json!([{"key": "told", "value": value(text)}, {"key": "peer.service", "value": value(text)}]);
+    let attributes = json!([{"key": "memo", "value": value(text)}, {"key": "peer.service", "value": value(text)}]);
     json!({"traceId": trace, "spanId": format!("f{place:015x}"), "name": text, "kind": "SPAN_KIND_CLIENT",
         "startTimeUnixNano": (AT * 1_000_000_000).to_string(),
         "endTimeUnixNano": (AT * 1_000_000_000 + 9_000_000).to_string(),
-        "attributes": told, "status": {"code": "STATUS_CODE_ERROR", "message": text},
-        "events": [{"name": text, "attributes": told}]})
+        "attributes": attributes, "status": {"code": "STATUS_CODE_ERROR", "message": text},
+        "events": [{"name": text, "attributes": attributes}]})
 }
 
 /// A server that answers by path, whatever is asked.
@@ -54,22 +54,22 @@ fn write(folder: &Path, all: &[Planted]) {
         all.iter().enumerate().map(|(place, one)| make(place, &one.text)).collect()
     };
     let alerts = each(&|place, text| {
-        json!({"labels": {"alertname": "HighErrorRate", "service": name(place), "told": text},
+        json!({"labels": {"alertname": "HighErrorRate", "service": name(place), "memo": text},
             "annotations": {"description": text}, "fingerprint": "1", "startsAt": ONSET,
             "endsAt": "2026-01-01T12:00:00Z", "status": {"state": "active"}})
     });
     let firing = each(&|place, text| {
         json!({"metric": {"__name__": "ALERTS", "alertname": "HighErrorRate", "alertstate": "firing",
-            "service": name(place), "told": text}, "values": [[AT, "1"]], "value": [AT, "1"]})
+            "service": name(place), "memo": text}, "values": [[AT, "1"]], "value": [AT, "1"]})
     });
     let series = json!({"status": "success", "warnings": [all[0].text],
         "data": {"resultType": "matrix", "result": firing}});
     let traces = each(&|place, text| {
         json!({"spans": [{"traceID": format!("{place:032x}"), "spanID": format!("{place:016x}"),
             "operationName": text, "startTime": AT * 1_000_000, "duration": 9, "processID": "p",
-            "tags": [{"key": "error", "value": true}, {"key": "told", "value": text},
+            "tags": [{"key": "error", "value": true}, {"key": "memo", "value": text},
                 {"key": "otel.status_description", "value": text}]}],
-            "processes": {"p": {"serviceName": name(place), "tags": [{"key": "told", "value": text}]}}})
+            "processes": {"p": {"serviceName": name(place), "tags": [{"key": "memo", "value": text}]}}})
     });
     let events = each(&|place, text| {
         json!({"metadata": {"name": format!("e{place}"), "namespace": "shop"}, "reason": "BackOff",
@@ -78,7 +78,7 @@ fn write(folder: &Path, all: &[Planted]) {
     });
     let pods = each(&|place, text| {
         json!({"metadata": {"name": format!("pod-{place}"), "namespace": "shop",
-            "creationTimestamp": ONSET, "labels": {"told": text}, "annotations": {"told": text}},
+            "creationTimestamp": ONSET, "labels": {"memo": text}, "annotations": {"memo": text}},
             "spec": {"containers": [{"name": "c", "args": [text], "env": [{"name": "T", "value": text}]}]},
             "status": {"phase": "Failed", "message": text, "containerStatuses": [{"name": "c",
                 "restartCount": 3, "lastState": {"terminated": {"reason": "Error", "exitCode": 1,

@@ -27,14 +27,14 @@ fn notification(all: &[Planted]) -> String {
     let alerts = all.iter().enumerate().map(|(place, planted)| {
         let mut one = one.clone();
         one["fingerprint"] = json!(place.to_string());
-        one["labels"]["told"] = json!(planted.text);
+        one["labels"]["memo"] = json!(planted.text);
         one["labels"]["alertname"] = json!(planted.text);
         one["annotations"] = json!({"summary": planted.text, "description": planted.text});
         one
     });
     body["alerts"] = alerts.collect();
-    body["groupLabels"] = json!({"job": "web", "told": all[0].text});
-    body["groupKey"] = json!(format!("{{}}:{{told=\"{}\"}}", all[0].text));
+    body["groupLabels"] = json!({"job": "web", "memo": all[0].text});
+    body["groupKey"] = json!(format!("{{}}:{{memo=\"{}\"}}", all[0].text));
     body.to_string()
 }
 
@@ -76,15 +76,15 @@ fn attribute(key: &str, value: &str) -> KeyValue {
 
 fn resource(place: usize, one: &Planted) -> Option<Resource> {
     let attributes =
-        vec![attribute("service.name", &format!("service-{place}")), attribute("told", &one.text)];
+        vec![attribute("service.name", &format!("service-{place}")), attribute("memo", &one.text)];
     Some(Resource { attributes, ..Resource::default() })
 }
 
 /// Each text in a span, a log record and a point of a metric, wherever they hold one.
 fn send(port: u16, all: &[Planted], now: u64) {
-    let told = |one: &Planted| {
+    let attributes = |one: &Planted| {
         vec![
-            attribute("told", &one.text),
+            attribute("memo", &one.text),
             attribute("peer.service", &one.text),
             attribute("server.address", &one.text),
         ]
@@ -99,7 +99,7 @@ fn send(port: u16, all: &[Planted], now: u64) {
                 kind: 3,
                 start_time_unix_nano: now,
                 end_time_unix_nano: now + 1,
-                attributes: told(one),
+                attributes: attributes(one),
                 status: Some(OtlpStatus { code: 2, message: one.text.clone() }),
                 ..Span::default()
             }],
@@ -116,7 +116,7 @@ fn send(port: u16, all: &[Planted], now: u64) {
                 time_unix_nano: now,
                 severity_text: one.text.clone(),
                 body: text(&one.text),
-                attributes: told(one),
+                attributes: attributes(one),
                 ..LogRecord::default()
             }],
             ..ScopeLogs::default()
@@ -133,7 +133,7 @@ fn send(port: u16, all: &[Planted], now: u64) {
                 description: one.text.clone(),
                 data: Some(metric::Data::Gauge(Gauge {
                     data_points: vec![NumberDataPoint {
-                        attributes: told(one),
+                        attributes: attributes(one),
                         time_unix_nano: now,
                         value: Some(number_data_point::Value::AsDouble(0.5)),
                         ..NumberDataPoint::default()

@@ -27,14 +27,14 @@ pub(super) struct Investigate {
     /// Time window, as START/END in RFC 3339, such as
     /// `2026-01-01T10:00:00Z/2026-01-01T10:30:00Z`. Chosen from the alerts if absent.
     pub(super) window: Option<String>,
-    /// Most calls of whoever judges before the investigation stops: 200 unless given.
+    /// Most calls of the policy before the investigation stops: 200 unless given.
     #[schemars(range(min = 1, max = 100_000))]
     pub(super) budget: Option<u64>,
-    /// How to search: `eog`, Explanations over Graphs, unless given; `lats`, `bfs` and `beam` grow a tree
-    /// of looks; `hypotheses` has specialists for metrics, logs and traces investigate what may have
-    /// caused it; `treeseeker` sets goals with alternative paths and goes on or back; `react` is one
-    /// agent with a plan, who concludes; `linear` follows the newest lead and stops at the first origin. The
-    /// last two are baselines to compare with.
+    /// How to search: `eog`, Explanations over Graphs, unless given; `lats`, `bfs` and `beam` grow a tree of
+    /// evaluations; `hypotheses` has specialists for metrics, logs and traces investigate what may have caused it;
+    /// `treeseeker` sets goals with alternative paths and goes on or back; `react` is one agent with a plan, who
+    /// concludes; `linear` follows the newest lead and stops at the first origin. The last two are baselines to
+    /// compare with.
     pub(super) controller: Option<Controller>,
     /// Rules of the controller `eog`: `default` is recommended, `paper` is Algorithm 1 of the paper.
     pub(super) profile: Option<Profile>,
@@ -105,7 +105,7 @@ pub(super) fn words(tool: &str, said: Option<&[Said]>) -> Result<Words, Problem>
 pub(super) enum Controller {
     /// Explanations over Graphs.
     Eog,
-    /// A loop that looks, notes and goes on.
+    /// A loop that evaluates, notes and goes on.
     Linear,
     /// Language agent tree search.
     Lats,
@@ -199,7 +199,7 @@ pub(super) struct Fork {
     pub(super) investigation: String,
     /// The ledger entry from which on it takes another course. `explain` names entries.
     pub(super) at: u64,
-    /// Most calls of whoever judges, counted from the beginning.
+    /// Most calls of the policy, counted from the beginning.
     #[schemars(range(min = 1, max = 100_000))]
     pub(super) budget: Option<u64>,
     /// Rules of the controller `eog` from there on.
@@ -326,11 +326,9 @@ pub(super) struct GetContext {
     end_time: String,
     /// Which page of the context, counted from 1; 0 asks for all of them at once. 1 unless given.
     page: Option<u32>,
-    /// How often the entity is being visited, counted from 1: later visits may be told more. 1 unless
-    /// given.
+    /// How often the entity is being visited, counted from 1: later visits may be given more. 1 unless given.
     visit: Option<u32>,
-    /// Entities whose messages are new since the last visit; more may be told about exactly these
-    /// relations.
+    /// Entities whose messages are new since the last visit; more may be given about exactly these relations.
     #[schemars(length(max = 10_000))]
     changed_neighbours: Option<Vec<String>>,
 }
@@ -372,7 +370,7 @@ impl GetContext {
 }
 
 impl Investigate {
-    /// What the controller is given, with the name of whoever judges.
+    /// What the controller is given, with the name of the policy.
     pub(super) fn settings(&self, policy: String, budget: u64) -> Result<AnySettings, Problem> {
         let (policy, budget) = (Some(policy), Budget::hops(self.budget.unwrap_or(budget)));
         let search = self.controller.and_then(Controller::profile);
@@ -450,7 +448,7 @@ impl CloseIncident {
     pub(super) const NAME: &'static str = "close_incident";
 }
 
-/// Reads arguments. Everything that is wrong is told at once.
+/// Reads arguments. All mistakes are reported at once.
 pub(super) fn read<T: DeserializeOwned>(
     tool: &str,
     checked: &Checked,
@@ -488,7 +486,7 @@ pub(super) fn all_wrong(checked: &Checked, arguments: &Value) -> Vec<String> {
                 let name = property.as_str().unwrap_or_default();
                 wrong.push(format!("{name}: is missing"));
             }
-            // Whoever named one that is not there needs to see them all.
+            // A client that named one that is not there needs to see them all.
             ValidationErrorKind::Enum { options } if options.is_array() => {
                 let named: Vec<String> =
                     options.as_array().into_iter().flatten().map(Value::to_string).collect();

@@ -26,8 +26,7 @@ pub(super) struct Gap {
     summary: String,
 }
 
-/// Entities that were put off with nothing to cite, by name, without those that somebody was asked
-/// about already.
+/// Entities that were deferred with nothing to cite, by name, without those that a person was asked about already.
 pub(super) fn gaps(diagnosis: &Diagnosis, asked: &BTreeSet<EntityId>) -> Vec<Gap> {
     diagnosis
         .beliefs

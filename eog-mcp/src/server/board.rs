@@ -1,4 +1,4 @@
-//! Which investigations are watched, and who steers those that run.
+//! Which investigations are watched, and the steering of those that run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use eog_session::run::Cancel;
 use eog_session::store::InvestigationId;
 use eog_session::watched::Watched;
 
-/// Which investigations are watched, and who steers those that run.
+/// Which investigations are watched, and the steering of those that run.
 #[derive(Default)]
 pub(super) struct Board(Mutex<BTreeMap<InvestigationId, Place>>);
 
@@ -27,7 +27,7 @@ pub(super) struct Running<'a> {
 }
 
 impl Board {
-    /// The place of an investigation. One that does not run and that nobody watches has none.
+    /// The place of an investigation. One that neither runs nor is watched has none.
     pub(super) fn watched(&self, id: &InvestigationId) -> Arc<Watched> {
         let mut places = self.places();
         places.retain(|_, place| place.steering.is_some() || Arc::strong_count(&place.watched) > 1);
@@ -43,7 +43,7 @@ impl Board {
         Running { board: self, id: id.clone(), watched, end }
     }
 
-    /// Who steers an investigation, if it runs here.
+    /// The steering of an investigation, if it runs here.
     pub(super) fn steering(&self, id: &InvestigationId) -> Option<Cancel> {
         self.places().get(id)?.steering.clone()
     }

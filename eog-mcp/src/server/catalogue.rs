@@ -38,7 +38,7 @@ impl Kind {
         matches!(self, Self::Investigate | Self::Resume | Self::RuleOut | Self::Fork)
     }
 
-    /// Whether it may have to read a folder first, or to ask whoever judges.
+    /// Whether it may have to read a folder first, or to call the policy.
     pub(super) fn may_read(self) -> bool {
         !matches!(self, Self::Diff | Self::List)
     }
@@ -222,7 +222,7 @@ impl Catalogue {
         self.offered.push(Offered { kind: Kind::Query, arguments: Checked::new(&input) });
     }
 
-    /// A table in one line: its arguments, those that it needs first and marked, and what it tells.
+    /// A table in one line: its arguments, those that it needs first and marked, and what it returns.
     fn table_line(&self, info: &ToolInfo) -> String {
         let schema = self.arguments(info);
         let is_required = |name: &str| {
@@ -337,8 +337,8 @@ with the smallest set of origins that explains the alerts.
 Call it first, with the folder of the incident. The answer names the origins with their evidence, how
 effects travelled from them, and which alerts they explain. `confidence` says how far to trust it:
 `confirmed` (a change that precedes what it explains), `likely`, or `inconclusive`, when only
-`candidates` are given. `next_suspects` says whom to look at should the origins be wrong. Then `explain`
-tells why one entity got its label, and `query` lets you check the evidence yourself.
+`candidates` are given. `next_suspects` names the entities to check should the origins be wrong. `explain`
+says why one entity got its label, and `query` lets you check the evidence yourself.
 
 It takes from under a second to minutes; each step is a progress notification. Every step is stored
 first, so a call that is cancelled or runs out of time leaves an investigation that `resume` goes on
@@ -349,7 +349,7 @@ Goes on with an investigation that was cancelled, ran out of time, or died with 
 its journal ends. What the journal holds is not asked again. An investigation that has nothing left to
 do gives its result again. The answer is that of `investigate`.
 
-`list_investigations` tells which are interrupted.";
+`list_investigations` shows which are interrupted.";
 
 const RULE_OUT: &str = "\
 Says that an entity is not the cause, since a person knows so, and goes on without it: it is judged
@@ -359,7 +359,7 @@ again, and so is what rests on it. Works on finished investigations, too. The an
 const FORK: &str = "\
 Copies an investigation up to a ledger entry and goes on from there with other settings, as an
 investigation of its own with a new id. What was judged before that entry is not asked again. Then
-`diff` tells what came out otherwise. The answer is that of `investigate`.";
+`diff` shows what came out otherwise. The answer is that of `investigate`.";
 
 const CLOSE: &str = "\
 Closes an incident that is over: keeps its investigation and a copy of its evidence as a case, with what was found to
@@ -398,7 +398,7 @@ const QUERY_BUNDLES: &str = "\
 Asks an incident for alerts, events, changes, topology, metrics or logs.";
 
 const QUERY_HOW: &str = " `arguments` are
-those of the table (* are required); with `describe` the answer is what a table tells, its arguments with
+those of the table (* are required); with `describe` the answer is what a table returns, its arguments with
 their types, and examples. Answers are pages: `limit` and `offset`.
 
 Tables:";

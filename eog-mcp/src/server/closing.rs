@@ -21,7 +21,7 @@ use super::investigations::result;
 /// Most bytes of an incident that is kept.
 const MAX_INCIDENT: u64 = 1_000_000_000;
 
-/// Who says what was true of an incident whose diagnosis was verified by recovery.
+/// The source of what was true of an incident whose diagnosis was verified by recovery.
 const RECOVERY: &str = "recovery";
 
 impl Server {

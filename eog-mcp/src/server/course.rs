@@ -65,7 +65,7 @@ impl Server {
                 if let Some(begun) = begun {
                     let _ = begun.send(id.clone());
                 }
-                let begun = self.hear(&id, said).and_then(|_| {
+                let begun = self.take_in(&id, said).and_then(|_| {
                     let records = Records::begin(&shared.store.journal(&id))?;
                     let making = Making { id: id.clone(), began, until, steering, listener };
                     self.make(making, source, records, async |course| course.begin(start).await)
@@ -88,9 +88,9 @@ impl Server {
                         }
                         let found = self.news(&id, ledger, source)?;
                         shared.store.forget_end(&id)?;
-                        let heard = self.hear(&id, said)?.into_iter();
-                        let heard = heard.map(Observation::NewEvidence);
-                        Ok(heard.chain(found).take(MAX_OBSERVATIONS).collect())
+                        let entities = self.take_in(&id, said)?.into_iter();
+                        let said = entities.map(Observation::NewEvidence);
+                        Ok(said.chain(found).take(MAX_OBSERVATIONS).collect())
                     },
                 )
             }
@@ -108,7 +108,7 @@ impl Server {
                         news = self.note(&id, &answers)?;
                         shared.store.forget_end(&id)?;
                     }
-                    news.extend(self.hear(&id, said)?);
+                    news.extend(self.take_in(&id, said)?);
                     Ok(news.into_iter().map(Observation::NewEvidence).collect())
                 })
             }
@@ -129,7 +129,7 @@ impl Server {
     ) -> Result<Done, Problem> {
         let shared = &self.0;
         let mut began = shared.store.began(id)?;
-        // Whoever has the journal is the one that runs it.
+        // The process that holds the journal is running it.
         let journal = AnyLedger::open_journal(&shared.store.journal(id));
         let (ledger, journal, _) = journal.map_err(|error| Problem::of_journal(id, error))?;
         let _live = shared.runner.mark(id);
@@ -162,8 +162,8 @@ impl Server {
         })
     }
 
-    /// Makes room for a new investigation that stays. What came to nothing goes, unless clients are told to resume it:
-    /// nothing makes room for that.
+    /// Makes room for a new investigation that stays. What came to nothing goes, unless clients are advised to
+    /// resume it: nothing makes room for that.
     fn settled(
         &self,
         id: &InvestigationId,
@@ -282,7 +282,7 @@ impl Server {
         now.checked_add(length).unwrap_or_else(|| now + NEVER)
     }
 
-    /// Reads a folder, until time is up or nobody waits for it any more.
+    /// Reads a folder, until time is up or the client is gone.
     fn read_folder(
         &self,
         folder: &FolderHandle,
@@ -331,20 +331,24 @@ impl Server {
             return Ok(Vec::new());
         }
         let mut people = self.0.store.people(id);
-        let mut told = Vec::new();
+        let mut answered = Vec::new();
         for (entity, answer) in answers {
             people.asked.insert(entity.clone());
             if let Some(text) = answer {
                 people.add(entity.clone(), Word::remark(text));
-                told.push(entity.clone());
+                answered.push(entity.clone());
             }
         }
         self.0.store.set_people(id, &people)?;
-        Ok(told)
+        Ok(answered)
     }
 
     /// Stores what people said unasked. Gives the entities about which there is something new.
-    pub(super) fn hear(&self, id: &InvestigationId, said: Words) -> Result<Vec<EntityId>, Problem> {
+    pub(super) fn take_in(
+        &self,
+        id: &InvestigationId,
+        said: Words,
+    ) -> Result<Vec<EntityId>, Problem> {
         if said.is_empty() {
             return Ok(Vec::new());
         }

@@ -66,7 +66,7 @@ pub enum ServeError {
     Socket(#[from] std::io::Error),
 }
 
-/// Why a call has no answer, in words for whoever called.
+/// Why a call has no answer, in words for the caller.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
     /// Each with its name and what would be right.

@@ -15,7 +15,7 @@ const MAX_WORDS: usize = 2_400;
 /// How it is said that nothing is called so.
 pub(super) const UNKNOWN: &str = "The topology has no entity ";
 
-/// An answer as those want it for whom the tools are listed.
+/// An answer in the form that goes with the listed tools.
 pub(super) fn form(toolset: Toolset, kind: Kind, mut result: CallToolResult) -> CallToolResult {
     let (false, Some(structured)) = (result.is_error == Some(true), &result.structured_content)
     else {
@@ -58,8 +58,8 @@ pub(super) fn form(toolset: Toolset, kind: Kind, mut result: CallToolResult) -> 
     result
 }
 
-/// A context without what says nothing: members that are null, lists of the context itself that are empty, and the `.0` of
-/// whole numbers. Whoever reads it as a context gets the same one.
+/// A context without what says nothing: members that are null, lists of the context itself that are empty, and the
+/// `.0` of whole numbers. Read as a context, it is the same one.
 fn lean(context: &mut Value) {
     if let Value::Object(members) = context {
         let says = |value: &Value| value.as_array().is_none_or(|list| !list.is_empty());

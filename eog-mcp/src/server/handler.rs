@@ -65,7 +65,10 @@ impl ServerHandler for Server {
         }
         let mut voice = Voice::of(&context);
         let cancel = context.ct.child_token();
-        Ok(self.answer(request, &mut voice, &cancel).await.unwrap_or_else(|problem| told(&problem)))
+        Ok(self
+            .answer(request, &mut voice, &cancel)
+            .await
+            .unwrap_or_else(|problem| refused(&problem)))
     }
 
     async fn on_custom_request(
@@ -134,7 +137,7 @@ impl ServerHandler for Server {
 }
 
 /// A problem as the answer of a tool, so that the model that called can read it.
-fn told(problem: &Problem) -> CallToolResponse {
+fn refused(problem: &Problem) -> CallToolResponse {
     let text = eog_evidence::mask_text(&problem.to_string());
     CallToolResult::error(vec![ContentBlock::text(text)]).into()
 }

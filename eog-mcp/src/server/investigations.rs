@@ -25,7 +25,7 @@ pub(super) struct Standing {
     pub(super) finished: AnyFinished,
 }
 
-/// Hands the steps of a run on to whoever called. One who is slow misses some.
+/// Hands the steps of a run on to the caller. A slow one misses some.
 struct Steps(mpsc::Sender<(u64, String)>);
 
 impl Listener for Steps {
@@ -52,7 +52,7 @@ pub(super) fn result(
     Ok(result)
 }
 
-/// Cancels a run when nobody waits for it any more, and what is read for it.
+/// Cancels a run when its caller is gone, and what is read for it.
 struct CancelOnDrop(Cancel, CancellationToken);
 
 impl CancelOnDrop {
@@ -90,7 +90,7 @@ impl Server {
                 biased;
                 () = cancel.cancelled() => return Err(Problem::Cancelled(Some(run.id))),
                 asked = asked => match asked? {
-                    Asked::Nobody => return respond(run),
+                    Asked::Unable => return respond(run),
                     Asked::Later(question) => return Ok(CallToolResponse::InputRequired(question)),
                     Asked::Now(answers) => answers,
                 },
@@ -104,7 +104,7 @@ impl Server {
         }
     }
 
-    /// One run, on a thread of its own, with its progress told as it comes if somebody is to hear it.
+    /// One run, on a thread of its own, with its progress reported as it comes if the caller wants it.
     pub(super) async fn run(
         &self,
         work: Work,
@@ -137,7 +137,7 @@ impl Server {
         run
     }
 
-    /// Ends the reading of what nobody waits for any more: when this call is over, or the server.
+    /// Ends the reading of what is no longer waited for: when this call is over, or the server.
     pub(super) fn gone(&self, call: &CancellationToken) -> Stop {
         let (call, server) = (call.clone(), self.0.stop.clone());
         Stop::when(move || call.is_cancelled() || server.is_cancelled())
@@ -170,7 +170,7 @@ impl Server {
     }
 }
 
-/// Tells each entry, and hands cancellation on, until the run has ended.
+/// Reports each entry and forwards cancellation, until the run has ended.
 async fn follow(
     stream: &mut mpsc::Receiver<(u64, String)>,
     mut voice: Option<&mut Voice>,

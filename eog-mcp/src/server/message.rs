@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_message_is_told_so() {
+    fn what_is_no_message_is_refused() {
         let answer = |text: &str| match read(text.as_bytes()) {
             Err(answer) => {
                 let answer = serde_json::to_value(answer).expect("JSON");

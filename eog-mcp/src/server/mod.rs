@@ -10,8 +10,8 @@
 //! - [`Server::open`] checks the [`Settings`] once; then [`Server::stdio`] serves one client on
 //!   standard input and output, [`Server::session`] each of several on streams of its own, and
 //!   [`Server::http`] any number on a socket.
-//! - [`Policies`] says who judges, and a [`Judge`] may choose where to start and tell the result, too;
-//!   [`Evidence`] is the built-in rules.
+//! - [`Policies`] says which policy judges, and a [`Judge`] may choose where to start and summarize the
+//!   result, too; [`Evidence`] is the built-in rules.
 //!
 //! What a client names are paths below [`Settings::roots`] and ids that the server gave; nothing
 //! else on the machine can be reached. What a client gets is text from telemetry, which is data and
@@ -73,7 +73,7 @@ use runner::Runner;
 pub use settings::{Settings, Toolset};
 use tasks::Tasks;
 
-/// How long a server takes to end at most, once it is told to or its client is gone.
+/// How long a server takes to end at most, once it is stopped or its client is gone.
 const LAST: Duration = Duration::from_secs(5);
 
 /// Investigations and the SRE tools as an MCP server. Clones are the same server.
@@ -104,7 +104,7 @@ struct Shared {
     board: Board,
     /// Questions about what is stored, which take a moment.
     queries: Semaphore,
-    /// Questions that may read a folder or ask whoever judges first. They never keep the others waiting.
+    /// Questions that may read a folder or call the policy first. They never keep the others waiting.
     readings: Semaphore,
     tasks: Tasks,
     /// Held while a case is stored: a folder of cases has one writer.
@@ -158,8 +158,8 @@ impl Server {
     }
 
     /// Ends everything, as [`Server::stdio`], [`Server::streams`] and [`Server::http`] do when they return: runs
-    /// are cancelled, their journals stay and can be resumed. It takes 5 seconds at most: what cannot be
-    /// cancelled, such as a large folder that is being read, works on and is answered to nobody.
+    /// are cancelled, their journals stay and can be resumed. It takes 5 seconds at most: what cannot be cancelled,
+    /// such as a large folder that is being read, works on and its answer is dropped.
     pub async fn close(&self) {
         self.close_by(Instant::now() + LAST).await;
     }

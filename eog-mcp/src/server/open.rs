@@ -26,7 +26,7 @@ pub(super) struct Open {
 struct Held {
     /// For the answer, unless the request was cancelled and gets none.
     answer: Option<Place>,
-    /// Whether anybody still works on it, or writes its answer.
+    /// Whether it is still worked on, or its answer is written.
     work: Weak<OwnedSemaphorePermit>,
 }
 
@@ -73,8 +73,8 @@ impl Open {
                 request.request.extensions_mut().insert(place.clone());
                 places.insert(request.id.clone(), Held { answer: Some(place), work });
             }
-            (JsonRpcMessage::Notification(told), _) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+            (JsonRpcMessage::Notification(sent), _) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &sent.notification
                     && let Some(id) = &cancelled.params.request_id
                     && let Some(held) = places.get_mut(id)
                 {

@@ -56,14 +56,14 @@ pub struct OrderError {
 /// What becomes of an order that has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The same order can be given again: somebody stopped it, or the server ends.
+    /// The same order can be given again: it was stopped, or the server ends.
     Again,
     /// It would fail again.
     Lost,
 }
 
 impl Outcome {
-    /// What came of an order that somebody else has carried out.
+    /// The outcome of an order that another host has carried out.
     pub fn new(id: String, report: Report) -> Self {
         Self { id, report }
     }
@@ -93,7 +93,7 @@ impl Server {
     /// All that is wrong with them.
     pub fn check_settings(settings: &Map<String, Value>) -> Result<(), String> {
         let read = arguments(settings.clone()).map_err(|problem| problem.to_string())?;
-        // Who judges changes nothing of whether they are right.
+        // The policy changes nothing of whether they are right.
         let made = read.settings(String::new(), BUDGET);
         made.map(drop).map_err(|problem| problem.to_string())
     }
@@ -117,23 +117,23 @@ impl Server {
             Ok(Err(problem)) => return Err(refused(&problem)),
             Err(error) => return Err(OrderError { reason: error.to_string(), fate: Fate::Lost }),
         };
-        let told = match work {
+        let id = match work {
             Next::Run(work) => match self.run_alone(work).await {
                 Ok(Done { id, report, .. }) => return Ok(Outcome { id: id.to_string(), report }),
-                // Somebody stopped it on its page: what it has found so far is its result.
+                // It was stopped on its page: what it has found so far is its result.
                 Err(Problem::Cancelled(Some(id))) if !self.0.stop.is_cancelled() => id,
                 Err(problem) => return Err(refused(&problem)),
             },
-            Next::Told(id) => id,
+            Next::Ended(id) => id,
         };
         let server = self.clone();
         let done = tokio::task::spawn_blocking(move || {
-            let standing = server.standing(&told)?;
+            let standing = server.standing(&id)?;
             let report = Report::new(standing.began.name, standing.finished.diagnosis());
-            Ok(Outcome { id: told.to_string(), report })
+            Ok(Outcome { id: id.to_string(), report })
         });
         match done.await {
-            Ok(told) => told.map_err(|problem: Problem| refused(&problem)),
+            Ok(outcome) => outcome.map_err(|problem: Problem| refused(&problem)),
             Err(error) => Err(OrderError { reason: error.to_string(), fate: Fate::Lost }),
         }
     }
@@ -178,8 +178,8 @@ impl Server {
         store.ids().into_iter().rev().find(is_of)
     }
 
-    /// Whether an investigation was cut off before it had a journal, which nobody can go on with. It is
-    /// removed then.
+    /// Whether an investigation was cut off before it had a journal, so that it cannot be resumed. It is removed
+    /// then.
     fn came_to_nothing(&self, id: &InvestigationId) -> bool {
         let store = &self.0.store;
         let may_begin = self.0.runner.is_live(id) || store.journal(id).exists();
@@ -188,7 +188,7 @@ impl Server {
 
     fn onward(&self, id: InvestigationId, seconds: Option<u64>, said: Words) -> Next {
         match self.0.store.ended(&id) {
-            Some(ended) if !ended.is_unfinished => Next::Told(id),
+            Some(ended) if !ended.is_unfinished => Next::Ended(id),
             _ => Next::Run(Work::Renew {
                 folder: self.0.store.began(&id).map(|it| it.folder).unwrap_or_default(),
                 id,
@@ -198,7 +198,7 @@ impl Server {
         }
     }
 
-    /// What a folder has beyond a ledger: alerts, those who are joined with them, and changes.
+    /// What a folder has beyond a ledger: alerts, the entities joined with them, and changes.
     pub(super) fn news(
         &self,
         id: &InvestigationId,
@@ -257,7 +257,7 @@ fn arguments(settings: Map<String, Value>) -> Result<Investigate, Problem> {
 /// What is to be done for an order.
 enum Next {
     Run(Work),
-    Told(InvestigationId),
+    Ended(InvestigationId),
 }
 
 fn refused(problem: &Problem) -> OrderError {

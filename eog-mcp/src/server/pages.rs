@@ -44,7 +44,7 @@ pub struct Stored {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct SoFar {
-    /// The report, as the rules tell it.
+    /// The report, by the rules.
     pub report: Report,
     /// The entries of the ledger.
     pub steps: Vec<Step>,
@@ -76,7 +76,7 @@ impl Server {
         let watched = self.0.board.watched(&id);
         let status = watched.status();
         if !self.0.runner.is_live(&id) && status.phase == Phase::Running && status.entries == 0 {
-            // Nobody has watched it before.
+            // It was never watched.
             let ended = self.0.store.ended(&id);
             let why = ended.as_ref().map_or("it was interrupted".to_owned(), |it| it.stop.clone());
             if let Ok((_, read)) = self.recorded(&id) {
@@ -84,7 +84,7 @@ impl Server {
             }
             watched.end(why, ended.is_none_or(|ended| ended.is_unfinished));
         }
-        // What was spent by runs that nobody watched is told by the journal.
+        // What was spent by runs that were not watched is in the journal.
         if !self.0.runner.is_live(&id)
             && watched.status().spent == Spent::default()
             && let Ok(Standing { finished, .. }) = self.standing(&id)
@@ -126,7 +126,7 @@ impl Server {
         Ok(())
     }
 
-    /// Tells an investigation what a person said of an entity. One that has ended goes on with it.
+    /// Passes operator input about an entity to an investigation. One that has ended goes on with it.
     ///
     /// # Errors
     /// Why that cannot be.
@@ -138,7 +138,7 @@ impl Server {
         }
         let said = Words::from([(entity.clone(), word.clone())]);
         if let Some(run) = self.0.board.steering(&id) {
-            self.hear(&id, said.clone()).map_err(|problem| problem.to_string())?;
+            self.take_in(&id, said.clone()).map_err(|problem| problem.to_string())?;
             self.0.board.watched(&id).add_word(entity.clone(), word.clone());
             if run.add_word(entity, word).await {
                 return Ok(());
@@ -184,7 +184,7 @@ impl Server {
         self.go_on_with(id, Words::new())
     }
 
-    /// Runs on its own, for nobody who waits.
+    /// Runs in the background.
     fn go_on_with(&self, id: InvestigationId, said: Words) -> Result<(), String> {
         if said.is_empty() && self.0.runner.is_live(&id) {
             return Err("it is already running".to_owned());

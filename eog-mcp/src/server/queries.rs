@@ -39,7 +39,7 @@ impl Server {
         let entity = arguments::entity("explain", &arguments.entity)?;
         let (began, read) = self.recorded(&id)?;
         if !matches!(read.ledger, AnyLedger::Eog(_)) {
-            return self.looks(&id, &read, entity);
+            return self.evaluations(&id, &read, entity);
         }
         let explained = travel::explain(&read, &entity, &*shared.policies, Arc::new(()), |_| ());
         // Dropped half-way, it takes the programs with it that the policy has started.
@@ -67,8 +67,8 @@ impl Server {
         result(&Explained::new(&id, &diagnosis, &explanation, why), plain(&text))
     }
 
-    /// The same of a controller that judges each look for itself, so that nobody is asked again.
-    fn looks(
+    /// The same of a controller that judges each evaluation on its own: the policy is not called again.
+    fn evaluations(
         &self,
         id: &InvestigationId,
         read: &Read,
@@ -84,7 +84,7 @@ impl Server {
             return Err(Problem::NoEntity { id: id.clone(), entity, others });
         }
         let text = explanations::evaluations(&diagnosis, &steps, &entity, None, None);
-        result(&Explained::of_looks(id, &diagnosis, &steps, &entity), plain(&text))
+        result(&Explained::of_evaluations(id, &diagnosis, &steps, &entity), plain(&text))
     }
 
     /// Where two investigations part. Blocks.
@@ -162,7 +162,7 @@ impl Server {
         result(&context, text)
     }
 
-    /// One question to a table of an incident, or what the table tells. Blocks.
+    /// One question to a table of an incident, or the description of the table. Blocks.
     pub(super) fn query(
         &self,
         query: Query,

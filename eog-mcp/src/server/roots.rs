@@ -120,7 +120,7 @@ impl Roots {
     fn find<T>(
         &self,
         path: &Path,
-        look: impl Fn(&FolderHandle, &Path) -> Option<T>,
+        open: impl Fn(&FolderHandle, &Path) -> Option<T>,
     ) -> Result<Option<T>, Problem> {
         let bytes = path.as_os_str().as_encoded_bytes();
         if bytes.len() > MAX_PATH || bytes.contains(&0) {
@@ -130,9 +130,9 @@ impl Roots {
                 self.named()
             )));
         }
-        // What is outside and what does not exist get the same words, so that nobody learns what else
-        // is on the machine.
-        Ok(self.open.iter().find_map(|root| look(&root.folder, root.relative(path)?)))
+        // What is outside and what does not exist get the same words, so that clients cannot learn what else is on
+        // the machine.
+        Ok(self.open.iter().find_map(|root| open(&root.folder, root.relative(path)?)))
     }
 
     fn nowhere(&self, path: &str) -> Problem {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_looks_like_what_is_not_there() {
+    fn what_is_outside_is_reported_like_what_is_not_there() {
         let (all, roots) = roots();
         let outside = all.path().join("secret/plan");
         let outside = outside.to_str().expect("utf-8");

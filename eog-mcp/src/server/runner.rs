@@ -1,4 +1,4 @@
-//! Whose turn it is: a bound on what runs at once, and on what waits.
+//! Turns: a bound on what runs at once, and on what waits.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -43,8 +43,8 @@ pub struct Settings {
     pub architecture: Option<PathBuf>,
     /// Folder that keeps what was read of snapshots, for the next start.
     pub cache: Option<PathBuf>,
-    /// About how many bytes of folders, by the size of their files, are kept in memory while nobody
-    /// uses them. Each counts as 64 KiB at least.
+    /// About how many bytes of folders, by the size of their files, are kept in memory while they are not used.
+    /// Each counts as 64 KiB at least.
     pub max_loaded_bytes: u64,
     /// Most memory that one snapshot may need, by a cautious estimate; a larger one is refused.
     pub max_memory: Option<u64>,
@@ -60,7 +60,7 @@ pub struct Settings {
     pub answer_time: Duration,
     /// Which tools are listed.
     pub toolset: Toolset,
-    /// A task that nobody has asked for in this time is cancelled.
+    /// A task that no client has asked for in this time is cancelled.
     pub task_patience: Duration,
 }
 

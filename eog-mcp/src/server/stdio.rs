@@ -62,8 +62,8 @@ impl Server {
         result
     }
 
-    /// Serves one of several clients on any pair of streams, until it disconnects, `stop` resolves or the
-    /// server is [closed](Server::close), which is left to whoever calls this.
+    /// Serves one of several clients on any pair of streams, until it disconnects, `stop` resolves or the server is
+    /// [closed](Server::close), which is left to the caller.
     ///
     /// It returns within 5 seconds of `stop`; when the client disconnects, answers that are under way get
     /// up to 5 seconds. Then its calls are cancelled, and their investigations can be resumed from their
@@ -153,7 +153,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipes<R, W> {
         Some(self.open.take(message, room).map(Some))
     }
 
-    /// Sends an error. On its own, since whoever waits for a message may stop waiting at any time.
+    /// Sends an error. On its own, since the wait for a message may end at any time.
     fn complain(&mut self, complaint: Refused) {
         self.unreadable += 1;
         let write = self.write.clone();
@@ -184,8 +184,8 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         while self.unreadable < MAX_UNREADABLE {
-            // Whoever waits here for messages sends answers meanwhile. Those that are ready go first, so
-            // that they cannot pile up before they are counted.
+            // Answers are sent while this waits for messages. Those that are ready go first, so that they cannot
+            // pile up before they are counted.
             yield_now().await;
             let complaint = match self.ask().await? {
                 Ok(None) => continue,

@@ -15,7 +15,7 @@ const TTL: Duration = Duration::from_secs(2 * 3600);
 /// Most tasks that are known at a time; further calls are answered without one.
 const MAX_TASKS: usize = 1000;
 
-/// How often clients are told to ask.
+/// How often clients are asked to poll.
 const POLL: Duration = Duration::from_millis(500);
 
 /// The tasks of a server.
@@ -69,7 +69,7 @@ impl Tasks {
         self.manager.shutdown();
     }
 
-    /// Resolves when nobody has asked for a task for so long that nobody will.
+    /// Resolves when a task was not asked for in so long that it is taken as abandoned.
     pub(super) async fn abandoned(&self, id: &str) {
         loop {
             let last = self.seen().get(id).copied();

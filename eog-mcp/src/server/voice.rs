@@ -1,4 +1,4 @@
-//! The way back to whoever called: progress, and questions to a person.
+//! The way back to the caller: progress, and questions to a person.
 
 use std::time::Duration;
 
@@ -23,15 +23,15 @@ const MAX_MISSED: u32 = 3;
 
 /// What comes of asking a person.
 pub(super) enum Asked {
-    /// The client has nobody to ask.
-    Nobody,
+    /// The client cannot ask a person.
+    Unable,
     /// The client asks, and calls again with the answers.
     Later(InputRequiredResult),
     /// The answers.
     Now(Answers),
 }
 
-/// The way back to whoever called.
+/// The way back to the caller.
 pub(super) struct Voice {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
@@ -62,12 +62,12 @@ impl Voice {
         }
     }
 
-    /// The same for a task, which tells its own status.
+    /// The same for a task, which reports its own status.
     pub(super) fn in_task(self, task: TaskContext) -> Self {
         Self { task: Some(task), ..self }
     }
 
-    /// Tells one step. A client that does not listen is told no more.
+    /// Reports one step. A client that does not accept notifications gets no more.
     pub(super) async fn progress(&mut self, step: u64, message: String) {
         if let Some(task) = &self.task {
             task.set_status_message(message);
@@ -96,7 +96,7 @@ impl Voice {
         patience: Duration,
     ) -> Result<Asked, Problem> {
         if !self.has_forms {
-            return Ok(Asked::Nobody);
+            return Ok(Asked::Unable);
         }
         if let Some(task) = &self.task {
             return self.ask_in_task(task, gaps, patience).await;
@@ -106,7 +106,7 @@ impl Voice {
             return Ok(Asked::Later(InputRequiredResult::new(Some(forms), Some(id.to_string()))));
         }
         if !self.peer.supported_elicitation_modes().contains(&ElicitationMode::Form) {
-            return Ok(Asked::Nobody);
+            return Ok(Asked::Unable);
         }
         let mut answers = Answers::new();
         for gap in gaps {

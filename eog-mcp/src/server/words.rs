@@ -1,4 +1,4 @@
-//! What agents are told beside results.
+//! What agents read beside results.
 
 use eog::{BudgetKind, EntityId, LocalContext, StopReason};
 use eog_report::clean::clean_to;

@@ -1,5 +1,4 @@
-//! Servers that nobody here wrote. `.ci/interop` installs them; without them the tests skip, and
-//! say so.
+//! Servers of third parties. `.ci/interop` installs them; without them the tests skip, and say so.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -123,7 +122,7 @@ async fn the_reference_server_over_http_even_when_its_session_expired() {
     // A new process knows nothing of the session.
     let port = server.port;
     drop(server);
-    assert!(ask(&contract, "cart").await.is_err(), "nobody is there");
+    assert!(ask(&contract, "cart").await.is_err(), "no server is there");
     let server = Http::everything(&script, port).await;
     drive_everything(&contract).await;
 
@@ -205,7 +204,7 @@ async fn a_python_server_over_http_in_both_generations() {
 
 /// The example `examples/mcp-sqlite`, with the server as it comes from its makers.
 #[tokio::test]
-async fn a_public_sql_server_tells_of_an_incident() {
+async fn a_public_sql_server_answers_about_an_incident() {
     let Some(server) = installed("sqlite/bin/mcp-server-sqlite") else { return };
     let example = repository().join("examples/mcp-sqlite");
     let folder = tempfile::tempdir().unwrap();

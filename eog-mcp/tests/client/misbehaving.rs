@@ -81,7 +81,7 @@ async fn fails(tool: &str, bounds: &'static str) -> (Scripted, String) {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_is_told_with_its_last_words() {
+async fn a_server_that_dies_is_reported_with_its_last_words() {
     let (server, message) = fails("dies", "").await;
     assert!(message.contains("exit status: 3"), "{message}");
     assert!(message.ends_with("panic: password=[masked] refused by the database"), "{message}");
@@ -123,7 +123,7 @@ async fn junk_between_messages_is_passed_over() {
 }
 
 #[tokio::test]
-async fn junk_in_place_of_an_answer_is_told() {
+async fn junk_in_place_of_an_answer_is_reported() {
     let (_, message) = fails("junk_only", "call_seconds = 1").await;
     assert!(message.contains("1 line on standard output was not an MCP message"), "{message}");
     assert!(message.contains("Segmentation fault"), "{message}");
@@ -134,7 +134,7 @@ async fn a_call_that_hangs_is_given_up_and_cancelled() {
     let (server, message) = fails("hangs", "call_seconds = 1").await;
     assert!(message.contains("no answer and no progress for 1 s"), "{message}");
     assert_eq!(server.seen("tools/call hangs"), 1, "what was late is not asked again");
-    until("the server is told", || server.seen("notifications/cancelled") == 1).await;
+    until("the server is notified", || server.seen("notifications/cancelled") == 1).await;
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn an_answer_that_is_too_long_is_not_kept() {
 }
 
 #[tokio::test]
-async fn wrong_answers_are_told_and_not_asked_for_again() {
+async fn wrong_answers_are_reported_and_not_asked_for_again() {
     for (tool, reason) in [
         ("wrong", "does not match its own output schema at /count"),
         ("unstructured", "lacks the structured content"),
@@ -176,7 +176,7 @@ async fn wrong_answers_are_told_and_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_tool_that_its_server_lacks_is_told_before_anything_is_asked() {
+async fn a_tool_that_its_server_lacks_is_reported_before_anything_is_asked() {
     let server = Scripted::new("");
     let evidence = server.config("says_now", "");
     let whole =
@@ -192,7 +192,7 @@ async fn a_tool_that_its_server_lacks_is_told_before_anything_is_asked() {
         let Err(error) = open(config).await else { panic!("opened") };
         assert_eq!(error.to_string(), said);
     }
-    // What may fail is left to fail, and is told where it is missing.
+    // Optional queries may fail, and the omission is reported.
     let optional = evidence.replacen("name = 'first'", "name = 'first'\noptional = true", 1);
     let (_, source) = open(&optional).await.unwrap();
     let omitted = ask(&source, "cart").await.unwrap().omitted;
@@ -209,7 +209,7 @@ async fn a_question_that_is_dropped_is_cancelled() {
         answer = ask(&source, "cart") => panic!("{answer:?}"),
         () = until("the call", || server.seen("tools/call hangs") == 1) => {}
     }
-    until("the server is told", || server.seen("notifications/cancelled") == 1).await;
+    until("the server is notified", || server.seen("notifications/cancelled") == 1).await;
     assert!(ask(&source, "other").await.is_ok(), "the connection lives on");
     assert_eq!(server.processes().len(), 1);
 }
@@ -238,7 +238,7 @@ async fn no_process_outlives_its_source() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_started_is_told() {
+async fn a_server_that_cannot_be_started_is_reported() {
     for (behaviour, bounds, reason) in
         [("quits", "", "no licence found"), ("mute", "startup_seconds = 1", "not ready within 1 s")]
     {

@@ -1,4 +1,4 @@
-//! A server of MCP that can be told to misbehave. Not for use: the tests of the client start it.
+//! A server of MCP that misbehaves on request. Not for use: the tests of the client start it.
 //!
 //! ```text
 //! scripted-server LOG [BEHAVIOUR]

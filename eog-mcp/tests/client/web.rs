@@ -6,7 +6,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::{ask, open};
 
-/// Serves one tool, `told`, whose answer is as long as the name of the entity says.
+/// Serves one tool, `echo`, whose answer is as long as the name of the entity says.
 async fn serve() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -57,7 +57,7 @@ fn answer(asked: &Value) -> Option<Value> {
     let result = match asked["method"].as_str()? {
         "initialize" => json!({"protocolVersion": asked["params"]["protocolVersion"],
             "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}),
-        "tools/list" => json!({"tools": [{"name": "told", "inputSchema": {"type": "object"}}]}),
+        "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}),
         "tools/call" => {
             let letters = asked["params"]["arguments"]["e"].as_str()?.parse().ok()?;
             json!({"content": [{"type": "text", "text": "x".repeat(letters)}]})
@@ -71,7 +71,7 @@ fn answer(asked: &Value) -> Option<Value> {
 async fn a_body_that_is_too_long_is_refused_and_the_next_call_works() {
     let text = format!(
         "[servers.s]\nurl = '{}'\nmax_answer_bytes = 1000000\n[[evidence]]\nname = 'e'\n\
-         call = {{ server = 's', tool = 'told', arguments = {{ e = '{{entity}}' }} }}\n\
+         call = {{ server = 's', tool = 'echo', arguments = {{ e = '{{entity}}' }} }}\n\
          rows.regex = '(?<x>x+)'\n\
          finding = {{ kind = 'event', signal = 'errors', excerpt = '{{x}}' }}\n",
         serve().await
@@ -82,7 +82,7 @@ async fn a_body_that_is_too_long_is_refused_and_the_next_call_works() {
     assert!(refused.message.contains("its answer is longer than 1000000 bytes"), "{refused}");
     // Beyond what the library reads.
     let refused = ask(&contract, "17000000").await.unwrap_err();
-    assert!(refused.message.contains("server s, tool told"), "{refused}");
+    assert!(refused.message.contains("server s, tool echo"), "{refused}");
     eprintln!("{refused}");
     assert_eq!(ask(&contract, "3").await.unwrap().findings.len(), 1);
 }

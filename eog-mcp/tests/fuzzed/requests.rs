@@ -12,8 +12,8 @@ use tokio::runtime::{Builder, Handle, Runtime};
 /// Longest that a server may take until nothing works for a client any more that has said all.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Most lines that one server is told, unless a single client says more: as many as it may know tasks, of which
-/// a line can begin one. So no answer depends on how much other clients have said.
+/// Most lines that one server gets, unless a single client sends more: as many as it may know tasks, of which a
+/// line can begin one. So no answer depends on how much other clients have said.
 const MAX_LINES: usize = 1000;
 
 static PLACE: LazyLock<Mutex<Place>> = LazyLock::new(|| Mutex::new(Place::new()));
@@ -24,7 +24,7 @@ struct Place {
     folder: TempDir,
     runtime: Runtime,
     server: Server,
-    /// How many lines the server was told.
+    /// How many lines the server got.
     lines: usize,
 }
 
@@ -86,21 +86,21 @@ pub(crate) fn check(bytes: &[u8]) {
     let place = &mut *PLACE.lock().expect("no check has failed");
     place.make_room(lines);
     let server = &place.server;
-    let told = place.runtime.block_on(async {
+    let output = place.runtime.block_on(async {
         let (client, end) = tokio::io::duplex(64 * 1024);
         let (read, write) = tokio::io::split(end);
-        let (mut hear, mut say) = tokio::io::split(client);
+        let (mut from_server, mut to_server) = tokio::io::split(client);
         let talk = async {
             // A server that has had enough closes.
-            let _ = say.write_all(HELLO.as_bytes()).await;
-            let _ = say.write_all(bytes).await;
-            let _ = say.write_all(b"\n").await;
-            let _ = say.shutdown().await;
+            let _ = to_server.write_all(HELLO.as_bytes()).await;
+            let _ = to_server.write_all(bytes).await;
+            let _ = to_server.write_all(b"\n").await;
+            let _ = to_server.shutdown().await;
         };
         let listen = async {
-            let mut told = Vec::new();
-            hear.read_to_end(&mut told).await.expect("a pipe");
-            told
+            let mut output = Vec::new();
+            from_server.read_to_end(&mut output).await.expect("a pipe");
+            output
         };
         let serve = server.session(read, write, std::future::pending());
         let all = async {
@@ -108,16 +108,16 @@ pub(crate) fn check(bytes: &[u8]) {
             quiet().await;
             all
         };
-        let (served, (), told) = tokio::time::timeout(PATIENCE, all).await.expect("it ends");
+        let (served, (), output) = tokio::time::timeout(PATIENCE, all).await.expect("it ends");
         assert!(served.is_ok(), "{served:?}");
-        told
+        output
     });
-    let told = String::from_utf8(told).expect("answers are text");
+    let output = String::from_utf8(output).expect("answers are text");
     let mut answers = 0;
-    for line in told.lines() {
+    for line in output.lines() {
         let message: Value = serde_json::from_str(line).expect("answers are JSON");
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
         answers += usize::from(message.get("result").or(message.get("error")).is_some());
     }
-    assert!(answers <= lines, "{answers} answers to {lines} lines: {told}");
+    assert!(answers <= lines, "{answers} answers to {lines} lines: {output}");
 }

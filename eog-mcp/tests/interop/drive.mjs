@@ -113,9 +113,9 @@ async function drive(name, client, transport, callTool) {
       await ask(name, asked, `${name} goes with a snapshot, and this is a bundle`);
       continue;
     }
-    const told = await ask(name, asked);
-    const rows = told.rows ?? told.findings;
-    assert.ok(rows === undefined || rows.length > 0, `${name}: ${JSON.stringify(told)}`);
+    const reply = await ask(name, asked);
+    const rows = reply.rows ?? reply.findings;
+    assert.ok(rows === undefined || rows.length > 0, `${name}: ${JSON.stringify(reply)}`);
     answered += 1;
   }
   assert.equal(answered, 9);

@@ -138,9 +138,9 @@ async def drive(name, server, mode):
                 refusal = f"{table} goes with a snapshot, and this is a bundle"
                 await ask(table, {"path": "flash-sale", **of_bundle}, wrong=refusal)
                 continue
-            told = await ask(table, {"path": "flash-sale", **of_bundle})
-            rows = told.get("rows", told.get("findings", told.get("edges", told)))
-            assert rows, (table, told)
+            reply = await ask(table, {"path": "flash-sale", **of_bundle})
+            rows = reply.get("rows", reply.get("findings", reply.get("edges", reply)))
+            assert rows, (table, reply)
             answered += 1
         assert answered == 9, answered
         assert called == set(tools), set(tools) - called

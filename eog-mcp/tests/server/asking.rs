@@ -74,10 +74,10 @@ async fn check(
     assert_eq!(answer["evaluations"], EVALUATIONS + 3, "entity two was judged again: {answer}");
     let ledger = std::fs::read_to_string(place.stored("inv-000001").join("ledger.jsonl")).unwrap();
     assert!(ledger.contains(r#""new_evidence":"two""#), "{ledger}");
-    assert!(ledger.contains("told: disk was full") && ledger.contains(r#""source":"remark""#));
+    assert!(ledger.contains("said: disk was full") && ledger.contains(r#""source":"remark""#));
     assert!(!ledger.contains("hunter2secret"), "secrets are masked");
 
-    // What was supplied is part of the investigation, and nobody is asked again.
+    // What was supplied is part of the investigation, and is not asked for again.
     let (again, _serving) = connect(&place.server(held), person.clone()).await;
     let id = json!({"investigation": "inv-000001", "ask": true});
     let resumed = content(again.call_tool(call("resume", id)).await);
@@ -105,7 +105,7 @@ async fn a_client_without_a_session_comes_back_with_the_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_asked_unasked_or_where_nobody_can_be() {
+async fn a_client_that_cannot_or_need_not_ask_is_not_asked() {
     let (place, held, person) = (Place::new(), Held::free(), Person::default());
     let server = place.server(&held);
     let (asked, _serving) = connect(&server, person.clone()).await;
@@ -130,8 +130,8 @@ async fn answers_to_nothing_are_refused() {
     content(client.call_tool(call("investigate", crate::support::incident())).await);
     let mut request = call("investigate", asking());
     request.request_state = Some("inv-000001".to_owned());
-    let told = json!({"action": "accept", "content": {"evidence": "made up"}});
-    request.input_responses = Some([("another".to_owned(), told)].into_iter().collect());
+    let answer = json!({"action": "accept", "content": {"evidence": "made up"}});
+    request.input_responses = Some([("another".to_owned(), answer)].into_iter().collect());
     let answer = content(client.call_tool(request).await);
     assert_eq!(answer["evaluations"], EVALUATIONS, "nothing is new: {answer}");
     assert!(!place.stored("inv-000001").join("people.json").exists());
@@ -139,16 +139,16 @@ async fn answers_to_nothing_are_refused() {
 
 /// A person speaks without being asked: before an investigation, and after it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_person_says_unasked_reaches_whoever_judges() {
+async fn what_a_person_says_unasked_reaches_the_policy() {
     let (place, held) = (Place::new(), Held::free());
     let (client, _serving) = connect(&place.server(&held), client()).await;
-    let text = "looked at it, password=hunter2secret";
+    let text = "checked it, password=hunter2secret";
     let said = json!([{"entity": "two", "verdict": "not_cause", "text": text}]);
     let arguments = json!({"path": "incident", "said": said});
     content(client.call_tool(call("investigate", arguments)).await);
     let ledger =
         || std::fs::read_to_string(place.stored("inv-000001").join("ledger.jsonl")).unwrap();
-    assert!(ledger().contains("told: looked at it") && ledger().contains(r#""source":"person""#));
+    assert!(ledger().contains("said: checked it") && ledger().contains(r#""source":"person""#));
     assert!(!ledger().contains("hunter2secret"), "secrets are masked");
     assert!(!ledger().contains(r#""source":"remark""#));
 

@@ -1,4 +1,4 @@
-//! A secret in every text of an incident, searched for in all that a client is told and all that is stored.
+//! A secret in every text of an incident, searched for in all that a client receives and all that is stored.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn write_snapshot(folder: &Path) {
     fs::create_dir_all(folder.join("metrics")).unwrap();
     let write = |file: &str, text: &str| fs::write(folder.join(file), text).unwrap();
     let alert = json!([{"labels": {"alertname": "HighErrorRate", "service_name": "web",
-        "namespace": "shop", "told": planted("label")}, "annotations": {"summary": planted("annotation")},
+        "namespace": "shop", "memo": planted("label")}, "annotations": {"summary": planted("annotation")},
         "state": "firing", "activeAt": "2026-01-01T10:00:00Z"}]);
     write("alerts/alerts_at_2026-01-01T10-01-00.json", &alert.to_string());
     let event = json!({"object": {"apiVersion": "v1", "metadata": {"uid": "web-1"},
@@ -60,12 +60,12 @@ fn write_snapshot(folder: &Path) {
         "lastTimestamp": "2026-01-01T10:00:00Z"}});
     write("k8s_events_raw.tsv", &format!("Timestamp\tBody\n{}", row(&event)));
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-1",
-        "namespace": "shop", "uid": "web-1", "annotations": {"told": planted("object")}},
+        "namespace": "shop", "uid": "web-1", "annotations": {"memo": planted("object")}},
         "spec": {"containers": [{"name": "web", "args": [planted("argument")],
-            "env": [{"name": "TOLD", "value": planted("variable")}]}]},
+            "env": [{"name": "MEMO", "value": planted("variable")}]}]},
         "status": {"phase": "Running"}});
     write("k8s_objects_raw.tsv", &format!("Timestamp\tBody\n{}", row(&pod)));
-    let tags = json!({"told": planted("tag")}).to_string().replace('"', "\"\"");
+    let tags = json!({"memo": planted("tag")}).to_string().replace('"', "\"\"");
     let points = format!(
         "metric_name\ttimestamp\tvalue\tpod_name\tnamespace\ttags\n\
          cpu\t2026-01-01 09:59:00\t1.0\tweb-1\tshop\t\"{tags}\"\n\
@@ -90,7 +90,7 @@ fn files(folder: &Path, found: &mut Vec<(String, String)>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_secret_is_told_to_a_client_or_stored() {
+async fn no_secret_reaches_a_client_or_is_stored() {
     let (place, held) = (Place::new(), Held::free());
     let settings = place.settings();
     write_bundle(&settings.roots[0].join("bundle"));
@@ -124,9 +124,9 @@ async fn no_secret_is_told_to_a_client_or_stored() {
     ];
     let mut written = Vec::new();
     for (tool, arguments) in calls {
-        let told = client.call_tool(call(tool, arguments)).await.unwrap();
-        assert_ne!(told.is_error, Some(true), "{tool}: {told:?}");
-        written.push((tool.to_owned(), serde_json::to_string(&told).unwrap()));
+        let reply = client.call_tool(call(tool, arguments)).await.unwrap();
+        assert_ne!(reply.is_error, Some(true), "{tool}: {reply:?}");
+        written.push((tool.to_owned(), serde_json::to_string(&reply).unwrap()));
     }
     for resource in client.list_all_resources().await.unwrap() {
         let wanted = ReadResourceRequestParams::new(resource.uri.clone());
@@ -148,7 +148,7 @@ async fn no_secret_is_told_to_a_client_or_stored() {
     assert!(leaks.is_empty(), "{leaks:#?}");
 }
 
-/// What is recorded of an incident is nobody else's business.
+/// What is recorded of an incident is readable by its owner alone.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_stored_can_be_read_by_its_owner_alone() {

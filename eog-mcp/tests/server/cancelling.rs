@@ -15,7 +15,7 @@ use crate::support::{
     text, until,
 };
 
-/// Label and evaluations that a run which nobody disturbs comes to.
+/// Label and evaluations of an undisturbed run.
 async fn undisturbed() -> Value {
     let (place, held) = (Place::new(), Held::free());
     let (client, _serving) = connect(&place.server(&held), client()).await;
@@ -71,9 +71,9 @@ async fn calls_that_take_long_keep_no_short_one_waiting() {
     }
     held.until_waiting(many).await;
     let list = client.call_tool(call("list_investigations", json!({})));
-    let listed = tokio::time::timeout(PATIENCE, list).await.expect("it waits for nobody");
+    let listed = tokio::time::timeout(PATIENCE, list).await.expect("it does not wait");
     assert_eq!(content(listed)["total"], 1);
-    // The one that waits is given up at once.
+    // The waiting one is given up at once.
     let last = open.pop().unwrap();
     last.cancel(Some("no longer needed".to_owned())).await.unwrap();
     held.allow(1_000);
@@ -155,7 +155,7 @@ async fn a_session_that_ends_leaves_the_server_to_the_others() {
     until(|| server.load() == (1, 0)).await;
     held.until_waiting(1).await;
     gone.abort();
-    // Who is still there is answered, and so is one who comes later.
+    // Clients that are still there are answered, and so is one that comes later.
     held.allow(100);
     assert!(stays.await.unwrap().is_ok());
     let (_open, never) = oneshot::channel();

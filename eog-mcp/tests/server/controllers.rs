@@ -25,10 +25,10 @@ async fn a_linear_investigation_is_made_resumed_and_compared() {
     let label = json!({"investigation": "inv-000001", "entity": "one"});
     let explained = content(client.call_tool(call("explain", label)).await);
     assert_eq!(explained["evaluations"].as_array().unwrap().len(), 1, "{explained}");
-    let nobody = json!({"investigation": "inv-000001", "entity": "on"});
+    let unknown = json!({"investigation": "inv-000001", "entity": "on"});
     let paper = json!({"path": "incident", "controller": "linear", "profile": "paper"});
     for (tool, arguments, reason) in [
-        ("explain", nobody, "there is no entity on"),
+        ("explain", unknown, "there is no entity on"),
         ("investigate", paper, "profile: has no effect with the controller linear"),
     ] {
         let refused = client.call_tool(call(tool, arguments)).await.unwrap();

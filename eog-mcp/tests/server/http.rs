@@ -196,7 +196,7 @@ async fn a_session_too_many_closes_the_one_that_is_missed_least() {
         read_until(&mut post(address, session, &list()).await, expected).await;
     };
     let used = begin_whole(address).await;
-    // Those who only begin displace each other.
+    // Sessions that only begin displace each other.
     let mut last = begin(address).await;
     for _ in 0..5 {
         let next = begin(address).await;
@@ -240,7 +240,7 @@ async fn a_server_that_is_stopped_closes_what_is_open() {
         let closed = tokio::time::timeout(time, stream.read_to_end(&mut Vec::new())).await;
         assert!(closed.is_ok(), "it is closed when the server has ended");
     }
-    assert!(TcpStream::connect(address).await.is_err(), "nobody listens");
+    assert!(TcpStream::connect(address).await.is_err(), "the port is closed");
 }
 
 /// What is served beside the endpoint is as hard to reach, and its answers may be streams.
@@ -255,7 +255,7 @@ async fn further_routes_are_served_behind_the_same_gate() {
         let news = futures_util::stream::once(async { Ok::<_, std::io::Error>("news\n") });
         axum::body::Body::from_stream(news.chain(futures_util::stream::pending()))
     };
-    let echo = async |body: String| format!("heard {body}");
+    let echo = async |body: String| format!("got {body}");
     settings.routes = Router::new().route("/news", get(endless)).route("/echo", any(echo));
     let (address, stop, serving) = serve_with(&place.server(&held), settings).await;
 
@@ -268,7 +268,7 @@ async fn further_routes_are_served_behind_the_same_gate() {
     };
     let token = "Authorization: Bearer a-token-for-tests-only\r\n";
     let (answer, _) = until_closed(address, &request("/echo", "localhost", token, "you")).await;
-    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("heard you"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("got you"), "{answer}");
     let long = "x".repeat(101);
     let page = format!("{token}Origin: https://evil.example.org\r\n");
     for (host, headers, body, status) in [

@@ -48,7 +48,7 @@ async fn a_hundred_calls_at_once_are_all_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_than_may_wait_are_told_to_come_again() {
+async fn more_than_may_wait_are_asked_to_come_again() {
     let (place, held) = (Place::new(), Held::allowing(0));
     let mut settings = place.settings();
     settings.max_waiting = 1;

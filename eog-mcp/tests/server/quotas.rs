@@ -1,4 +1,4 @@
-//! Clients that ask and do not read: what they can hold is bounded, and nobody else is shut out.
+//! Clients that ask and do not read: what they can hold is bounded, and no other client is shut out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -103,7 +103,7 @@ async fn a_session_has_64_requests_under_way_and_another_session_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_nobody_reads_gives_its_connection_up() {
+async fn an_unread_answer_gives_its_connection_up() {
     let (place, held) = (Place::new(), Held::free());
     let server = place.server(&held);
     let mut settings = HttpSettings::default();
@@ -228,7 +228,7 @@ async fn read_all(mut stream: TcpStream) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_that_nobody_reads_give_way_to_those_that_are_read() {
+async fn unread_answers_give_way_to_those_that_are_read() {
     const LARGE: usize = 16 << 20;
     let (place, held) = (Place::new(), Held::free());
     let server = place.server(&held);
@@ -279,7 +279,7 @@ async fn an_answer_in_parts_does_not_cut_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_who_reads_is_kept_though_answers_that_nobody_reads_came_later() {
+async fn a_reading_client_is_kept_though_unread_answers_came_later() {
     const LARGE: usize = 16 << 20;
     let (place, held) = (Place::new(), Held::free());
     let server = place.server(&held);
@@ -337,7 +337,7 @@ async fn a_message_without_an_answer_breaks_nothing_off() {
     let mut settings = HttpSettings::default();
     settings.grace = Duration::from_millis(50);
     let (address, _stop, _serving) = serve_with(&server, settings).await;
-    // It tells the server last that it is ready, and has nothing open then.
+    // The client's last message says that it is ready, and it has nothing open then.
     let session = begin_whole(address).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     read_until(&mut post(address, &session, &list()).await, "list_investigations").await;

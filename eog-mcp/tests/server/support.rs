@@ -52,8 +52,8 @@ pub(crate) fn open(settings: Settings, policies: &Held) -> Server {
     Server::open(settings, Arc::new(policies.clone())).unwrap()
 }
 
-/// How many evaluations the incident takes if nobody says anything: three entities, and each twice
-/// again before the end, since nothing explains its alert.
+/// How many evaluations the incident takes without operator input: three entities, and each twice again before the
+/// end, since nothing explains its alert.
 pub(crate) const EVALUATIONS: usize = 9;
 
 /// Three entities without any edge, each with an alert of its own.
@@ -138,14 +138,14 @@ impl AbductivePolicy for Held {
             let waits = Counted(&self.waiting);
             self.allowed.acquire().await.unwrap().forget();
             drop(waits);
-            let told = packet
+            let said = packet
                 .context
                 .findings
                 .iter()
                 .find(|finding| matches!(finding.source.as_str(), "person" | "remark"));
-            Ok(match told {
-                Some(told) => {
-                    Decision::new(Label::Healthy, format!("told: {}", told.excerpt)).citing([told])
+            Ok(match said {
+                Some(said) => {
+                    Decision::new(Label::Healthy, format!("said: {}", said.excerpt)).citing([said])
                 }
                 None => Decision::new(Label::Defer, "nothing is known"),
             }

@@ -1,4 +1,4 @@
-//! Whom to look at next, beside a cause that may be wrong.
+//! What to check next, beside a cause that may be wrong.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl AbductivePolicy for NamesOne {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn beside_a_cause_that_may_be_wrong_answer_and_report_say_whom_to_look_at_next() {
+async fn beside_a_cause_that_may_be_wrong_answer_and_report_say_what_to_check_next() {
     let place = Place::new();
     let server = Server::open(place.settings(), Arc::new(NamesOne)).unwrap();
     let (client, _serving) = connect(&server, client()).await;

@@ -48,7 +48,7 @@ async fn an_investigation_is_a_task_where_the_client_has_tasks() {
     let (client, _serving) = connect(&place.server(&held), with_tasks()).await;
     let id = begin(client.peer(), incident()).await;
     held.until_waiting(1).await;
-    // What is told of an entry comes a moment after it.
+    // The progress of an entry is sent a moment after it.
     let message = loop {
         let working = state(client.peer(), &id).await;
         assert!(matches!(working.payload, TaskPayload::Working), "{working:?}");
@@ -106,7 +106,7 @@ async fn a_task_asks_and_takes_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_that_nobody_asks_for_is_cancelled() {
+async fn a_task_that_is_not_asked_for_is_cancelled() {
     let (place, held) = (Place::new(), Held::allowing(1));
     let mut settings = place.settings();
     settings.task_patience = Duration::from_secs(2);

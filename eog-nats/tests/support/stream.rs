@@ -14,7 +14,7 @@ pub(crate) enum Plant {
     /// It stores a record whatever its writer believes is the last one, as some servers do when
     /// several publish at once. Harmless.
     NoExpectation,
-    /// It acknowledges what it does not store. Harmless: the writer looks.
+    /// It acknowledges what it does not store. Harmless: the writer checks.
     AcknowledgedUnstored,
     /// It stores a record a second time, as another one. Harmless.
     StoredTwice,
@@ -43,7 +43,7 @@ pub(crate) struct Stream {
     plant: Plant,
     pub(crate) log: Vec<(u64, Record)>,
     sequence: u64,
-    /// How many records are kept; all of them unless told otherwise.
+    /// How many records are kept; all of them by default.
     pub(crate) kept: usize,
     /// Sent, but not there yet.
     late: VecDeque<(u64, Record)>,
@@ -57,10 +57,10 @@ pub(crate) struct Stream {
     pub(crate) seen: Seen,
 }
 
-/// What somebody else does in between.
+/// What another writer does in between.
 pub(crate) type Rival = Box<dyn FnOnce() + Send>;
 
-/// How often things happened, so that tests can tell that they do.
+/// How often things happened, so that tests can check that they do.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) stale: usize,
@@ -133,7 +133,7 @@ impl Stream {
 #[derive(Clone, Debug)]
 pub(crate) struct Simulated {
     pub(crate) stream: Arc<Mutex<Stream>>,
-    /// Whether whoever uses this connection has died. Its clones die with it.
+    /// Whether the process that uses this connection has died. Its clones die with it.
     dead: Arc<Mutex<bool>>,
 }
 
@@ -224,7 +224,7 @@ impl Subject for Simulated {
                 stream.late.push_back((last, record.clone()));
                 return Err(lost());
             }
-            // There, or refused, but nobody says so.
+            // There, or refused, but without an answer.
             3 => {
                 stream.arrive(last, record);
                 return Err(lost());

@@ -1,3 +1,3 @@
-# A policy to which nobody is ill.
+# A policy that finds all entities healthy.
 cat >/dev/null
 echo '{"label": "healthy", "summary": "all is well here"}'

@@ -40,7 +40,7 @@ fn assert_apart(asked: &[Asked], with_tools: bool) {
             }
         }
     }
-    // Nobody else is shown what specialists said, or what only they may do.
+    // No other agent is shown what specialists said, or what only they may do.
     for asked in asked.iter().filter(|asked| asked.phase() != "search_investigate") {
         let text = asked.whole();
         for mark in ["next for the specialist", "load_skill", "You read "] {
@@ -99,7 +99,7 @@ fn a_recorded_incident_is_investigated_with_its_tools() {
     let Some((snapshot, architecture)) = recording() else { return };
     let server = Server::start(|asked| {
         let (phase, agent) = (asked.phase(), specialist(asked));
-        // One more call before those that everybody makes.
+        // One more call before those that all lanes make.
         let call = |tool: &str, with: &str| {
             let because = format!("{tool} is next for the specialist of {agent}");
             json!({ "because": because, "tool": tool, "with": with }).into()
@@ -128,13 +128,13 @@ fn a_recorded_incident_is_investigated_with_its_tools() {
     assert!(matches!(run.code, Some(0 | 3)), "{:?}: {}", run.code, run.said);
     let asked = server.take();
     assert_apart(&asked, true);
-    let told = |agent: &str| {
+    let answered = |agent: &str| {
         let mut second = of(&asked, "search_investigate").into_iter();
         second.find(|it| specialist(it) == agent && it.said().len() == 1).unwrap().last()
     };
-    assert!(told("metrics").contains("<data answer>"), "{}", told("metrics"));
-    assert!(told("logs").contains(r#"\"reason\":"#), "{}", told("logs"));
-    let refused = told("traces");
+    assert!(answered("metrics").contains("<data answer>"), "{}", answered("metrics"));
+    assert!(answered("logs").contains(r#"\"reason\":"#), "{}", answered("logs"));
+    let refused = answered("traces");
     assert!(
         refused.contains("there is no tool") && refused.contains("get_trace_error_tree"),
         "{refused}"
@@ -158,7 +158,7 @@ fn skills_of_a_folder_are_offered_to_their_specialist_and_replace_shipped_ones()
     let lab = Lab::at(&server, "");
     std::fs::create_dir_all(lab.path("skills/metrics")).unwrap();
     std::fs::create_dir_all(lab.path("skills/logs")).unwrap();
-    std::fs::write(lab.path("skills/metrics/campaigns.md"), "# Sales\nLook at campaigns first.\n")
+    std::fs::write(lab.path("skills/metrics/campaigns.md"), "# Sales\nCheck campaigns first.\n")
         .unwrap();
     std::fs::write(lab.path("skills/logs/changes.md"), "# Our own way\nAsk the release log.\n")
         .unwrap();
@@ -172,7 +172,7 @@ fn skills_of_a_folder_are_offered_to_their_specialist_and_replace_shipped_ones()
         assert!(!text.contains("What was changed before the harm"), "it was replaced");
     }
     // The first of each is loaded, and the ledger holds what was said.
-    assert!(ledger.contains("Look at campaigns first.") && ledger.contains("Ask the release log."));
+    assert!(ledger.contains("Check campaigns first.") && ledger.contains("Ask the release log."));
 
     for (options, said) in [
         (&["--skills", "skills", "--controller", "lats"][..], "--skills has no effect"),

@@ -1,4 +1,4 @@
-//! How long a lane may be, and what the model is told then.
+//! How long a lane may be, and what the model reads then.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::llm::server::{Asked, Server};
 
 const WRAP_UP: &str = "You have explored enough.";
 
-/// Who never finishes is told so after exactly 10 calls, in a message of the user, and is asked 15 times.
+/// A specialist that never finishes gets a message of the user after exactly 10 calls, and is asked 15 times.
 #[test]
-fn a_specialist_who_never_finishes_is_told_to_and_then_cut_short() {
+fn a_specialist_that_never_finishes_is_warned_and_then_cut_short() {
     let server = Server::start(|asked| match asked.phase() {
         "search_investigate" => {
             // Each call another one, every third of them no call at all.
@@ -37,8 +37,8 @@ fn a_specialist_who_never_finishes_is_told_to_and_then_cut_short() {
     for (lane, asked) in of_lane {
         assert_eq!(asked.len(), 15, "{lane:?}");
         for (before, asked) in asked.iter().enumerate() {
-            let is_told = asked.whole().contains(WRAP_UP);
-            assert_eq!(is_told, before >= 10, "{lane:?}: after {before} calls");
+            let is_warned = asked.whole().contains(WRAP_UP);
+            assert_eq!(is_warned, before >= 10, "{lane:?}: after {before} calls");
             assert!(!asked.system().contains(WRAP_UP), "a user says it");
         }
         assert!(asked[10].last().trim_end().ends_with("then finish."), "{}", asked[10].last());
@@ -78,7 +78,7 @@ fn a_lane_is_one_conversation() {
 
 /// Nothing but what an answer of the own lane holds is recorded, whatever a model claims.
 #[test]
-fn nobody_records_what_no_answer_holds() {
+fn what_no_answer_holds_is_not_recorded() {
     let server = Server::start(|asked| match (asked.phase(), asked.said().len()) {
         ("search_investigate", 2) => {
             let with = json!({ "call": 2, "findings": [1, 999, "log:0000"] }).to_string();

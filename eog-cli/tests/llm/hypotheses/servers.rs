@@ -166,7 +166,7 @@ fn the_agent_of_a_chain_calls_tools_of_servers() {
     }
 }
 
-/// Who is named is offered what is named, whatever the server says of it.
+/// Named specialists are offered the named tools, whatever the server says of them.
 #[test]
 fn tools_are_offered_by_a_list_to_those_who_are_named() {
     let server = Server::start(detect);
@@ -231,7 +231,7 @@ fn a_recorded_call_is_not_made_again() {
 }
 
 #[test]
-fn servers_that_cannot_be_used_are_told_before_anything_is_asked() {
+fn servers_that_cannot_be_used_are_reported_before_anything_is_asked() {
     let server = Server::start(detect);
     let lab = Lab::at(&server, "");
     let run = |config: &str, options: &[&str]| {

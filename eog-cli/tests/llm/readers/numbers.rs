@@ -11,7 +11,7 @@ pub(crate) fn renumber(answer: &mut Value, then: &str, now: &str) -> Vec<u64> {
     let same = |number: u64| {
         let line = then.get(&number)?;
         let equal = now.iter().find(|(_, other)| *other == line);
-        // Told in other times or with another onset, it is the same finding.
+        // With other times or another onset, it is the same finding.
         let alike = || now.iter().find(|(_, other)| content(other) == content(line));
         equal.or_else(alike).map(|(number, _)| *number)
     };

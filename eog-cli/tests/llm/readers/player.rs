@@ -10,12 +10,12 @@ use super::numbers::renumber;
 use super::recording::{Answered, Recording, shown};
 use crate::llm::server::{Asked, Reply};
 
-/// Lines of a difference that are told, of each side.
+/// Lines of a difference that are shown, of each side.
 const MOST_LINES: usize = 12;
 
 /// What was other than it was recorded.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Changes {
     pub(crate) changed: usize,
     pub(crate) unanswered: usize,
     pub(crate) report: String,
@@ -27,32 +27,32 @@ pub(crate) struct Told {
 
 pub(crate) struct Player {
     recording: Recording,
-    told: Arc<Mutex<Told>>,
+    changes: Arc<Mutex<Changes>>,
 }
 
 impl Player {
     pub(crate) fn of(recording: &Recording) -> Self {
         let given = vec![false; recording.asked.len()];
-        let told = Arc::new(Mutex::new(Told { given, ..Told::default() }));
-        Self { recording: recording.clone(), told }
+        let changes = Arc::new(Mutex::new(Changes { given, ..Changes::default() }));
+        Self { recording: recording.clone(), changes }
     }
 
-    pub(crate) fn told(&self) -> Arc<Mutex<Told>> {
-        Arc::clone(&self.told)
+    pub(crate) fn changes(&self) -> Arc<Mutex<Changes>> {
+        Arc::clone(&self.changes)
     }
 
     pub(crate) fn answer(&self, asked: &Asked) -> Reply {
-        let mut told = self.told.lock().unwrap();
+        let mut changes = self.changes.lock().unwrap();
         let (messages, form) = shown(&asked.body);
         let all = &self.recording.asked;
         let is_same = |it: &Answered| {
             let texts = it.messages.iter().map(|place| self.recording.text(*place));
             self.recording.text(it.form) == form && texts.eq(messages.iter().map(String::as_str))
         };
-        if let Some(place) = first(all, &told.given, is_same) {
-            told.given[place] = true;
+        if let Some(place) = first(all, &changes.given, is_same) {
+            changes.given[place] = true;
             let answer = self.recording.text(all[place].answer).to_owned();
-            told.last = Some(answer.clone());
+            changes.last = Some(answer.clone());
             return Reply::Answer(answer);
         }
         let (phase, entity) = (asked.phase(), asked.entity());
@@ -61,21 +61,22 @@ impl Player {
         };
         let of = if entity.is_empty() { String::new() } else { format!(" of {entity}") };
         let what = format!("request {}, {phase}{of}", asked.at + 1);
-        let Some(place) = first(all, &told.given, is_alike) else {
+        let Some(place) = first(all, &changes.given, is_alike) else {
             // What is to be mended and never was is said again.
-            let mended = told.last.clone().filter(|_| messages.len() > 2);
-            let count = if mended.is_some() { &mut told.changed } else { &mut told.unanswered };
+            let mended = changes.last.clone().filter(|_| messages.len() > 2);
+            let count =
+                if mended.is_some() { &mut changes.changed } else { &mut changes.unanswered };
             *count += 1;
             let ending = if mended.is_some() {
                 "a correction that was not asked for"
             } else {
                 "no recorded answer"
             };
-            let _ = writeln!(told.report, "{what}: {ending}\n");
+            let _ = writeln!(changes.report, "{what}: {ending}\n");
             return mended.map_or(Reply::Status(400, "x-reader", "none"), Reply::Answer);
         };
-        told.given[place] = true;
-        told.changed += 1;
+        changes.given[place] = true;
+        changes.changed += 1;
         let joined = |texts: &[&str]| texts.join("\n");
         let then: Vec<&str> =
             all[place].messages.iter().map(|it| self.recording.text(*it)).collect();
@@ -89,16 +90,16 @@ impl Player {
             }
             Err(_) => (answer.to_owned(), Vec::new()),
         };
-        let _ = writeln!(told.report, "{what}: answered as request {} was", place + 1);
+        let _ = writeln!(changes.report, "{what}: answered as request {} was", place + 1);
         if !lost.is_empty() {
             let _ =
-                writeln!(told.report, "  evidence that it cites and is not shown now: {lost:?}");
+                writeln!(changes.report, "  evidence that it cites and is not shown now: {lost:?}");
         }
         if self.recording.text(all[place].form) != form {
-            let _ = writeln!(told.report, "  the form of the answer is another");
+            let _ = writeln!(changes.report, "  the form of the answer is another");
         }
-        let _ = writeln!(told.report, "{}", difference(&then, &now));
-        told.last = Some(answer.clone());
+        let _ = writeln!(changes.report, "{}", difference(&then, &now));
+        changes.last = Some(answer.clone());
         Reply::Answer(answer)
     }
 }

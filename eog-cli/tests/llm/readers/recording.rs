@@ -39,10 +39,10 @@ pub(crate) fn shown(body: &Value) -> (Vec<String>, String) {
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
         content => content.as_str().unwrap_or_default().to_owned(),
     };
-    let told = |message: &Value| {
+    let line = |message: &Value| {
         format!("{}: {}", message["role"].as_str().unwrap_or_default(), text(&message["content"]))
     };
-    (messages.map(told).collect(), body["response_format"].to_string())
+    (messages.map(line).collect(), body["response_format"].to_string())
 }
 
 impl Recording {

@@ -19,8 +19,7 @@ pub(in crate::server) struct Explained {
     entity: EntityId,
     /// What is believed: `Origin`, `Symptom`, `Healthy` or `Defer`.
     label: String,
-    /// Why, in the words of whoever judged; or why it was not evaluated. Made from telemetry: data, never
-    /// instructions.
+    /// The policy's reason, or why it was not evaluated. Made from telemetry: data, never instructions.
     summary: String,
     /// What speaks against it as a root cause; empty if it is named as one.
     not_a_cause: Vec<String>,
@@ -105,9 +104,10 @@ impl Explained {
                 Again::NotAsked => {
                     Some("its last evaluation has no decision that could be repeated".to_owned())
                 }
-                Again::JudgeUnknown => {
-                    Some("the ledger does not say who judged, so nobody was asked again".to_owned())
-                }
+                Again::JudgeUnknown => Some(
+                    "the ledger does not name the policy, so the question was not repeated"
+                        .to_owned(),
+                ),
                 Again::Other(label) => {
                     Some(format!("asked the same question again, the policy answers {label}"))
                 }
@@ -120,22 +120,22 @@ impl Explained {
 }
 
 impl Explained {
-    /// By the looks of a tree search or a loop.
-    pub(in crate::server) fn of_looks(
+    /// By the evaluations of a tree search or a loop.
+    pub(in crate::server) fn of_evaluations(
         id: &InvestigationId,
         diagnosis: &Diagnosis,
         steps: &[eog_report::Step],
         entity: &EntityId,
     ) -> Self {
         let belief = diagnosis.belief(entity);
-        let evaluated = |look: explanations::Evaluation| Evaluated {
-            entry: look.entry,
-            reason: look.why,
-            label: look.label.to_string(),
-            summary: look.summary,
+        let evaluated = |one: explanations::Evaluation| Evaluated {
+            entry: one.entry,
+            reason: one.why,
+            label: one.label.to_string(),
+            summary: one.summary,
             heard: Vec::new(),
         };
-        let looks = explanations::evaluations_of(steps, entity).into_iter();
+        let evaluations = explanations::evaluations_of(steps, entity).into_iter();
         Self {
             investigation: id.to_string(),
             entity: entity.clone(),
@@ -152,9 +152,9 @@ impl Explained {
                 .take(MAX_LISTED)
                 .map(Step::from)
                 .collect(),
-            evaluations: looks.map(evaluated).take(MAX_LISTED).collect(),
+            evaluations: evaluations.map(evaluated).take(MAX_LISTED).collect(),
             hangs_on: Vec::new(),
-            hangs_on_unknown: Some("this controller judges each look for itself".to_owned()),
+            hangs_on_unknown: Some("this controller judges each evaluation on its own".to_owned()),
         }
     }
 }

@@ -24,7 +24,7 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::io::InspectWriter;
 use tokio_util::sync::CancellationToken;
 
-use super::seen::{Look, seen};
+use super::seen::{Observer, seen};
 use super::settings::HttpSettings;
 use super::unread::Unread;
 
@@ -215,7 +215,7 @@ impl Drop for Turn {
 /// A request, until all of it has come.
 struct Asked(Arc<Turn>);
 
-impl Look for Asked {
+impl Observer for Asked {
     fn end(&mut self) {
         self.0.set(false);
     }
@@ -224,7 +224,7 @@ impl Look for Asked {
 /// An answer, until all of it was handed out.
 struct Answered(Arc<Turn>);
 
-impl Look for Answered {}
+impl Observer for Answered {}
 
 impl Drop for Answered {
     fn drop(&mut self) {

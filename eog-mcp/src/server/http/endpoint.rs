@@ -38,7 +38,7 @@ pub(super) struct Endpoint<H> {
 }
 
 impl<H: ServerHandler + Clone> Endpoint<H> {
-    /// For whoever answers; `stop` ends what is under way.
+    /// An endpoint for a handler; `stop` ends what is under way.
     pub(super) fn new(handler: H, stop: CancellationToken, settings: &HttpSettings) -> Self {
         let mut config = SessionConfig::default();
         config.keep_alive = Some(IDLE);
@@ -47,7 +47,7 @@ impl<H: ServerHandler + Clone> Endpoint<H> {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config = config;
         let sessions = Arc::new(sessions);
-        // Host and origin are looked at by the gate, whose refusals say what to do.
+        // Host and origin are checked by the gate, whose refusals say what to do.
         let config = StreamableHttpServerConfig::default()
             .with_max_request_body_bytes(settings.max_body_bytes)
             .with_cancellation_token(stop)
@@ -72,8 +72,8 @@ impl<H: ServerHandler + Clone> Endpoint<H> {
     }
 
     /// Whether one more session may begin. If there are too many, those in which nothing is open have to go; their
-    /// clients are told to begin anew when they come back. All in excess go, not one: sessions that begin at once have
-    /// found the same room, and would stay beyond the bound.
+    /// clients are asked to begin anew when they come back. All in excess go, not one: sessions that begin at once
+    /// have found the same room, and would stay beyond the bound.
     async fn has_room(&self) -> bool {
         let mut closed = Vec::new();
         let has_room = {

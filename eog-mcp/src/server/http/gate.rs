@@ -1,4 +1,4 @@
-//! Who may ask: host, origin, token, and the size and pace of what is sent.
+//! Which requests are let in: by host, origin, token, and the size and pace of what is sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,21 +43,21 @@ fn lower(names: &[String]) -> impl Iterator<Item = String> {
     names.iter().map(|name| name.trim().trim_end_matches('/').to_lowercase())
 }
 
-/// What browsers ask before they let a page from an allowed origin call, and what they look for in answers.
-/// Nothing where no origin is allowed.
+/// What browsers ask before they let a page from an allowed origin call, and what they expect in answers. Nothing
+/// where no origin is allowed.
 pub(super) fn cors(settings: &HttpSettings) -> Option<CorsLayer> {
     let named = lower(&settings.origins);
     let origins: Vec<HeaderValue> = named.filter_map(|origin| origin.parse().ok()).collect();
     let asked = [ACCEPT, AUTHORIZATION, CONTENT_TYPE].into_iter();
     let of_mcp = ["mcp-session-id", "mcp-protocol-version", "last-event-id"];
-    let told = [WWW_AUTHENTICATE, HeaderName::from_static("mcp-session-id")];
+    let exposed = [WWW_AUTHENTICATE, HeaderName::from_static("mcp-session-id")];
     (!origins.is_empty()).then(|| {
         CorsLayer::new()
             .allow_origin(origins)
             .allow_methods([Method::GET, Method::POST, Method::DELETE])
             .allow_headers(asked.chain(of_mcp.map(HeaderName::from_static)).collect::<Vec<_>>())
             .allow_private_network(true)
-            .expose_headers(told)
+            .expose_headers(exposed)
             .max_age(PREFLIGHT)
     })
 }
@@ -129,7 +129,7 @@ impl Gate {
             (None, _) => uri.authority().map(Authority::as_str),
             (Some(_), Some(_)) => None,
         };
-        // A whole address in the request line says whom it is for, too (RFC 9112, section 3.2.2).
+        // A whole address in the request line names the host, too (RFC 9112, section 3.2.2).
         let target = uri.authority().map(Authority::as_str);
         if host.into_iter().chain(target).all(|name| self.is_own(name)) && host.is_some() {
             return Ok(());

@@ -90,7 +90,7 @@ pub async fn serve_routes(
     Ok(())
 }
 
-/// As [`Server::http`], for whoever else answers clients.
+/// As [`Server::http`], for callers that accept connections themselves.
 ///
 /// # Errors
 /// As for [`Server::http`].

@@ -45,8 +45,8 @@ impl Recency {
         self.turns().last.len()
     }
 
-    /// The session that is missed least: one that was never used, otherwise the one that has been silent
-    /// for longest. One that nobody has heard of yet may be about to begin: it goes only if none is.
+    /// The session that is missed least: one that was never used, otherwise the one that has been silent for
+    /// longest. One without any request yet may be about to begin: it goes only if none is.
     pub(super) fn least<'a>(
         &self,
         sessions: impl Iterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! Answers that somebody looks at while they are sent.
+//! Answers that are observed while they are sent.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 
-/// Who looks at an answer.
-pub(super) trait Look: Unpin + Send + 'static {
+/// Observes an answer.
+pub(super) trait Observer: Unpin + Send + 'static {
     /// A part of it goes out; what is returned goes in its place.
     fn part(&mut self, part: Bytes) -> Bytes {
         part
@@ -17,22 +17,22 @@ pub(super) trait Look: Unpin + Send + 'static {
     fn end(&mut self) {}
 }
 
-/// An answer with somebody who looks at it. It is as long as it was.
-pub(super) fn seen(body: Body, look: impl Look) -> Body {
-    let mut seen = Seen { body, look };
+/// An answer with its observer. It is as long as it was.
+pub(super) fn seen(body: Body, observer: impl Observer) -> Body {
+    let mut seen = Seen { body, observer };
     // An empty one is never asked for.
     if seen.body.is_end_stream() {
-        seen.look.end();
+        seen.observer.end();
     }
     Body::new(seen)
 }
 
 struct Seen<L> {
     body: Body,
-    look: L,
+    observer: L,
 }
 
-impl<L: Look> HttpBody for Seen<L> {
+impl<L: Observer> HttpBody for Seen<L> {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -42,9 +42,9 @@ impl<L: Look> HttpBody for Seen<L> {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
         if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
-            self.look.end();
+            self.observer.end();
         }
-        frame.map_ok(|frame| frame.map_data(|part| self.look.part(part)))
+        frame.map_ok(|frame| frame.map_data(|part| self.observer.part(part)))
     }
 
     fn is_end_stream(&self) -> bool {

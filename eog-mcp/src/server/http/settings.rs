@@ -1,4 +1,4 @@
-//! How a server is reached over HTTP, and by whom.
+//! How a server is reached over HTTP, and with which token.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub type SignIn = fn(&str) -> String;
 /// The page for an address at which there is nothing, as HTML, given what is to be said.
 pub type Missing = fn(&str) -> String;
 
-/// How a server is reached over HTTP, and by whom.
+/// How a server is reached over HTTP, and with which token.
 ///
 /// ```
 /// use eog_mcp::server::HttpSettings;
@@ -40,7 +40,8 @@ pub struct HttpSettings {
     /// How browsers are asked for the token, which have no header for it: they keep it in a cookie that
     /// is good for the further [`routes`](HttpSettings::routes) alone.
     pub sign_in: Option<SignIn>,
-    /// What browsers are shown where there is nothing. Everybody is shown it, so that it may tell of no incident.
+    /// What browsers are shown where there is nothing. It is shown without a check, so it must not reveal an
+    /// incident.
     pub missing: Option<Missing>,
     /// Names by which the server may be called, beside those of this machine alone (`localhost`,
     /// `127.0.0.1`, `[::1]`), such as `eog.example.org` or `eog.example.org:8080`. Needed where
@@ -66,10 +67,11 @@ pub struct HttpSettings {
     pub body_time: Duration,
     /// How long a client may leave an answer unread before its connection is cut.
     pub write_time: Duration,
-    /// Most bytes of answers that wait for their readers, of all connections together. Beyond it, other
-    /// connections are cut to make room for an answer: first those that have taken nothing for a second or more, the
-    /// longest silence first. Only where there is none, because more than this came within a second, those for whom
-    /// most waits. No answer cuts its own connection: one that is longer by itself, in one part or in several, is sent.
+    /// Most bytes of answers that wait for their readers, of all connections together. Beyond it, other connections
+    /// are cut to make room for an answer: first those that have taken nothing for a second or more, the longest
+    /// silence first. Only where there is none, because more than this came within a second, those with the most
+    /// waiting. No answer cuts its own connection: one that is longer by itself, in one part or in several, is
+    /// sent.
     pub max_unread_bytes: usize,
     /// Most requests of one session that are under way at once.
     pub max_open: usize,
@@ -83,8 +85,8 @@ pub struct HttpSettings {
     /// time hold for these routes, too; the body of a request is read whole before its route is
     /// called. A fallback among them is not used.
     pub routes: Router,
-    /// What anybody who reaches the address may read, without any check: signs of life for what runs the
-    /// server, which has neither the token nor a name for it. Nothing here may tell of an incident.
+    /// What may be read without any check by all who can reach the address: signs of life for what runs the server,
+    /// which has neither the token nor a name for it. Nothing here may reveal an incident.
     pub open_routes: Router,
 }
 

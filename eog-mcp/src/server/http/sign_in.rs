@@ -21,12 +21,12 @@ const NAME: &str = "eog-session";
 /// The most bytes of the form.
 const MAX_FORM: usize = 8 << 10;
 
-/// Whether somebody signs in.
+/// Whether a request is a sign-in.
 pub(super) fn is_asked(request: &Request) -> bool {
     request.method() == Method::POST && request.uri().path() == SIGN_IN
 }
 
-/// Whether somebody looks at pages, who can be shown a form.
+/// Whether a request is for a page in a browser, which can show a form.
 pub(super) fn is_of_a_browser(request: &Request) -> bool {
     let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
     request.method() == Method::GET && accept.is_some_and(|kinds| kinds.contains("text/html"))
@@ -45,7 +45,7 @@ pub(super) fn ask(page: SignIn, complaint: &str) -> Response {
     html(StatusCode::UNAUTHORIZED, page(complaint))
 }
 
-/// A page that nobody keeps or frames.
+/// A page that is neither cached nor framed.
 pub(super) fn html(status: StatusCode, page: String) -> Response {
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),

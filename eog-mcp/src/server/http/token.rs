@@ -53,7 +53,7 @@ impl Token {
         blake3::hash(text.as_bytes()) == self.digest
     }
 
-    /// What a browser keeps that had the token: the token cannot be told from it.
+    /// What a browser keeps that had the token: the token cannot be derived from it.
     pub(super) fn cookie(&self) -> String {
         self.cookie.to_hex().to_string()
     }

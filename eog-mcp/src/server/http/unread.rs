@@ -1,4 +1,4 @@
-//! Answers that are being sent: how many bytes of them may wait for their readers at once, whoever they are.
+//! Answers that are being sent: how many bytes of them may wait for all their readers at once.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use tokio_util::sync::CancellationToken;
 
-use super::seen::{Look, seen};
+use super::seen::{Observer, seen};
 
-/// After which time one who takes nothing counts as one who does not read. A busy machine or a slow network may
-/// keep a reader waiting for less.
+/// How long a connection may take nothing before it counts as unread. A busy machine or a slow network may keep a
+/// reader waiting for less.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// A bound on what waits for readers. When it is passed, connections are cut to make room: first those that
-/// have taken nothing for longest, if that is long; then those for whom most waits, so that few are cut. No
-/// connection is cut to make room for itself: what one may have waiting is bounded by what the server below hands out
-/// before it is sent.
+/// A bound on what waits for readers. When it is passed, connections are cut to make room: first those that have
+/// taken nothing for longest, if that is long; then those with the most waiting, so that few are cut. No connection
+/// is cut to make room for itself: what one may have waiting is bounded by what the server below hands out before
+/// it is sent.
 pub(super) struct Unread {
     most: usize,
     waiting: Mutex<Waiting>,
@@ -45,7 +45,7 @@ struct Owed {
     cut: CancellationToken,
 }
 
-/// Whoever reads the answers of a connection.
+/// The reader of the answers of a connection.
 pub(super) struct Reader {
     unread: Arc<Unread>,
     connection: u64,
@@ -183,7 +183,7 @@ impl Drop for Held {
 /// Holds every part of an answer.
 struct Counted(Arc<Reader>);
 
-impl Look for Counted {
+impl Observer for Counted {
     fn part(&mut self, part: Bytes) -> Bytes {
         self.0.hold_at(Instant::now(), part)
     }

@@ -1,8 +1,7 @@
 //! Clients that vanish: their calls are cancelled when they do not come back.
 //!
-//! Since 2026-07-28 each request stands alone and is cancelled with its connection. Clients of
-//! older protocols have a session and may take a broken stream up again, so their calls go on for a
-//! while without anybody listening.
+//! Since 2026-07-28 each request stands alone and is cancelled with its connection. Clients of older protocols have
+//! a session and may take a broken stream up again, so their calls go on for a while without a connection.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +15,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::seen::{Look, seen};
+use super::seen::{Observer, seen};
 
 pub(super) const SESSION: &str = "mcp-session-id";
 
@@ -32,7 +31,7 @@ pub(super) struct Watch {
     grace: Duration,
     stop: CancellationToken,
     quota: Quota,
-    /// Room for streams of news, whoever's they are.
+    /// Room for streams of news, of all clients together.
     streams: Arc<Semaphore>,
 }
 
@@ -57,7 +56,7 @@ struct Presence {
     open: usize,
     /// Streams of news among them.
     streams: usize,
-    /// Whether a call was broken off; it may go on with nobody listening.
+    /// Whether a call was broken off; it may go on without its client.
     is_broken: bool,
     /// Counts the times that all were gone after that.
     absences: u64,
@@ -90,7 +89,7 @@ impl Watch {
         Arc::new(Self { open: Mutex::default(), sessions, grace, stop, quota, streams })
     }
 
-    /// Nobody is waited for any more.
+    /// Stops waiting for requests under way.
     pub(super) fn stop(&self) {
         self.stop.cancel();
     }
@@ -124,7 +123,7 @@ impl Watch {
             presence.streams += usize::from(is_stream);
         }
         let watch = session.map(|session| (self.clone(), session.to_owned()));
-        // A message is whole when it is answered; what a stream of news breaks off, nobody misses.
+        // A message is whole when it is answered; a stream of news may break off anywhere.
         Ok(Exchange { watch, is_over: request.method() != Method::POST, stream })
     }
 
@@ -192,7 +191,7 @@ impl Drop for Exchange {
     }
 }
 
-impl Look for Exchange {
+impl Observer for Exchange {
     fn end(&mut self) {
         self.is_over = true;
     }

@@ -1,4 +1,4 @@
-//! The closing narrative rests on what specialists recorded, whatever the model that tells it says.
+//! The closing narrative rests on what specialists recorded, whatever the model that writes it says.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::llm::reader::block;
 use crate::llm::server::{Asked, Reply, Server};
 
 /// What a model would have said.
-fn told(reply: Reply) -> Value {
+fn parsed(reply: Reply) -> Value {
     match reply {
         Reply::Answer(text) => serde_json::from_str(&text).unwrap(),
         _ => panic!("no answer"),
@@ -45,9 +45,9 @@ fn cited(value: &Value, findings: &BTreeSet<String>) -> BTreeSet<String> {
     }
 }
 
-/// Tells what nobody recorded: by number, by id, and by name and time.
+/// Cites what was not recorded: by number, by id, and by name and time.
 fn lie(asked: &Asked) -> Value {
-    let mut answer = told(detect(asked));
+    let mut answer = parsed(detect(asked));
     let many = block(&asked.question(), "evidence").len();
     let beyond = json!([many + 1, 999]);
     let factor = &mut answer["entities"][0];
@@ -61,12 +61,12 @@ fn lie(asked: &Asked) -> Value {
 }
 
 #[test]
-fn the_narrative_cites_no_finding_that_nobody_recorded() {
+fn the_narrative_cites_recorded_findings_alone() {
     let server = Server::start(|asked| match asked.phase() {
         "finalize" => lie(asked).into(),
         // Sees findings, and records none of them.
         "search_investigate" if specialist(asked) == "metrics" => {
-            let mut answer = told(detect(asked));
+            let mut answer = parsed(detect(asked));
             if answer["tool"] == "record_finding" {
                 answer["tool"] = json!("finish");
                 answer["with"] = json!("{\"summary\": \"nothing bears on it\"}");
@@ -89,7 +89,7 @@ fn the_narrative_cites_no_finding_that_nobody_recorded() {
     assert!(!cited(narrative, &recorded).is_empty(), "it rests on what was recorded");
     let asked = server.take();
     let shown = block(&of(&asked, "finalize")[0].question(), "evidence").join("\n");
-    assert!(!shown.contains(" metric "), "nobody recorded one: {shown}");
+    assert!(!shown.contains(" metric "), "none was recorded: {shown}");
     let report = std::fs::read_to_string(lab.path("out/report.md")).unwrap();
     let refused = narrative["refused"].to_string();
     for text in ["cache was emptied", "disk was full"] {
