@@ -155,7 +155,7 @@ fn impacts_are_bounded_and_earliest_first() {
 }
 
 /// What a map says, as the reference does.
-fn notes(map: &EffectMap, entity: &EntityId) -> Vec<reference::ExpectedNote> {
+fn contents(map: &EffectMap, entity: &EntityId) -> Vec<reference::ExpectedNote> {
     let notes = map.notes(entity).findings;
     let found = notes.iter().map(|note| {
         let peer = note.peer.as_ref().map(|peer| (peer.entity.clone(), peer.role));
@@ -184,7 +184,7 @@ fn agrees(incident: &Small) -> Result<(), TestCaseError> {
     prop_assert_eq!(qualifying, expected);
     for entity in everybody() {
         prop_assert_eq!(
-            notes(&map, &entity),
+            contents(&map, &entity),
             reference::expected_notes(topology, &causes, &entity)
         );
     }

@@ -94,7 +94,7 @@ mod tests {
     use crate::self_time::requests::End;
 
     /// Requests of two operations, one each second: those of the first call `users` twice, those of the second never.
-    fn skipped(first: impl Fn(i64) -> bool, calls: impl Fn(i64) -> bool) -> Vec<(f64, f64)> {
+    fn ratios(first: impl Fn(i64) -> bool, calls: impl Fn(i64) -> bool) -> Vec<(f64, f64)> {
         let users = EntityId::new("users").unwrap();
         let request = |n: i64| Request {
             time: Timestamp::from_second(n).unwrap(),
@@ -114,14 +114,14 @@ mod tests {
 
     #[test]
     fn few_requests_suffice_where_all_asked_before() {
-        assert_eq!(skipped(|_| true, |n| n < 30 || n % 4 == 0), [(2.0, 0.5)]);
-        assert_eq!(skipped(|_| true, |n| n % 4 != 0), [], "as before");
+        assert_eq!(ratios(|_| true, |n| n < 30 || n % 4 == 0), [(2.0, 0.5)]);
+        assert_eq!(ratios(|_| true, |n| n % 4 != 0), [], "as before");
     }
 
     #[test]
     fn requests_that_ask_none_any_more_leave_out_all_they_asked() {
         let names = ["users", "orders"].map(|name| EntityId::new(name).unwrap());
-        let skipped = |stops: bool| {
+        let callees = |stops: bool| {
             let request = |n: i64| {
                 // Half ask both, half the first alone, until they ask none.
                 let asked = names.iter().take(if n % 2 == 0 { 2 } else { 1 }).map(|name| (name, 1));
@@ -133,12 +133,12 @@ mod tests {
             let found = skipped(&requests, Timestamp::from_second(21).unwrap());
             found.into_iter().map(|one| one.callee.to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(skipped(true), ["orders", "users"]);
-        assert!(skipped(false).is_empty());
+        assert_eq!(callees(true), ["orders", "users"]);
+        assert!(callees(false).is_empty());
     }
 
     #[test]
     fn another_mix_of_operations_is_not_fewer_calls() {
-        assert_eq!(skipped(|n| n < 30 || n % 10 == 0, |_| true), []);
+        assert_eq!(ratios(|n| n < 30 || n % 10 == 0, |_| true), []);
     }
 }

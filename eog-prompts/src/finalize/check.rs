@@ -424,7 +424,7 @@ impl<'m> Check<'m> {
     /// The moments stated, with those of the alerts and of the contributing factors.
     fn timeline(
         &mut self,
-        /// The moments stated, with those of the alerts and of the contributing factors.
+        stated: &[StatedMoment],
         entities: &[NarratedEntity],
         left_out: &mut Vec<String>,
     ) -> Vec<Moment> {
