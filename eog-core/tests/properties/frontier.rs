@@ -186,6 +186,7 @@ impl Answers for Planter<'_> {
                 cause_since: None,
                 effect_since: None,
                 explains: None,
+                outside: false,
             });
         }
         Ok(decision)

@@ -162,6 +162,7 @@ fn real_data() -> Vec<(&'static str, Value)> {
         cause_since: None,
         effect_since: None,
         explains: None,
+        outside: false,
     };
     let message = eog_core::Belief {
         evidence: vec![change.id().clone()],
