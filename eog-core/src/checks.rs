@@ -36,8 +36,7 @@ pub(crate) fn check(
     decision: &Decision,
 ) -> Checked {
     let messages = packet.into_iter().flat_map(|packet| &packet.inbox);
-    let inbox: BTreeSet<EvidenceId> =
-        messages.flat_map(|message| message.belief.cited()).collect();
+    let inbox: BTreeSet<EvidenceId> = messages.flat_map(|message| message.belief.cited()).collect();
     let mut checked = Checked {
         label: decision.label,
         summary: decision.summary.clone(),
@@ -78,7 +77,7 @@ pub(crate) fn check(
         claim.outside &= !state.is_known(&claim.cause);
         let edge = claim.edge();
         let is_cause_known =
-            if claim.outside { is_quoted(state, packet, &claim) } else { state.is_known(&edge.cause) };
+            state.is_known(&edge.cause) || claim.outside && is_quoted(state, packet, &claim);
         let newcomers: BTreeSet<&EntityId> = [&edge.cause, &edge.effect]
             .into_iter()
             .filter(|end| !state.admitted.contains(*end) && !admitted.contains(*end))
@@ -135,8 +134,7 @@ fn is_quoted(state: &State, packet: Option<&ContextPacket>, claim: &Claim) -> bo
     let Some(packet) = packet else { return false };
     let in_case_file = packet.case_file.iter().flat_map(|file| &file.findings);
     let mut shown = packet.context.findings.iter().chain(&packet.quoted).chain(in_case_file);
-    let quotes =
-        |it: &Finding| claim.evidence.contains(it.id()) && it.quotes(claim.cause.as_str());
+    let quotes = |it: &Finding| claim.evidence.contains(it.id()) && it.quotes(claim.cause.as_str());
     shown.any(quotes) && !state.has_namesake(&claim.cause)
 }
 

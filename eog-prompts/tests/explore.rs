@@ -364,7 +364,8 @@ fn what_a_bound_does_not_cover_stands_against_it() {
         let text = format!("{metric} from 20 to 900 ms");
         finding("db").signal(Signal::Latency).measured(900.0, 20.0, "ms").excerpt(&text)
     };
-    let bound = "contribution bound by latency_p50: at most 0 % of the time lost by web can come from db";
+    let bound =
+        "contribution bound by latency_p50: at most 0 % of the time lost by web can come from db";
     let note = |signal, excerpt: &str| {
         finding("db").kind(EvidenceKind::Note).signal(signal).excerpt(excerpt)
     };

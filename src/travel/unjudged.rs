@@ -72,9 +72,8 @@ pub(super) fn why_unjudged(
     if !left_out.is_empty() {
         return Unjudged::LeftOut(left_out);
     }
-    let blames = |belief: &Belief| {
-        belief.claims.iter().any(|claim| claim.outside && claim.cause == *entity)
-    };
+    let blames =
+        |belief: &Belief| belief.claims.iter().any(|claim| claim.outside && claim.cause == *entity);
     let blaming = controller.beliefs().filter(|(_, belief)| blames(belief));
     let blaming: Vec<EntityId> = blaming.map(|(owner, _)| owner.clone()).collect();
     if !blaming.is_empty() {

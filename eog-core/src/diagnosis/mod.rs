@@ -143,14 +143,13 @@ impl Diagnosis {
         let Some(opening) = ledger.opening() else {
             unreachable!("every machine opens its ledger with its case")
         };
-        let Standing { topology, anomalies, mut beliefs, conclusion, ranking, waiting, spent, stop } =
+        let Standing { topology, anomalies, beliefs, conclusion, ranking, waiting, spent, stop } =
             standing;
         let claims = live_claims(&beliefs);
         let outside = outside_beliefs(&beliefs);
         let cited = |(system, belief): (&EntityId, &Belief)| (system.clone(), belief.cited());
         let seen = outside.iter().map(cited).collect();
         let systems = outside.keys().cloned().collect();
-        beliefs.extend(outside);
         let mut diagnosis = Self {
             window: opening.case.window,
             topology: topology.clone(),
@@ -164,7 +163,7 @@ impl Diagnosis {
             unnamed: Vec::new(),
             alternatives: BTreeMap::new(),
             terms: BTreeMap::new(),
-            beliefs,
+            beliefs: beliefs.into_iter().chain(outside).collect(),
             outside: systems,
             findings: BTreeMap::new(),
             explaining: explaining(&claims),

@@ -80,9 +80,7 @@ struct Notes {
 
 impl Notes {
     fn of(entity: &EntityId, findings: &[&Finding], messages: bool, names: bool) -> Self {
-        use Signal::{
-            Exhaustion, Experiment, Impact, Output, Restart, Route, Saturation,
-        };
+        use Signal::{Exhaustion, Experiment, Impact, Output, Restart, Route, Saturation};
         let any = |is: &dyn Fn(&Finding) -> bool| findings.iter().any(|finding| is(finding));
         let has = |signals: &[Signal]| any(&|it| signals.contains(&it.signal));
         let is_full = any(&|it| match it.signal {
