@@ -33,6 +33,8 @@ pub struct ExploreInput {
     case_file_omitted: Vec<String>,
     /// Of whom nothing was recorded.
     silent: Vec<String>,
+    /// Who has only what the case file leaves out.
+    elsewhere: Vec<String>,
     entity: String,
     /// Which numbers of the case file are evidence of the entity itself.
     in_case_file: Vec<u32>,
@@ -270,6 +272,9 @@ impl ExploreInput {
     /// The input for the parts of a packet that a cut shows.
     pub fn new(frame: &Frame, packet: &ContextPacket, cut: &PacketCut) -> Self {
         let clock = Clock::new(packet.window);
+        let names = |entities: Option<&Vec<EntityId>>| -> Vec<String> {
+            entities.into_iter().flatten().map(ToString::to_string).collect()
+        };
         let mut subject = Subject::of(packet);
         subject.last_onset = frame.last_onset();
         // Whoever reads their names may name them.
@@ -332,8 +337,8 @@ impl ExploreInput {
                 file.unrecorded.iter().map(|kind| kinds_word(*kind)).collect()
             }),
             case_file_omitted: case_file.map_or(Vec::new(), |it| it.omitted.clone()),
-            silent: case_file
-                .map_or(Vec::new(), |it| it.silent.iter().map(ToString::to_string).collect()),
+            silent: names(case_file.map(|file| &file.silent)),
+            elsewhere: names(case_file.map(|file| &file.elsewhere)),
             in_case_file,
             entity: packet.entity.to_string(),
             own_alerts: own.collect(),
