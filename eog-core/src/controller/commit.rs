@@ -16,7 +16,7 @@ use crate::controller::config::{AskAgain, ChangeRule, ClaimRule, Damping, Wake};
 use crate::controller::entry_body::{
     ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, Outcome,
 };
-use crate::ids::{EntityId, EvidenceId};
+use crate::ids::EntityId;
 use crate::ledger::record::{ContextRecord, RecordedAnswer, Refusal};
 use crate::state::{Broadcast, Node};
 

@@ -445,6 +445,7 @@ mod tests {
             signal: "errors".into(),
             trend: "",
             peer: Some(peer),
+            against: Vec::new(),
             detail: String::new(),
             text: text.into(),
         }
