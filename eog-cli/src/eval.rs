@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::shown::clean_line;
+use eog::DecisionMemory;
 use eog_eval::controllers::{self, Incidents};
 use eog_eval::fit::Prior;
 use eog_eval::itbench::ReasoningJudge;
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::trajectory::Failures;
 use eog_eval::{
-    Calibration, EvalError, Method, all, fit, generated, itbench, logs, petshop, suite,
+    Calibration, EvalError, Method, all, fit, generated, itbench, logs, petshop, recorded, suite,
 };
 use eog_evidence::Weights;
 use eog_report::clean::{clean, escape_json};
@@ -90,6 +91,21 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             note(arguments, &report.notes());
             print(arguments, &report, &report.to_csv())
         }
+        Evaluated::Snapshots { truths, dir, architecture, runs, by } => {
+            refuse_runs(*runs, by)?;
+            let settings = recorded::Settings {
+                architecture: architecture.clone(),
+                runs: *runs,
+                method: method(by)?,
+                stop: Some(Stop::when(is_interrupted)),
+            };
+            let truths = itbench::Truths::read(truths)?;
+            let report = recorded::evaluate(&truths, dir, &settings, |case| {
+                progress.say(&format!("scenario {}, run {} done", case.scenario, case.seed));
+            })?;
+            drop(progress);
+            print_snapshots(arguments, &report, true)
+        }
         Evaluated::Simulated(simulated) => {
             let scenarios = Scenario::read_all(&simulated.truths)?;
             let notes = scenarios.notes();
@@ -107,12 +123,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                     progress.say(&format!("{done} of {count}: scenario {scenario}, seed {seed}"));
                 })?;
             drop(progress);
-            keep_calibration(arguments, report.calibration.as_ref())?;
-            let exit = print(arguments, &report, &report.to_csv())?;
-            if report.not_scored > 0 {
-                return Ok(interrupted(report.not_scored, "truth is", "truths are"));
-            }
-            Ok(if is_whole { exit } else { Exit::BadInput })
+            print_snapshots(arguments, &report, is_whole)
         }
         Evaluated::Fit { dirs, shrinkage, prior, prior_incidents, out } => {
             let prior = match prior {
@@ -220,6 +231,20 @@ fn print_suite(arguments: &Eval, report: &suite::SuiteReport) -> Result<Exit, Cl
     Ok(if report.unusable.is_empty() { exit } else { Exit::BadInput })
 }
 
+/// The report on snapshots; an error where not all truths could be used.
+fn print_snapshots(
+    arguments: &Eval,
+    report: &simulated::SimulatedReport,
+    is_whole: bool,
+) -> Result<Exit, CliError> {
+    keep_calibration(arguments, report.calibration.as_ref())?;
+    let exit = print(arguments, report, &report.to_csv())?;
+    if report.not_scored > 0 {
+        return Ok(interrupted(report.not_scored, "truth is", "truths are"));
+    }
+    Ok(if is_whole { exit } else { Exit::BadInput })
+}
+
 /// Says that the report is incomplete.
 fn interrupted(left: usize, one: &str, many: &str) -> Exit {
     let left = words::count(left as u64, one, many);
@@ -254,21 +279,30 @@ fn settings_of_simulated(simulated: &OfSimulated) -> Result<simulated::Settings,
 
 /// How a suite is evaluated.
 fn suite_options(runs: &Runs, by: &EvalBy) -> Result<suite::Options, CliError> {
-    if runs.count > 1 && by.controller != ControllerName::Eog {
+    refuse_runs(runs.count, by)?;
+    let method = method(by)?;
+    let stop = Some(Stop::when(is_interrupted));
+    Ok(suite::Options { method, out: runs.out.clone(), stop, ..suite::Options::runs(runs.count) })
+}
+
+/// Refuses several runs where all would be the same: by a controller with one order, judged by rules.
+fn refuse_runs(runs: usize, by: &EvalBy) -> Result<(), CliError> {
+    let options = by.judging.options();
+    let is_ruled = options.policy.is_none() && options.model.is_none();
+    if runs > 1 && is_ruled && by.controller != ControllerName::Eog {
         return Err(CliError::Usage(format!(
             "--runs varies the order of evaluation, and the controller {} has only one; omit it",
             by.controller
         )));
     }
-    let method = method(by)?;
-    let stop = Some(Stop::when(is_interrupted));
-    Ok(suite::Options { method, out: runs.out.clone(), stop, ..suite::Options::runs(runs.count) })
+    Ok(())
 }
 
 /// How incidents are investigated. The policy is never taken from variables or a file alone: a whole data set
 /// costs.
 fn method(by: &EvalBy) -> Result<Method, CliError> {
     let settings = rules::of(by.controller, &by.search)?;
+    let memory = by.memory.as_deref().map(DecisionMemory::open).transpose()?;
     let options = by.judging.options();
     if options.policy.is_none() && options.model.is_none() {
         let settings = rules::prompted(settings, &by.search, (false, None))?;
@@ -277,12 +311,12 @@ fn method(by: &EvalBy) -> Result<Method, CliError> {
                           neither variables nor eog.toml";
             return Err(CliError::Usage(reason.to_owned()));
         }
-        return Ok(settings.into());
+        return Ok(Method { memory, ..settings.into() });
     }
     let chosen = choose(&by.judging)?;
     let settings = rules::prompted(settings, &by.search, chosen.planner())?;
     let settings = settings.judged_by(Some(Policies::name(&chosen)));
-    Ok(Method { settings, judge: Arc::new(chosen) })
+    Ok(Method { settings, judge: Arc::new(chosen), memory })
 }
 
 fn kind(system: GeneratedSystem) -> generated::Kind {

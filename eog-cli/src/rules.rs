@@ -144,7 +144,7 @@ pub(crate) fn changes(
             (*before != after).then(|| LinearConfig { policy: named, ..after }.into())
         }
     };
-    Ok(Changes { policy, settings })
+    Ok(Changes { policy, settings, ..Changes::default() })
 }
 
 /// A tree search with what the command line sets.

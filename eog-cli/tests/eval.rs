@@ -156,6 +156,25 @@ fn scenarios_are_listed_by_number_and_each_has_an_id_of_its_own() {
 }
 
 #[test]
+fn recorded_snapshots_are_investigated_several_times_and_scored() {
+    let folder = scenarios(&["7"]);
+    let at = |name: &str| folder.path().join(name);
+    simulated(folder.path(), &["--size", "1MB"]).exits(0);
+    std::fs::create_dir(at("snapshots")).unwrap();
+    let (csv, architecture) = (at("runs.csv"), at("architecture.json"));
+    let evaluated = || {
+        let options = ["--runs", "3", "--csv"];
+        let architecture = ["--architecture".as_ref(), architecture.as_os_str()];
+        run!("eval", "snapshots", at("truths"), at("snapshots"), architecture, options, csv)
+    };
+    evaluated().exits(4).says(&["folders of snapshots (Scenario-N), each with a ground truth"]);
+    // Truths of a folder are known by the number of their own.
+    std::fs::rename(at("out"), at("snapshots/Scenario-0")).unwrap();
+    evaluated().exits(0).prints(&["Pass@3", "Majority@3", "1 scenario, 3 runs each"]);
+    assert_eq!(read(&csv).lines().count(), 4);
+}
+
+#[test]
 fn a_simulation_that_needs_more_than_was_asked_for_says_so() {
     let folder = scenarios(&["7"]);
     let note = "eog: note: 1000000 bytes were requested, but this scenario needs at least ";

@@ -85,6 +85,10 @@ pub struct Claim {
     /// Which observations of the effect it explains; all of them if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<Vec<Explained>>,
+    /// Whether the cause is an outside system: no entity, but a name in the text of evidence that the claim cites. It counts
+    /// as an origin while such a claim is live, and no policy is asked about it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
 }
 
 /// An observation that a claim or a belief accounts for: one onset of an anomaly.
@@ -123,7 +127,14 @@ impl Claim {
             cause_since: None,
             effect_since: None,
             explains: None,
+            outside: false,
         }
+    }
+
+    /// Says that the cause is an [outside](Self::outside) system.
+    #[must_use]
+    pub fn from_outside(self) -> Self {
+        Self { outside: true, ..self }
     }
 
     /// Adds evidence, by id.

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use crate::belief::{Claim, ClaimEdge, Label};
-use crate::contract::packet::{Decision, Route};
+use crate::contract::packet::{ContextPacket, Decision, Route};
 use crate::controller::config::{Checks, Config};
+use crate::evidence::Finding;
 use crate::ids::{EntityId, EvidenceId};
 use crate::ledger::record::{Refusal, Warning};
 use crate::state::State;
@@ -25,15 +26,17 @@ pub(crate) struct Checked {
 }
 
 /// Checks label, evidence and claims of a decision, after its context was recorded. Proposals are
-/// checked later, when the entities that the claims made active are known.
+/// checked later, when the entities that the claims made active are known. The packet is what was decided on, if there was one.
 pub(crate) fn check(
     config: &Config,
     state: &State,
     entity: &EntityId,
-    inbox: &BTreeSet<EvidenceId>,
+    packet: Option<&ContextPacket>,
     routes: &[Route],
     decision: &Decision,
 ) -> Checked {
+    let messages = packet.into_iter().flat_map(|packet| &packet.inbox);
+    let inbox: BTreeSet<EvidenceId> = messages.flat_map(|message| message.belief.cited()).collect();
     let mut checked = Checked {
         label: decision.label,
         summary: decision.summary.clone(),
@@ -70,13 +73,17 @@ pub(crate) fn check(
             cut(&mut claim.observed, &mut checked.refusals);
             keep_known(&mut claim.evidence, &known, &mut checked.refusals);
         }
+        // What is known is no outside system, whatever a policy says of it.
+        claim.outside &= !state.is_known(&claim.cause);
         let edge = claim.edge();
+        let is_cause_known =
+            state.is_known(&edge.cause) || claim.outside && is_quoted(state, packet, &claim);
         let newcomers: BTreeSet<&EntityId> = [&edge.cause, &edge.effect]
             .into_iter()
             .filter(|end| !state.admitted.contains(*end) && !admitted.contains(*end))
             .collect();
         let refusal: Option<fn(ClaimEdge) -> Refusal> =
-            if !state.is_known(&edge.cause) || !state.is_known(&edge.effect) {
+            if !is_cause_known || !state.is_known(&edge.effect) {
                 Some(Refusal::ClaimOnUnknownEntity)
             } else if full && edge.cause == edge.effect {
                 Some(Refusal::ClaimOnItself)
@@ -120,6 +127,16 @@ pub(crate) fn check(
         }
     }
     checked
+}
+
+/// Whether evidence that a claim cites, and that its packet shows, quotes the outside system that it calls the cause. A system
+/// named like a part of the topology is none.
+fn is_quoted(state: &State, packet: Option<&ContextPacket>, claim: &Claim) -> bool {
+    let Some(packet) = packet else { return false };
+    let in_case_file = packet.case_file.iter().flat_map(|file| &file.findings);
+    let mut shown = packet.context.findings.iter().chain(&packet.quoted).chain(in_case_file);
+    let quotes = |it: &Finding| claim.evidence.contains(it.id()) && it.quotes(claim.cause.as_str());
+    shown.any(quotes) && !state.has_namesake(&claim.cause)
 }
 
 /// Whether a claim itself states that its effect was certainly there before its cause. Such a claim
@@ -224,7 +241,7 @@ mod tests {
             let decision = Decision { since, explains, ..Decision::new(label, "") };
             let decision = decision.citing([&finding]);
             let config = Config::default();
-            let checked = check(&config, &state, &entity, &BTreeSet::new(), &[], &decision);
+            let checked = check(&config, &state, &entity, None, &[], &decision);
             assert_eq!((checked.label, checked.refusals), (label, vec![]));
             checked.warnings
         };

@@ -218,6 +218,19 @@ struct Roles {
     effect: bool,
 }
 
+/// The outside systems that claims of beliefs call a cause, with these claims, but for those that were judged.
+pub(crate) fn outside_systems<'b>(
+    beliefs: impl Iterator<Item = &'b Belief>,
+    is_judged: impl Fn(&EntityId) -> bool,
+) -> BTreeMap<&'b EntityId, Vec<&'b Claim>> {
+    let mut systems: BTreeMap<&EntityId, Vec<&Claim>> = BTreeMap::new();
+    let claims = beliefs.flat_map(|belief| &belief.claims);
+    for claim in claims.filter(|claim| claim.outside && !is_judged(&claim.cause)) {
+        systems.entry(&claim.cause).or_default().push(claim);
+    }
+    systems
+}
+
 impl State {
     pub(crate) fn new(case: &Case) -> Self {
         let seeds: Vec<EntityId> = case.seeds.iter().map(|seed| seed.entity.clone()).collect();
@@ -247,6 +260,12 @@ impl State {
         }
     }
 
+    /// Has packets show what stands out as a whole, and lets claims name what it names.
+    pub(crate) fn show(&mut self, case_file: Arc<CaseFile>) {
+        self.named.extend(case_file.named().cloned());
+        self.case_file = Some(case_file);
+    }
+
     pub(crate) fn node(&mut self, entity: &EntityId) -> &mut Node {
         self.nodes.entry(entity.clone()).or_default()
     }
@@ -261,6 +280,23 @@ impl State {
 
     pub(crate) fn is_known(&self, entity: &EntityId) -> bool {
         self.named.contains(entity) || self.topology.contains(entity)
+    }
+
+    /// Whether the last part of the name of a known entity is an outside system's name, or its first label: `db` of
+    /// `shop/Service/db` is the host `db.shop.svc`.
+    pub(crate) fn has_namesake(&self, outside: &EntityId) -> bool {
+        let name = outside.as_str();
+        let label = name.split(['.', ':']).next().unwrap_or(name);
+        self.named.iter().chain(self.topology.entities()).any(|known| {
+            let last = known.as_str().rsplit('/').next().unwrap_or_default();
+            last.eq_ignore_ascii_case(name) || last.eq_ignore_ascii_case(label)
+        })
+    }
+
+    /// The outside systems that live claims call a cause, with these claims. What was judged is none.
+    pub(crate) fn outside(&self) -> BTreeMap<&EntityId, Vec<&Claim>> {
+        let beliefs = self.nodes.values().filter_map(|node| node.belief.as_ref());
+        outside_systems(beliefs, |entity| self.get(entity).is_some_and(|it| it.belief.is_some()))
     }
 
     /// The anomalies of an entity among the first ones.

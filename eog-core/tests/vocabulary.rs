@@ -84,6 +84,7 @@ fn claim() -> Claim {
         cause_since: None,
         effect_since: None,
         explains: None,
+        outside: false,
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use eog::belief::ClaimEdge;
 use eog::controller::Order;
-use eog::{Case, Config, Diagnosis, EntityId};
+use eog::{Case, Config, DecisionMemory, Diagnosis, EntityId};
 use eog_evidence::Bundle;
 use eog_session::controllers::{AnyFinished, AnySettings};
 use eog_session::judge::{Evidence, Policies};
@@ -25,6 +25,8 @@ pub struct Method {
     pub settings: AnySettings,
     /// The policy.
     pub judge: Arc<dyn Policies + Send + Sync>,
+    /// Decisions of other investigations, which are not asked for again.
+    pub memory: Option<DecisionMemory>,
 }
 
 impl Method {
@@ -38,7 +40,7 @@ impl Method {
             }
             settings => settings.clone(),
         };
-        Self { settings, judge: Arc::clone(&self.judge) }
+        Self { settings, ..self.clone() }
     }
 }
 
@@ -52,7 +54,7 @@ impl Default for Method {
 impl<S: Into<AnySettings>> From<S> for Method {
     /// By the evidence policy.
     fn from(settings: S) -> Self {
-        Self { settings: settings.into(), judge: Arc::new(Evidence) }
+        Self { settings: settings.into(), judge: Arc::new(Evidence), memory: None }
     }
 }
 
@@ -94,7 +96,9 @@ pub fn investigate(bundle: Bundle) -> Result<Investigation, EvalError> {
 /// # Errors
 /// [`EvalError::Case`] when there is nothing to start from, or the judge cannot be used.
 pub fn investigate_source(source: &Opened, method: &Method) -> Result<Investigation, EvalError> {
-    investigate_judged(source, method.settings.clone(), &*method.judge)
+    let course = Course::new(&*method.judge, source.clone());
+    let course = Course { memory: method.memory.clone(), ..course };
+    conduct(course, method.settings.clone())
 }
 
 /// The same with a judge that lives no longer than the investigation.
@@ -103,14 +107,22 @@ pub(crate) fn investigate_judged(
     settings: impl Into<AnySettings>,
     judge: &dyn Policies,
 ) -> Result<Investigation, EvalError> {
+    conduct(Course::new(judge, source.clone()), settings)
+}
+
+fn conduct(
+    course: Course<'_>,
+    settings: impl Into<AnySettings>,
+) -> Result<Investigation, EvalError> {
     let begun = Instant::now();
-    let case = source.incident().name.clone();
+    let case = course.source.incident().name.clone();
     let failed = |reason: String| EvalError::Case { case: case.clone(), reason };
-    let start = Start::of(source, settings, None).map_err(|error| failed(error.to_string()))?;
+    let start =
+        Start::of(&course.source, settings, None).map_err(|error| failed(error.to_string()))?;
     let case = start.by_rule.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(error.to_string()))?;
-    let ended = runtime.block_on(Course::new(judge, source.clone()).begin(start));
+    let ended = runtime.block_on(course.begin(start));
     let ended = ended.map_err(|error| failed(error.to_string()))?;
     Ok(Investigation { took: begun.elapsed(), ..Investigation::of(case, ended.finished) })
 }

@@ -35,6 +35,7 @@ mod model_usage;
 mod near;
 pub mod petshop;
 mod ranking;
+pub mod recorded;
 mod repeated;
 mod scan;
 pub mod simulated;

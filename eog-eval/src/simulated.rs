@@ -85,12 +85,12 @@ impl fmt::Display for Ablation {
     }
 }
 
-/// One investigation of one simulated incident.
+/// One investigation of a snapshot, simulated or recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimulatedCase {
     /// The scenario of the truth.
     pub scenario: String,
-    /// The seed of the noise.
+    /// The seed of the noise; of a recorded snapshot the number of the run.
     pub seed: u64,
     /// What was taken away.
     pub ablation: Ablation,
@@ -100,7 +100,7 @@ pub struct SimulatedCase {
     pub reason: String,
 }
 
-/// What all simulated incidents scored.
+/// What all snapshots scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimulatedReport {
     /// Every investigation.
@@ -185,18 +185,7 @@ pub fn evaluate(
     if cases.is_empty() && not_scored > 0 {
         return Err(EvalError::Stopped);
     }
-    let mut runs: BTreeMap<String, Vec<Option<OutputScore>>> = BTreeMap::new();
-    for case in cases.iter().filter(|case| case.ablation == Ablation::Whole) {
-        let scores = runs.entry(case.scenario.clone()).or_default();
-        scores.push(case.scored.as_ref().map(|scored| scored.score.clone()));
-    }
-    let k = seeds.clone().take(3).count();
-    let outcomes = |ablation: Ablation| -> Vec<Outcome> {
-        let cases = cases.iter().filter(|case| case.ablation == ablation);
-        cases.filter_map(|case| Some(case.scored.as_ref()?.outcome)).collect()
-    };
-    let calibration = Calibration::of(&outcomes(Ablation::Whole), &outcomes(Ablation::Causes));
-    Ok(SimulatedReport { runs: evaluate_runs(&runs, k), calibration, cases, not_scored })
+    Ok(SimulatedReport::of(cases, seeds.clone().take(3).count(), not_scored))
 }
 
 /// Investigates a snapshot without one of its parts, which is put back afterwards.
@@ -229,6 +218,21 @@ fn investigate(
 }
 
 impl SimulatedReport {
+    /// The report on these investigations, with k runs of each truth.
+    pub(crate) fn of(cases: Vec<SimulatedCase>, k: usize, not_scored: usize) -> Self {
+        let mut runs: BTreeMap<String, Vec<Option<OutputScore>>> = BTreeMap::new();
+        for case in cases.iter().filter(|case| case.ablation == Ablation::Whole) {
+            let scores = runs.entry(case.scenario.clone()).or_default();
+            scores.push(case.scored.as_ref().map(|scored| scored.score.clone()));
+        }
+        let outcomes = |ablation: Ablation| -> Vec<Outcome> {
+            let cases = cases.iter().filter(|case| case.ablation == ablation);
+            cases.filter_map(|case| Some(case.scored.as_ref()?.outcome)).collect()
+        };
+        let calibration = Calibration::of(&outcomes(Ablation::Whole), &outcomes(Ablation::Causes));
+        Self { runs: evaluate_runs(&runs, k), calibration, cases, not_scored }
+    }
+
     /// Mean F1, precision and recall of root causes under an ablation; a case that could not be
     /// investigated scores 0. Nothing when there is no case.
     pub fn means(&self, ablation: Ablation) -> Option<(f64, f64, f64)> {
@@ -336,7 +340,7 @@ impl SimulatedReport {
 
 impl fmt::Display for SimulatedReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "simulated incidents        F1  precision  recall  consistent in all seeds")?;
+        writeln!(f, "snapshots                  F1  precision  recall   consistent in all runs")?;
         for ablation in Ablation::ALL {
             if let Some((f1, precision, recall)) = self.means(ablation) {
                 let agree =
@@ -357,18 +361,18 @@ impl fmt::Display for SimulatedReport {
             writeln!(f, "{usage}")?;
         }
         if let Some(runs) = &self.runs {
-            write!(f, "over seeds: {runs}")?;
+            write!(f, "over runs: {runs}")?;
         }
         if let Some(calibration) = &self.calibration {
             write!(f, "{calibration}")?;
         }
         for case in self.cases.iter().filter(|case| case.scored.is_none()) {
             let SimulatedCase { scenario, seed, ablation, reason, .. } = case;
-            writeln!(f, "  {scenario}, seed {seed}, {ablation}: {reason}")?;
+            writeln!(f, "  {scenario}, run {seed}, {ablation}: {reason}")?;
         }
         for case in self.cases.iter().filter(|case| case.ablation == Ablation::Whole) {
             for note in case.scored.iter().flat_map(|scored| &scored.unknown_causes) {
-                writeln!(f, "  note: {}, seed {}: {note}", case.scenario, case.seed)?;
+                writeln!(f, "  note: {}, run {}: {note}", case.scenario, case.seed)?;
             }
         }
         if self.not_scored > 0 {

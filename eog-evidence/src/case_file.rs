@@ -29,6 +29,9 @@ const MAX_OF: [(Standout, usize, &str); 5] = [
 /// Most entities that are listed as silent.
 const MAX_SILENT: usize = 20;
 
+/// Most entities that are listed for findings that were left out.
+const MAX_ELSEWHERE: usize = 20;
+
 /// Most findings of one kind and one entity, changes apart.
 const MAX_OF_ENTITY: usize = 3;
 
@@ -82,6 +85,7 @@ pub fn case_file(
         file.omitted.push(format!("{more} more of which nothing was recorded"));
     }
     file.silent = silent.into_iter().take(MAX_SILENT).collect();
+    let mut elsewhere: Vec<EntityId> = Vec::new();
     for (kind, most, name) in MAX_OF {
         let mut of_kind: Vec<(f64, Finding)> = Vec::new();
         for (_, strength, finding) in found.values().filter(|(other, ..)| *other == kind) {
@@ -91,18 +95,32 @@ pub fn case_file(
             b.total_cmp(a).then_with(|| (&one.entity, one.id()).cmp(&(&other.entity, other.id())))
         });
         let all = of_kind.len();
+        let before = file.findings.len();
         let mut of_entity: BTreeMap<EntityId, usize> = BTreeMap::new();
-        of_kind.retain(|(_, finding)| {
+        for (_, finding) in of_kind {
             let count = of_entity.entry(finding.entity.clone()).or_default();
-            *count += 1;
-            kind == Standout::Change || *count <= MAX_OF_ENTITY
-        });
-        of_kind.truncate(most);
-        if all > of_kind.len() {
-            file.omitted.push(format!("{}, weaker or earlier", counted(all - of_kind.len(), name)));
+            let fits = kind == Standout::Change || *count < MAX_OF_ENTITY;
+            if fits && file.findings.len() < before + most {
+                *count += 1;
+                file.findings.push(finding);
+            } else {
+                elsewhere.push(finding.entity.clone());
+            }
         }
-        file.findings.extend(of_kind.into_iter().map(|(_, finding)| finding));
+        let left = all - (file.findings.len() - before);
+        if left > 0 {
+            file.omitted.push(format!("{}, weaker or earlier", counted(left, name)));
+        }
     }
+    let mut listed: BTreeSet<&EntityId> = file.findings.iter().map(|it| &it.entity).collect();
+    let mut others: Vec<EntityId> = Vec::new();
+    others.extend(elsewhere.iter().filter(|entity| listed.insert(entity)).cloned());
+    if others.len() > MAX_ELSEWHERE {
+        let more = others.len() - MAX_ELSEWHERE;
+        file.omitted.push(format!("{more} more entities"));
+        others.truncate(MAX_ELSEWHERE);
+    }
+    file.elsewhere = others;
     file.findings
         .sort_by_key(|finding| (began(finding), finding.entity.clone(), finding.id().clone()));
     let alerting: BTreeSet<&EntityId> = case.anomalies.iter().map(|alert| &alert.entity).collect();
@@ -256,9 +274,14 @@ mod tests {
         });
         let file = case_file(&case(), &Incident::default(), [context(many.collect())]);
         assert_eq!(file.findings.len(), 20);
-        assert_eq!(file.omitted, ["230 deviations, weaker or earlier"]);
+        assert_eq!(file.omitted, ["230 deviations, weaker or earlier", "10 more entities"]);
         let first = file.findings[0].entity.clone();
         let of_first = file.findings.iter().filter(|it| it.entity == first).count();
         assert!(of_first <= MAX_OF_ENTITY, "one entity does not fill it");
+        // What does not fit is found at the entities that have it: 30 of 50 are not shown.
+        assert_eq!(file.elsewhere.len(), MAX_ELSEWHERE);
+        let is_shown = |entity: &EntityId| file.findings.iter().any(|it| it.entity == *entity);
+        assert!(!file.elsewhere.iter().any(is_shown));
+        assert!(file.named().any(|entity| *entity == file.elsewhere[0]), "it may be named");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use eog_core::contract::{Coverage, FormerBelief, Hint, Route};
 use eog_core::controller::Briefing;
-use eog_core::evidence::{PeerRole, Signal};
+use eog_core::evidence::{PeerRole, Signal, Trend};
 use eog_core::incident::Direction;
 use eog_core::{Budget, Config, ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label};
 use eog_prompts::phases::{
@@ -318,6 +318,70 @@ fn other_causes_are_kept_with_what_speaks_against_them() {
             (Label::Symptom, None, "the payment provider: It answers late."),
         ]
     );
+}
+
+#[test]
+fn an_outside_system_is_a_cause_where_a_cited_line_names_it() {
+    let refused = finding("web").signal(Signal::Errors).excerpt("api.example.com: 503").build();
+    let says = eog_core::Belief {
+        evidence: vec![refused.id().clone()],
+        claims: vec![claim("api.example.com", "web", [&refused]).from_outside()],
+        ..belief(Label::Symptom, "the provider fails")
+    };
+    let packet = packet("db")
+        .finding(finding("db").signal(Signal::Errors).excerpt("calls to SMTP.example.com fail"))
+        .finding(finding("db").signal(Signal::Latency).excerpt("slow"))
+        .caller("web")
+        .message_of("web", says)
+        .quoting(refused)
+        .build();
+    let input = input(&packet);
+    let blaming = |cause: &str, effect: &str, evidence: &[u32]| ExploreAnswer {
+        claims: vec![explaining(cause, effect, evidence)],
+        ..answer(Label::Symptom, &[1])
+    };
+    for (cause, evidence) in [("smtp.example.com", 1), ("api.example.com", 3)] {
+        let good = blaming(cause, "db", &[evidence]);
+        assert_eq!(Explore::problems(&input, &good), Vec::<String>::new());
+        let claims = input.decision(&good).claims;
+        assert!(claims[0].outside && claims[0].cause.as_str() == cause, "{claims:?}");
+    }
+    for (cause, effect, evidence, told) in [
+        ("smtp.example.com", "db", 2, "must be named in a line that is cited"),
+        ("ftp.example.com", "db", 1, "must be named in a line that is cited"),
+        ("smtp.example.com", "web", 1, "one of the two must be db"),
+        ("db", "smtp.example.com", 1, "effect: unknown entity"),
+    ] {
+        let problems = Explore::problems(&input, &blaming(cause, effect, &[evidence]));
+        assert!(problems.iter().any(|it| it.contains(told)), "{cause} {effect}: {problems:?}");
+    }
+    assert!(!input.decision(&blaming("web", "db", &[1])).claims[0].outside, "web is an entity");
+}
+
+#[test]
+fn what_a_bound_does_not_cover_stands_against_it() {
+    let metric = |metric: &str| {
+        let text = format!("{metric} from 20 to 900 ms");
+        finding("db").signal(Signal::Latency).measured(900.0, 20.0, "ms").excerpt(&text)
+    };
+    let bound =
+        "contribution bound by latency_p50: at most 0 % of the time lost by web can come from db";
+    let note = |signal, excerpt: &str| {
+        finding("db").kind(EvidenceKind::Note).signal(signal).excerpt(excerpt)
+    };
+    let timeout = finding("db").kind(EvidenceKind::Log).signal(Signal::Errors);
+    let packet = packet("db")
+        .finding(note(Signal::Latency, bound))
+        .finding(metric("latency_p50"))
+        .finding(metric("latency_p95"))
+        .finding(timeout.trend(Trend::Rising).excerpt("timeout waiting for upstream"))
+        .finding(finding("web").signal(Signal::Latency).measured(9.0, 1.0, "s"))
+        .caller("web")
+        .build();
+    let shown = serde_json::to_value(input(&packet)).unwrap();
+    let against = |at: usize| shown["findings"][at]["against"].clone();
+    assert_eq!(against(0), json!([3, 4]), "the same metric and other entities are covered");
+    assert_eq!(against(2), json!([]));
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn from_processor() -> Message {
         cause_since: None,
         effect_since: None,
         explains: None,
+        outside: false,
     };
     let belief = Belief {
         label: Label::Symptom,

@@ -1,6 +1,6 @@
 //! The whole result for programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::contract::{Alternative, Term};
 use eog_core::diagnosis::{ConsideredChange, ForkTaken, Prediction, Unnamed};
@@ -52,6 +52,9 @@ struct ResultFile<'r> {
     anomalies: &'r [Anomaly],
     causal_claims: &'r [Claim],
     beliefs: &'r BTreeMap<EntityId, Belief>,
+    /// Which of them are on outside systems; left out if none are.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    outside: &'r BTreeSet<EntityId>,
     /// The largest weights of evidence behind each belief; left out where the policy gives none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     weights: BTreeMap<&'r EntityId, &'r [Term]>,
@@ -158,6 +161,7 @@ pub fn json(report: &Report) -> String {
         anomalies: &diagnosis.anomalies,
         causal_claims: &diagnosis.causal,
         beliefs: &diagnosis.beliefs,
+        outside: &diagnosis.outside,
         weights: weights(diagnosis),
         evidence: report.evidence(),
         spent: diagnosis.spent,

@@ -11,7 +11,7 @@ use std::fmt::Display;
 use eog_core::belief::ClaimEdge;
 use eog_core::contract::Alternative;
 use eog_core::controller::ChangeCause;
-use eog_core::diagnosis::{Confidence, OriginGroup, Ranked, RuledOut, Unnamed};
+use eog_core::diagnosis::{Confidence, Doubt, OriginGroup, Ranked, RuledOut, Unnamed};
 use eog_core::evidence::{EvidenceTime, Verdict};
 use eog_core::incident::Unusable;
 use eog_core::ledger::Refusal;
@@ -201,7 +201,10 @@ pub fn next_suspects(diagnosis: &Diagnosis) -> Vec<String> {
 /// shown as if they were needed.
 pub fn cause(conclusion: &Conclusion, group: &OriginGroup) -> &'static str {
     let position = conclusion.frontier.iter().position(|other| other == group);
+    let is_outside = group.doubts.iter().any(|it| matches!(it, Doubt::OutsideOfTopology { .. }));
     match (position.is_some_and(|p| conclusion.cover.contains(&p)), group.mutual) {
+        (true, false) if is_outside => "Root cause outside of the topology",
+        (false, false) if is_outside => "Also possible, outside of the topology",
         (true, false) => "Root cause",
         (true, true) => "Root causes that explain each other",
         (false, false) => "Also possible",

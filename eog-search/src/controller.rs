@@ -480,6 +480,10 @@ impl Machine for SearchController {
         if forked.changes.policy.is_some() {
             self.decided.clear();
         }
+        if let Some(case_file) = &forked.changes.case_file {
+            self.known.show(Arc::clone(case_file));
+            Arc::make_mut(&mut self.scene).case_file = Some(Arc::clone(case_file));
+        }
         self.ledger.append(SearchBody::Forked(Box::new(forked)));
         self.reopen_end();
         self.emission = Emission::default();

@@ -83,7 +83,7 @@ fn a_fork_with_more_rounds_goes_on_where_the_search_ended() {
                 continue;
             }
             let (last, longer) = (ended.ledger().next_seq() - 1, short.clone().with_rounds(9));
-            let changes = ForkChanges { policy: None, config: Some(longer.clone()) };
+            let changes = ForkChanges { config: Some(longer.clone()), ..ForkChanges::default() };
             let mut forked: SearchController =
                 fork(ended.ledger(), last, changes).expect("it is there");
             world.drive(&mut forked, seed);

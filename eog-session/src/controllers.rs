@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use eog::controller::{AskAgain, Briefing, EntryBody};
+use eog::incident::CaseFile;
 use eog::journal::{CutTail, JournalError, Medium};
 use eog::ledger::{Body, ForkChanges, LedgerError, Observation, RestoreError};
 use eog::machine::{OfMachine, Responder};
@@ -177,6 +178,8 @@ pub struct Changes {
     pub policy: Option<String>,
     /// The settings from there on, if others: of the controller that wrote the ledger.
     pub settings: Option<AnySettings>,
+    /// What packets show of the incident as a whole from there on.
+    pub case_file: Option<Arc<CaseFile>>,
 }
 
 /// Runs the same code for whichever controller a value is of.
@@ -382,7 +385,8 @@ macro_rules! controllers {
                             given: other.controller(),
                         }),
                     };
-                    Ok(Self { policy: changes.policy, config })
+                    let (policy, case_file) = (changes.policy, changes.case_file);
+                    Ok(Self { policy, config, case_file })
                 }
             }
         )+
@@ -556,6 +560,15 @@ impl AnyLedger {
     /// The policy after an entry, if it is named.
     pub fn judge_at(&self, at: u64) -> Option<&str> {
         each!(self, AnyLedger, ledger => judge_at(ledger, at))
+    }
+
+    /// Whether packets show a case file after an entry.
+    pub fn shows_case_file(&self, at: u64) -> bool {
+        each!(self, AnyLedger, ledger => ledger.entries().iter().any(|entry| {
+            let opened = entry.body.opening().and_then(|it| it.case.case_file.as_ref());
+            let forked = entry.body.forked().and_then(|it| it.changes.case_file.as_ref());
+            entry.seq <= at && opened.or(forked).is_some()
+        }))
     }
 
     /// Every fork that it went through, oldest first.

@@ -351,6 +351,7 @@ impl<'a> Course<'a> {
         let case = ledger.case().ok_or(RunError::Empty)?;
         let judge = self.judge()?;
         let tools = self.tools(&*judge, ledger.controller()).await?;
+        let changes = self.as_asked(&*judge, (ledger, at), changes).await?;
         each!(ledger, AnyLedger, ledger => {
             let changes = changes.try_into()?;
             self.drive((&*judge, tools), case, async |engine| {
@@ -358,6 +359,30 @@ impl<'a> Course<'a> {
             })
             .await
         })
+    }
+
+    /// The changes of a fork with what its judge is given at the opening of a run: the case file, unless packets have it, and
+    /// of another judge how it is asked.
+    async fn as_asked(
+        &self,
+        judge: &dyn Judge,
+        (ledger, at): (&AnyLedger, u64),
+        mut changes: Changes,
+    ) -> Result<Changes, RunError> {
+        let case = ledger.case().ok_or(RunError::Empty)?;
+        if judge.reads_case_file() && !ledger.shows_case_file(at) {
+            let file = async { Ok::<_, RunError>(self.source.case_file(case).await) };
+            changes.case_file = Some(Arc::new(self.unless_ended(file).await?));
+        }
+        let settings = changes.settings.clone().or_else(|| AnySettings::at(ledger, at));
+        let is_other = changes.policy.is_some() && judge.asks_for_evidence();
+        if let Some(settings) = settings.filter(|_| is_other) {
+            let asking = settings.clone().asking_models(judge.queries());
+            if asking != settings {
+                changes.settings = Some(asking.judged_by(changes.policy.clone()));
+            }
+        }
+        Ok(changes)
     }
 
     /// What traces show of all of it: the choice of where to start, the run, and the words of the result.

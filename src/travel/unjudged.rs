@@ -2,7 +2,7 @@
 
 use eog_core::controller::{ActivationRefusal, EntryBody, Reason};
 use eog_core::ledger::{Refusal, RestoreError};
-use eog_core::{Controller, EntityId, Label, Ledger, StopReason};
+use eog_core::{Belief, Controller, EntityId, Label, Ledger, StopReason};
 
 /// Why an entity has no label, as far as a ledger shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub enum Unjudged {
     },
     /// Alerts of it were left out when the investigation was begun, each with the reason given.
     LeftOut(Vec<String>),
+    /// It is an outside system: evidence of these entities names it, and their claims call it a cause.
+    Outside(Vec<EntityId>),
     /// Nothing led to it: it is no start, no claim names it, and no policy proposed it.
     NeverReached {
         /// Its neighbours that were judged, by name, with their labels at the end.
@@ -69,6 +71,13 @@ pub(super) fn why_unjudged(
     let left_out = left_out(ledger, entity);
     if !left_out.is_empty() {
         return Unjudged::LeftOut(left_out);
+    }
+    let blames =
+        |belief: &Belief| belief.claims.iter().any(|claim| claim.outside && claim.cause == *entity);
+    let blaming = controller.beliefs().filter(|(_, belief)| blames(belief));
+    let blaming: Vec<EntityId> = blaming.map(|(owner, _)| owner.clone()).collect();
+    if !blaming.is_empty() {
+        return Unjudged::Outside(blaming);
     }
     let declared = controller.topology().contains(entity);
     if !declared && !is_named(ledger, entity) {

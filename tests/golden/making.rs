@@ -329,7 +329,8 @@ fn out_of_money() -> Finished {
 
 /// A fork at the last entry.
 fn fork_of(parent: &Controller, config: Config, policy: Option<&str>) -> Controller {
-    let changes = ForkChanges { config: Some(config), policy: policy.map(str::to_owned) };
+    let policy = policy.map(str::to_owned);
+    let changes = ForkChanges { config: Some(config), policy, ..ForkChanges::default() };
     let last = parent.ledger().next_seq() - 1;
     Controller::fork(parent.ledger(), last, changes).expect("it follows")
 }
@@ -339,7 +340,8 @@ fn fork_of(parent: &Controller, config: Config, policy: Option<&str>) -> Control
 fn fork() -> Finished {
     let parent = flash_sale(Config::default());
     let config = Config { budget: Budget::hops(5), ..Config::default() };
-    let changes = ForkChanges { policy: Some("all is well".to_owned()), config: Some(config) };
+    let policy = Some("all is well".to_owned());
+    let changes = ForkChanges { config: Some(config), policy, ..ForkChanges::default() };
     let mut controller = Controller::fork(parent.ledger(), 3, changes).expect("it follows");
     let contract = BundleContext::new(flash_sale_bundle());
     let stop = drive(&mut controller, &contract, &policy_fn(healthy)).expect("ready at once");

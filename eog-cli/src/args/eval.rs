@@ -18,7 +18,7 @@ Exit codes:
   1    output could not be written
   2    wrong command line
   4    some input cannot be used; of several cases, the others are still scored
-  130  interrupted; suite, petshop, generated and simulated print the scores so far"
+  130  interrupted; commands that investigate print the scores so far"
     };
 }
 
@@ -139,6 +139,23 @@ pub(crate) enum Evaluated {
         k: Option<usize>,
         #[command(flatten)]
         judge: OfJudge,
+    },
+    /// Investigate recorded snapshots in the ITBench layout, and score the results against the ground truths.
+    #[command(after_help = EVAL_CODES)]
+    Snapshots {
+        /// Ground truths, as for `itbench`.
+        truths: PathBuf,
+        /// Folder of snapshots: Scenario-N.
+        dir: PathBuf,
+        /// Application architecture (JSON).
+        #[arg(long, value_name = "FILE")]
+        architecture: Option<PathBuf>,
+        /// Number of investigations of each snapshot, for Pass@N and Majority@N. All but the first use a different
+        /// evaluation order.
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_count)]
+        runs: usize,
+        #[command(flatten)]
+        by: By,
     },
     /// Simulate incidents from ground truths, investigate them, and score the results.
     #[command(after_help = EVAL_CODES)]
@@ -387,6 +404,10 @@ pub(crate) struct By {
 
     #[command(flatten)]
     pub(crate) judging: Judging,
+
+    /// Folder with decisions that were made before: equal questions, of other runs as well, are not asked again.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) memory: Option<PathBuf>,
 }
 
 /// How often each case is investigated.

@@ -3,6 +3,7 @@
 use super::lab::{Lab, Run, flash_sale};
 use super::reader::{Start, read};
 use super::server::{Asked, Server};
+use crate::common::copy_tree;
 
 fn checked(lab: &Lab, options: &[&str]) -> Run {
     lab.run(&[&["cases", "check", "-v"], options].concat())
@@ -40,4 +41,25 @@ fn recorded_answers_are_used_until_the_prompts_change() {
     assert_eq!(again.code, Some(0), "{} {}", again.printed, again.said);
     assert!(!server.take().is_empty(), "the model is asked again");
     assert!(again.printed.contains("judged by llm:openai/test, prompts "), "{}", again.printed);
+}
+
+#[test]
+fn what_a_suite_asked_a_model_is_not_asked_again() {
+    let server = Server::start(|asked: &Asked| read(asked, Start::Alerts));
+    let lab = Lab::at(&server, "");
+    copy_tree(flash_sale(), lab.path("suite/sale"));
+    std::fs::write(lab.path("suite/sale.truth.json"), r#"{"causes": ["frontend"]}"#).unwrap();
+    for (controller, runs) in [("eog", "2"), ("linear", "2")] {
+        let model = ["--model", "openai/test", "--bootstrap", "rules", "--finalize", "rules"];
+        let more = ["--controller", controller, "--runs", runs, "--memory", controller];
+        let suite = || lab.run(&[&["eval", "suite", "suite"], &model[..], &more[..]].concat());
+        let first = suite();
+        assert_eq!(first.code, Some(0), "{controller}: {}", first.said);
+        for part in ["Pass@2", "Majority@2", "models: median "] {
+            assert!(first.printed.contains(part), "{controller}: {}", first.printed);
+        }
+        assert!(!server.take().is_empty(), "{controller}");
+        let again = suite();
+        assert_eq!((again.code, server.take().len()), (Some(0), 0), "{controller}: {}", again.said);
+    }
 }

@@ -72,6 +72,38 @@ fn the_sale_is_diagnosed_by_a_model() {
     assert_eq!(spent["usage"]["tokens_in"], 1000 * seen.len(), "{spent:#}");
 }
 
+#[test]
+fn a_fork_to_a_model_gives_it_the_case_file() {
+    let server = Server::start(|asked| read(asked, Start::Alerts));
+    let roles = ["--roles", "rules"];
+    for (controller, roles) in [("eog", &[][..]), ("linear", &[]), ("bfs", &roles[..])] {
+        let lab = Lab::at(&server, "");
+        let rules = ["--policy", "evidence", "--controller", controller, "--out", "rules"];
+        assert_eq!(lab.investigate(&rules).code, Some(0));
+        server.take();
+        let sale = flash_sale();
+        let fork = ["fork", "rules", sale.to_str().unwrap(), "--at", "0", "--format", "json"];
+        let options = ["--policy", "llm", "--finalize", "rules", "--out", "fork"];
+        let run = lab.run(&[&fork[..], &options[..], roles].concat());
+        assert_eq!(run.code, Some(0), "{controller}: {}", run.said);
+        let seen = server.take();
+        let explored: Vec<_> = seen.iter().filter(|asked| asked.phase() == "explore").collect();
+        assert!(!explored.is_empty(), "{controller}");
+        for asked in explored {
+            assert!(asked.question().contains("# What stands out"), "{controller}");
+        }
+        // It is in the ledger: the next fork has it, and a replay comes to the same.
+        let replayed = lab.run(&["replay", "fork", "--format", "json"]);
+        assert_eq!(replayed.result()["beliefs"], run.result()["beliefs"], "{controller}");
+        let ledger = std::fs::read_to_string(lab.path("fork/ledger.jsonl")).unwrap();
+        assert_eq!(ledger.matches("\"case_file\"").count(), 1, "{controller}");
+        let again = ["fork", "fork", sale.to_str().unwrap(), "--at", "1", "--out", "again"];
+        lab.run(&[&again[..], roles].concat());
+        let ledger = std::fs::read_to_string(lab.path("again/ledger.jsonl")).unwrap();
+        assert_eq!(ledger.matches("\"case_file\"").count(), 1, "{controller}");
+    }
+}
+
 /// Where there are several incidents to choose from, and more events and changes than one prompt
 /// should show, a model picks.
 #[test]

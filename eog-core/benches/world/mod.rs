@@ -107,6 +107,7 @@ pub(crate) fn claim(cause: &EntityId, effect: &EntityId, context: &LocalContext)
         cause_since: None,
         effect_since: None,
         explains: None,
+        outside: false,
     }
 }
 

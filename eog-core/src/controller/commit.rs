@@ -16,7 +16,7 @@ use crate::controller::config::{AskAgain, ChangeRule, ClaimRule, Damping, Wake};
 use crate::controller::entry_body::{
     ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, Outcome,
 };
-use crate::ids::{EntityId, EvidenceId};
+use crate::ids::EntityId;
 use crate::ledger::record::{ContextRecord, RecordedAnswer, Refusal};
 use crate::state::{Broadcast, Node};
 
@@ -123,17 +123,15 @@ impl Controller {
             let quoted = seen.packet.quoted.iter().map(|finding| finding.id().clone());
             self.state.node(&entity).quoted.extend(quoted);
         }
-        let inbox_ids: BTreeSet<EvidenceId> =
-            seen.packet.inbox.iter().flat_map(|message| message.belief.cited()).collect();
-        let routes = &seen.packet.context.routes;
-        let mut checked = check(&self.config, &self.state, &entity, &inbox_ids, routes, &decision);
+        let (packet, routes) = (Some(&*seen.packet), &seen.packet.context.routes);
+        let mut checked = check(&self.config, &self.state, &entity, packet, routes, &decision);
         let joined = self.join_claims(&checked.claims);
         let mut refusals = turned_down;
         refusals.append(&mut checked.refusals);
         let warnings = std::mem::take(&mut checked.warnings);
 
-        let causes: BTreeSet<EntityId> =
-            checked.claims.iter().map(|claim| claim.cause.clone()).collect();
+        let inside = checked.claims.iter().filter(|claim| !claim.outside);
+        let causes: BTreeSet<EntityId> = inside.map(|claim| claim.cause.clone()).collect();
         let (mut outcome, before) = self.revise(&entity, checked, &decision);
         if outcome.change.is_some() && self.config.broadcast {
             outcome.broadcast_to = self.state.adjacent(&entity).into_iter().collect();
@@ -242,13 +240,17 @@ impl Controller {
         self.ledger.record_context(context)
     }
 
-    /// Enters claims into the adjacency. Returns the edges that joined two entities for the first
-    /// time.
+    /// Enters claims into the adjacency, but for outside systems, which receive no messages. Returns the edges that joined two
+    /// entities for the first time.
     fn join_claims(&mut self, claims: &[Claim]) -> Vec<ClaimEdge> {
         let mut joined = Vec::new();
-        for edge in claims.iter().map(Claim::edge) {
+        for claim in claims {
+            let edge = claim.edge();
             for end in [&edge.cause, &edge.effect] {
                 self.state.admitted.insert(end.clone());
+            }
+            if claim.outside {
+                continue;
             }
             if edge.cause != edge.effect && !self.state.are_joined(&edge.cause, &edge.effect) {
                 joined.push(edge.clone());

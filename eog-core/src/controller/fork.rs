@@ -1,5 +1,7 @@
 //! Forks: another course from an entry on.
 
+use std::sync::Arc;
+
 use super::Controller;
 use crate::controller::entry_body::EntryBody;
 use crate::ledger::Ledger;
@@ -50,6 +52,9 @@ impl Controller {
         }
         if forked.changes.policy.is_some() {
             self.memory.clear();
+        }
+        if let Some(case_file) = &forked.changes.case_file {
+            self.state.show(Arc::clone(case_file));
         }
         self.ledger.append(EntryBody::Forked(Box::new(forked)));
     }

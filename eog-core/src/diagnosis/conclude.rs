@@ -284,6 +284,11 @@ pub enum Doubt {
         /// The origins.
         origins: Vec<EntityId>,
     },
+    /// It is an outside system ([`Claim::outside`](crate::Claim)): nothing of its own was recorded.
+    OutsideOfTopology {
+        /// The system.
+        system: EntityId,
+    },
     /// No harm of the kind that an explained alert speaks of has a measured onset on the way there. The
     /// time at which an alert fired, or at which a comparison splits a recording, is none.
     NoMeasuredOnset,
@@ -393,6 +398,11 @@ impl std::fmt::Display for Doubt {
                 let names: Vec<&str> = origins.iter().map(EntityId::as_str).collect();
                 write!(f, "no change of {} is on record", names.join(", "))
             }
+            Self::OutsideOfTopology { system } => write!(
+                f,
+                "{system} is outside of the topology: it is named in evidence of others, and nothing of its own was \
+                 recorded"
+            ),
             Self::NoMeasuredOnset => {
                 f.write_str("the onset of the harm was not measured, only the times of alerts")
             }
@@ -608,6 +618,7 @@ impl<'s> Standings<'s> {
                 found.damped.push(entity);
             }
         }
+        found.origins.extend(state.outside().into_keys());
         found
     }
 }

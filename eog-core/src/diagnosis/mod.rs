@@ -29,6 +29,7 @@ use crate::incident::window::Window;
 use crate::ledger::Ledger;
 use crate::ledger::body::Body;
 use crate::ledger::record::{RecordedAnswer, Refusal};
+use crate::state::outside_systems;
 use crate::stop::StopReason;
 
 /// What an investigation knows, in the order of a report: causes with their confidence, how
@@ -71,8 +72,10 @@ pub struct Diagnosis {
     pub alternatives: BTreeMap<EntityId, Vec<Alternative>>,
     /// The weights of evidence behind the latest decision on each entity, largest first, where its policy gives any.
     pub terms: BTreeMap<EntityId, Vec<Term>>,
-    /// Every belief.
+    /// Every belief, those on outside systems among them.
     pub beliefs: BTreeMap<EntityId, Belief>,
+    /// Outside systems that live claims call a cause ([`Claim::outside`]), by name: origins outside of the topology.
+    pub outside: BTreeSet<EntityId>,
     /// Every finding that a context or the start of the investigation held.
     pub findings: BTreeMap<EvidenceId, Finding>,
     /// Every live claim, by cause and effect. Both ends may make the same claim; the effect's own
@@ -143,6 +146,10 @@ impl Diagnosis {
         let Standing { topology, anomalies, beliefs, conclusion, ranking, waiting, spent, stop } =
             standing;
         let claims = live_claims(&beliefs);
+        let outside = outside_beliefs(&beliefs);
+        let cited = |(system, belief): (&EntityId, &Belief)| (system.clone(), belief.cited());
+        let seen = outside.iter().map(cited).collect();
+        let systems = outside.keys().cloned().collect();
         let mut diagnosis = Self {
             window: opening.case.window,
             topology: topology.clone(),
@@ -156,7 +163,8 @@ impl Diagnosis {
             unnamed: Vec::new(),
             alternatives: BTreeMap::new(),
             terms: BTreeMap::new(),
-            beliefs,
+            beliefs: beliefs.into_iter().chain(outside).collect(),
+            outside: systems,
             findings: BTreeMap::new(),
             explaining: explaining(&claims),
             claims,
@@ -166,7 +174,7 @@ impl Diagnosis {
             forks: ForkTaken::all(ledger),
             spent,
             stop,
-            seen: BTreeMap::new(),
+            seen,
         };
         opening.case.bootstrap.evidence.iter().for_each(|finding| diagnosis.note(finding));
         for entry in ledger.entries() {
@@ -435,6 +443,20 @@ fn decision<'l, B: Body>(
         }
         RecordedAnswer::Failed(_) => None,
     }
+}
+
+/// What claims say of outside systems: an origin, with their words and their evidence.
+fn outside_beliefs(beliefs: &BTreeMap<EntityId, Belief>) -> BTreeMap<EntityId, Belief> {
+    let systems = outside_systems(beliefs.values(), |entity| beliefs.contains_key(entity));
+    let belief = |(system, claims): (&EntityId, Vec<&Claim>)| {
+        let evidence: BTreeSet<EvidenceId> =
+            claims.iter().flat_map(|claim| claim.evidence.iter().cloned()).collect();
+        let words: BTreeSet<&str> = claims.iter().map(|claim| claim.condition.as_str()).collect();
+        let summary = words.into_iter().collect::<Vec<_>>().join("; ");
+        let evidence = evidence.into_iter().collect();
+        (system.clone(), Belief { evidence, ..Belief::new(Label::Origin, summary) })
+    };
+    systems.into_iter().map(belief).collect()
 }
 
 fn explaining(claims: &[Claim]) -> BTreeMap<EntityId, BTreeSet<EntityId>> {

@@ -328,6 +328,36 @@ impl Finding {
     pub fn content(&self) -> &FindingContent {
         &self.content
     }
+
+    /// Whether its excerpt, or a value that was changed, holds a name as a whole word, in any case of letters.
+    ///
+    /// ```
+    /// use eog_core::{EvidenceKind, Finding};
+    /// use eog_core::evidence::{EvidenceTime, FindingContent, Signal};
+    /// let at = EvidenceTime::At("2026-01-01T10:04:00Z".parse()?);
+    /// let line = FindingContent::new("cart".parse()?, EvidenceKind::Log, Signal::Errors, at)
+    ///     .with_excerpt("503 from https://API.example.com/v1");
+    /// let line = Finding::from(line);
+    /// assert!(line.quotes("api.example.com") && !line.quotes("example.co"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn quotes(&self, name: &str) -> bool {
+        let change = self.content.change.iter().flat_map(|it| [it.old.as_ref(), it.new.as_ref()]);
+        let texts = change.flatten().chain([&self.content.excerpt]);
+        texts.into_iter().any(|text| holds_word(text, name))
+    }
+}
+
+/// Whether a text holds a name that no letter, digit, hyphen or underscore continues, in any case of letters.
+fn holds_word(text: &str, name: &str) -> bool {
+    let (text, name) = (text.to_lowercase(), name.to_lowercase());
+    let continues = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty()
+        && text.match_indices(&name).any(|(at, it)| {
+            let (before, rest) = text.split_at(at);
+            let after = rest.strip_prefix(it).unwrap_or_default();
+            !before.ends_with(continues) && !after.starts_with(continues)
+        })
 }
 
 impl From<FindingContent> for Finding {

@@ -37,6 +37,9 @@ pub struct CaseFile {
     /// Declared entities of which nothing was recorded, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silent: Vec<EntityId>,
+    /// Entities that have only findings which were left out, the strongest first: their contexts show them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<EntityId>,
     /// What was left out, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<String>,
@@ -53,11 +56,11 @@ impl CaseFile {
         self.get(id).is_some()
     }
 
-    /// The entities of its findings, and those that they name; some more than once.
+    /// The entities of its findings, those that they name, and those that have others; some more than once.
     pub fn named(&self) -> impl Iterator<Item = &EntityId> {
-        let findings = self.findings.iter();
-        findings.flat_map(|finding| {
+        let of_findings = self.findings.iter().flat_map(|finding| {
             std::iter::once(&finding.entity).chain(finding.peer.iter().map(|peer| &peer.entity))
-        })
+        });
+        of_findings.chain(&self.elsewhere)
     }
 }

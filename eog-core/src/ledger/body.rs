@@ -139,7 +139,7 @@ impl<S: Settings> Opened<S> {
 impl<S: Settings> Forked<S> {
     /// The fork in the form that all machines share.
     pub fn departure(&self) -> Departure<'_> {
-        let ForkChanges { policy, config } = &self.changes;
+        let ForkChanges { policy, config, case_file: _ } = &self.changes;
         let settings = config.as_ref().map(|config| config as &dyn Settings);
         let named = config.as_ref().and_then(Settings::policy);
         Departure {

@@ -1,5 +1,7 @@
 //! Records that the entries of every machine are made of. [`crate::ledger`] chains them.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +12,7 @@ use crate::controller::config::Config;
 use crate::digest::Digest;
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::{Anomaly, Case};
+use crate::incident::case_file::CaseFile;
 use crate::incident::topology::Edge;
 
 /// A local context by digest; its body is in the first entry that saw it.
@@ -141,10 +144,13 @@ pub struct ForkChanges<S = Config> {
     /// The configuration from here on, if another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<S>,
+    /// What packets show of the incident as a whole from here on, where they did not before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case_file: Option<Arc<CaseFile>>,
 }
 
 impl<S> Default for ForkChanges<S> {
     fn default() -> Self {
-        Self { policy: None, config: None }
+        Self { policy: None, config: None, case_file: None }
     }
 }

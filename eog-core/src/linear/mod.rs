@@ -220,10 +220,9 @@ impl Linear {
         if let Some(packet) = packet {
             self.judgements.learn(&entity, &packet.context, seq);
         }
-        let inbox = packet.map_or(&[][..], |packet| &packet.inbox);
         let (by, judged) = match &answer {
             RecordedAnswer::Decided(decision) => {
-                (AnsweredBy::Policy, self.judgements.judge(&entity, inbox, decision))
+                (AnsweredBy::Policy, self.judgements.judge(&entity, packet, decision))
             }
             RecordedAnswer::Failed(failure) => {
                 (AnsweredBy::None, self.judgements.fail(&entity, failure))
@@ -436,6 +435,9 @@ impl Machine for Linear {
         self.halted = None;
         if let Some(config) = &forked.changes.config {
             self.config = config.clone();
+        }
+        if let Some(case_file) = &forked.changes.case_file {
+            self.judgements.show(Arc::clone(case_file));
         }
         self.ledger.append(LinearBody::Forked(Box::new(forked)));
         self.emission = Emission::default();

@@ -1,18 +1,20 @@
 //! Judgements: beliefs on entities by the same checks, and with the same conclusion, as those of
 //! [`Controller`](crate::Controller). For machines that choose for themselves what to evaluate.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::belief::{Belief, Claim, Label, Message};
+use crate::belief::{Belief, Label};
 use crate::budget::Spent;
 use crate::checks::check;
 use crate::contract::Failure;
-use crate::contract::packet::{CandidateScore, Decision, LocalContext, Reach, Route};
+use crate::contract::packet::{
+    CandidateScore, ContextPacket, Decision, LocalContext, Reach, Route,
+};
 use crate::controller::config::{Checks, Config};
 use crate::diagnosis::conclude::{Conclusion, Ranked, conclude, rank};
 use crate::diagnosis::{Diagnosis, Standing};
-use crate::ids::{EntityId, EvidenceId};
+use crate::ids::EntityId;
 use crate::incident::case::{Anomaly, Case};
 use crate::incident::case_file::CaseFile;
 use crate::incident::topology::Neighbour;
@@ -34,7 +36,7 @@ use crate::stop::StopReason;
 /// let cart = EntityId::new("cart")?;
 /// judgements.learn(&cart, &Default::default(), 1);
 /// // An origin must cite local evidence: the checks are those of every controller.
-/// let judged = judgements.judge(&cart, &[], &Decision::new(Label::Origin, "a guess"));
+/// let judged = judgements.judge(&cart, None, &Decision::new(Label::Origin, "a guess"));
 /// assert_eq!((judged.belief.label, judged.refusals.len()), (Label::Defer, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -76,6 +78,11 @@ impl Judgements {
         self.state.case_file.clone()
     }
 
+    /// Has packets show what stands out in the incident as a whole from now on.
+    pub fn show(&mut self, case_file: Arc<CaseFile>) {
+        self.state.show(case_file);
+    }
+
     /// Records what the context of an entity holds and names. `entry` is the number of the
     /// ledger entry that records it.
     pub fn learn(&mut self, entity: &EntityId, context: &LocalContext, entry: u64) {
@@ -87,13 +94,16 @@ impl Judgements {
         }
     }
 
-    /// Checks a decision on an entity whose context was [learnt](Self::learn), given the messages that
-    /// it was made with. What is left of it takes the place of what was believed before.
-    pub fn judge(&mut self, entity: &EntityId, inbox: &[Message], decision: &Decision) -> Judged {
-        let ids: BTreeSet<EvidenceId> =
-            inbox.iter().flat_map(|message| message.belief.cited()).collect();
+    /// Checks a decision on an entity whose context was [learnt](Self::learn), given the packet that it was made on. What is
+    /// left of it takes the place of what was believed before.
+    pub fn judge(
+        &mut self,
+        entity: &EntityId,
+        packet: Option<&ContextPacket>,
+        decision: &Decision,
+    ) -> Judged {
         let routes = self.routes.get(entity).map_or(&[][..], Vec::as_slice);
-        let checked = check(&self.config, &self.state, entity, &ids, routes, decision);
+        let checked = check(&self.config, &self.state, entity, packet, routes, decision);
         let belief = Belief {
             label: checked.label,
             summary: checked.summary,
@@ -112,9 +122,11 @@ impl Judgements {
     /// conclusions from some of the judgements that were made. The context of the entity was
     /// [learnt](Self::learn).
     pub fn adopt(&mut self, entity: &EntityId, belief: &Belief, scores: &[CandidateScore]) {
-        for edge in belief.claims.iter().map(Claim::edge) {
-            self.state.admitted.extend([edge.cause.clone(), edge.effect.clone()]);
-            self.state.join(&edge);
+        for claim in &belief.claims {
+            self.state.admitted.extend([claim.cause.clone(), claim.effect.clone()]);
+            if !claim.outside {
+                self.state.join(&claim.edge());
+            }
         }
         let node = self.state.node(entity);
         node.visited = true;

@@ -352,20 +352,12 @@ impl Reader {
         let usage = "after `=>` come `claim`, `propose`, `say`, `score` and `next page` lines";
         match what {
             "claim" => {
+                let outside = words.take("outside");
                 let (cause, effect) = edge(words.expect("claim what?")?)?;
                 let cited = if words.take("by") { words.until(&[]) } else { Vec::new() };
                 let evidence = self.ids_of(&cited)?;
-                let (condition, observed) = (String::new(), String::new());
-                self.decision()?.claims.push(Claim {
-                    cause,
-                    effect,
-                    condition,
-                    observed,
-                    evidence,
-                    cause_since: None,
-                    effect_since: None,
-                    explains: None,
-                });
+                let claim = Claim::new(&cause, &effect, "", "").citing_ids(&evidence);
+                self.decision()?.claims.push(Claim { outside, ..claim });
             }
             "propose" => {
                 for name in words.until(&[]) {

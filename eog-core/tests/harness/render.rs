@@ -110,7 +110,9 @@ impl Names<'_> {
         }
         for claim in &belief.claims {
             let ids: Vec<String> = claim.evidence.iter().map(|id| self.id(id)).collect();
-            let _ = write!(text, " [{}>{} by {}]", claim.cause, claim.effect, ids.join(" "));
+            let outside = if claim.outside { "outside " } else { "" };
+            let _ =
+                write!(text, " [{outside}{}>{} by {}]", claim.cause, claim.effect, ids.join(" "));
         }
         text
     }

@@ -1,6 +1,8 @@
 //! A checkpoint taken at any moment and the rest of the ledger lead to the controller that the whole
 //! ledger leads to. A damaged one leads nowhere, or to the same.
 
+use std::sync::Arc;
+
 use eog_core::controller::Checkpoint;
 use eog_core::ledger::{ForkChanges, Observation, RestoreError};
 use eog_core::machine::Inquiry;
@@ -190,7 +192,8 @@ proptest! {
         let (parent, _) = run(&config, &world.case, &mut &world, LIMIT);
         let at = at.index(parent.ledger().entries().len()) as u64;
         let policy = another_policy.then(|| "another".to_owned());
-        let changes = ForkChanges { policy, config: Some(other) };
+        let case_file = another_policy.then(Arc::default);
+        let changes = ForkChanges { policy, config: Some(other), case_file };
         let mut fork = Controller::fork(parent.ledger(), at, changes).expect("it follows");
         let taken = checkpoints(&mut fork, &world, &steps);
         let fresh = Controller::restore(fork.ledger()).expect("it follows");

@@ -187,6 +187,7 @@ impl Answers for Planter<'_> {
                 cause_since: None,
                 effect_since: None,
                 explains: None,
+                outside: false,
             });
         }
         Ok(decision)

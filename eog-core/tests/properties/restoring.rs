@@ -1,5 +1,7 @@
 //! A controller restored from any part of its ledger goes on as if nothing had happened.
 
+use std::sync::Arc;
+
 use eog_core::controller::EntryBody;
 use eog_core::ledger::{ForkChanges, ForkError, Forked, RecordedAnswer, RestoreError};
 use eog_core::{Budget, Case, Config, Controller, Digest, Entry, Ledger};
@@ -84,6 +86,7 @@ proptest! {
         let changes = ForkChanges {
             policy: another_policy.then(|| "another".to_owned()),
             config: Some(changed),
+            case_file: another_policy.then(Arc::default),
         };
         let fork = Controller::fork(parent, at, changes.clone()).expect("it follows");
         let (fork, stop) = go_on(fork, &mut &world, LIMIT, &Course::default());

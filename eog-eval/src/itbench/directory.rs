@@ -253,7 +253,7 @@ fn name_of(path: &Path) -> String {
 }
 
 /// The number at the end of a folder's name, else the name.
-fn scenario_of(folder: &Path) -> String {
+pub(crate) fn scenario_of(folder: &Path) -> String {
     let name = name_of(folder);
     let digits = name.chars().rev().take_while(char::is_ascii_digit).count();
     match name.len() - digits {

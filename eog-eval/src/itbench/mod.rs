@@ -14,6 +14,7 @@ mod scenario;
 mod score;
 mod truth;
 
+pub(crate) use directory::scenario_of;
 pub use directory::{ItbenchReport, RunScore, Truths, evaluate_outputs};
 pub use named::NamedEntity;
 pub use output::{Output, Predicted};

@@ -410,14 +410,14 @@ pub(super) fn traced_excerpt(kind: Kind, book: &Book) -> String {
 pub(super) fn of_part(
     entity: &EntityId,
     signal: Signal,
-    alerting: &EntityId,
-    share: f64,
-    together: Option<f64>,
+    (alerting, measure): (&EntityId, &str),
+    (share, together): (f64, Option<f64>),
     time: EvidenceTime,
 ) -> Finding {
     let what = if signal == Signal::Latency { "time lost by" } else { "failed requests of" };
     let mut excerpt = format!(
-        "contribution bound: at most {} of the {what} {alerting} can come from {entity}",
+        "contribution bound by {}: at most {} of the {what} {alerting} can come from {entity}",
+        shorten(measure, 60),
         percent(share)
     );
     if let Some(together) = together {

@@ -17,6 +17,7 @@ use crate::paths::{MAX_PATH_HOPS, Travel};
 #[derive(Clone, Copy, Debug)]
 struct Part<'a> {
     alerting: &'a EntityId,
+    kind: Kind,
     share: f64,
     /// The same of the entity and all who share the same work, where there are such.
     together: Option<f64>,
@@ -36,7 +37,7 @@ impl Attribution<'_> {
         for (alerting, kind) in alerting {
             let part = self.part(entity, alerting, kind).map(|share| {
                 let together = self.together(entity, alerting, kind, share);
-                Part { alerting, share, together }
+                Part { alerting, kind, share, together }
             });
             let known = greatest.entry(kind.signal());
             known
@@ -64,10 +65,20 @@ impl Attribution<'_> {
         }
         let time = EvidenceTime::During(self.periods.window);
         let note = |(signal, part): (Signal, Option<Part<'_>>)| {
-            let Part { alerting, share, together } = part?;
-            Some(notes::of_part(entity, signal, alerting, share, together, time))
+            let Part { alerting, kind, share, together } = part?;
+            let measure = self.measure(alerting, kind);
+            let of = (alerting, measure.as_str());
+            Some(notes::of_part(entity, signal, of, (share, together), time))
         };
         greatest.into_iter().filter_map(note).collect()
+    }
+
+    /// What tells how much an alerting entity has: one of its metrics, or its traced requests.
+    fn measure(&self, alerting: &EntityId, kind: Kind) -> String {
+        match self.account(alerting, kind, Weight::Calls) {
+            Account::Burden(burden) => burden.metric,
+            Account::Usual | Account::Unknown => "traced requests".to_owned(),
+        }
     }
 
     /// Whether next to nothing of what alerts show can have come from an entity, or passed through it, and it takes nothing

@@ -141,6 +141,7 @@ mod tests {
             cause_since: None,
             effect_since: None,
             explains: None,
+            outside: false,
         };
         let decision = Decision::new(answers, "as it thinks");
         let decision = decision.claiming(claim("other", "me")).claiming(claim("me", "client"));

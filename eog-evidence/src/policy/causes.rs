@@ -163,6 +163,7 @@ impl<'a> Weighed<'a> {
                 cause_since: (cause == best.entity).then(|| made(best.finding)),
                 effect_since: self.since.filter(|_| is_here),
                 explains: None,
+                outside: false,
             })
         });
         hops.collect()
@@ -220,6 +221,7 @@ impl<'a> Weighed<'a> {
             cause_since: cause.since,
             effect_since: self.since,
             explains: explained(&self.packet.anomalies, cause.since),
+            outside: false,
         })
     }
 
@@ -258,6 +260,7 @@ impl<'a> Weighed<'a> {
                 cause_since: since,
                 effect_since: self.packet.message_from(next).and_then(|said| said.since),
                 explains: None,
+                outside: false,
             });
         }
         claims

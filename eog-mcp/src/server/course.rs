@@ -198,7 +198,7 @@ impl Server {
         same_judge(&*shared.policies, ledger.judge_at(asked.at)).map_err(failed)?;
         let before = AnySettings::at(&ledger, asked.at);
         let settings = before.as_ref().map(|before| asked.settings(before)).transpose()?.flatten();
-        let changes = Changes { policy: None, settings: settings.clone() };
+        let changes = Changes { settings: settings.clone(), ..Changes::default() };
         // What cannot be forked leaves nothing behind.
         can_fork(&ledger, asked.at, &changes).map_err(|error| Problem::Arguments {
             tool: "fork".to_owned(),

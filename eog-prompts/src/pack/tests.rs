@@ -162,6 +162,7 @@ fn real_data() -> Vec<(&'static str, Value)> {
         cause_since: None,
         effect_since: None,
         explains: None,
+        outside: false,
     };
     let message = eog_core::Belief {
         evidence: vec![change.id().clone()],
@@ -204,6 +205,8 @@ fn real_data() -> Vec<(&'static str, Value)> {
         unrecorded: vec![eog_core::EvidenceKind::Log],
         omitted: vec!["1 change, weaker or earlier".to_owned()],
         hops: [(name("web"), 1)].into(),
+        silent: vec![name("disk")],
+        elsewhere: vec![name("queue")],
         ..Default::default()
     }));
     let cut = crate::PacketCut::whole(&packet);

@@ -110,6 +110,8 @@ pub(crate) struct FindingLine {
     /// Empty when it is steady.
     trend: &'static str,
     peer: Option<PeerPart>,
+    /// Numbers of evidence that speaks against it.
+    against: Vec<u32>,
     /// What the text does not say already: value or change.
     detail: String,
     text: String,
@@ -127,6 +129,11 @@ struct PeerPart {
 const EACH: &str = "each of these";
 
 impl FindingLine {
+    /// The same line with numbers of evidence that speaks against it.
+    pub(crate) fn with_against(self, against: Vec<u32>) -> Self {
+        Self { against, ..self }
+    }
+
     /// One line for this and the next finding, if they differ by the other entity alone.
     fn joined(&self, next: &Self) -> Option<Self> {
         let (peer, other) = (self.peer.as_ref()?, next.peer.as_ref()?);
@@ -272,6 +279,7 @@ pub(crate) fn finding_line(
             entity: peer.entity.to_string(),
             others: Vec::new(),
         }),
+        against: Vec::new(),
         detail: shown(&mask_text(&detail)),
         text: shown(&mask_text(&text)),
     }
@@ -437,6 +445,7 @@ mod tests {
             signal: "errors".into(),
             trend: "",
             peer: Some(peer),
+            against: Vec::new(),
             detail: String::new(),
             text: text.into(),
         }

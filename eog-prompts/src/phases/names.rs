@@ -20,6 +20,11 @@ impl Names {
         }
     }
 
+    /// Whether an entity is shown by this name, or several are.
+    pub(crate) fn is_shown(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     /// The entity of a name.
     ///
     /// # Errors

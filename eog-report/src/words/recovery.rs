@@ -35,6 +35,9 @@ pub fn prediction(diagnosis: &Diagnosis, prediction: &Prediction) -> String {
 /// The repair of the cause.
 fn repair(diagnosis: &Diagnosis, prediction: &Prediction, origins: &str) -> String {
     let finding = prediction.change.as_ref().and_then(|id| diagnosis.findings.get(id));
+    if prediction.origins.iter().any(|origin| diagnosis.outside.contains(origin)) {
+        return "its recovery".to_owned();
+    }
     let Some(finding) = finding else { return format!("restarting or repairing {origins}") };
     let cut = |text: &str| clean_to(text, MAX_VALUE);
     match &finding.change {

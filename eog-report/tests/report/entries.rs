@@ -108,13 +108,13 @@ fn a_fork_names_a_judge_only_where_one_is_named() {
         listed(forked.ledger()).pop().unwrap()
     };
     let silent = Config { broadcast: false, ..settings };
-    let alone = ForkChanges { policy: None, config: Some(silent.clone()) };
+    let alone = ForkChanges { config: Some(silent.clone()), ..ForkChanges::default() };
     assert_eq!(last_line(alone), "2  forked at entry 1: messages from on to off");
     let other = Config { policy: Some("llm".to_owned()), ..silent };
-    let other = ForkChanges { policy: None, config: Some(other) };
+    let other = ForkChanges { config: Some(other), ..ForkChanges::default() };
     let words = "policy set to llm; messages from on to off";
     assert_eq!(last_line(other), format!("2  forked at entry 1: {words}"));
     // A program of the same name may be another by now.
-    let named = ForkChanges { policy: Some("evidence".to_owned()), config: None };
+    let named = ForkChanges { policy: Some("evidence".to_owned()), ..ForkChanges::default() };
     assert_eq!(last_line(named), "2  forked at entry 1: policy set to evidence");
 }

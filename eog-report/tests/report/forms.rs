@@ -1,10 +1,11 @@
 //! What every form of a report must show.
 
-use eog_core::{Config, EvidenceKind, StopReason};
+use eog_core::{Config, EntityId, EvidenceKind, StopReason};
 use eog_report::page::plain;
 use eog_report::{Report, json, markdown, short, text};
 use eog_testkit::{
-    MemoryContext, alert, case, finding, origin, policy_fn, run, seeded, symptom_of, topology,
+    MemoryContext, alert, case, claim, finding, origin, policy_fn, run, seeded, symptom_of,
+    topology,
 };
 
 /// Origins shown of those that reach no alert.
@@ -53,6 +54,37 @@ fn an_interrupted_run_says_so_beside_its_result() {
     report.stop = StopReason::Cancelled;
     assert!(markdown(&report).contains("- Result: **inconclusive**, interrupted\n"));
     assert!(text(&report, None).contains("INCONCLUSIVE, interrupted: "));
+}
+
+#[test]
+fn an_outside_system_is_named_as_one() {
+    let contract = MemoryContext::default()
+        .with(finding("web").at("10:05").excerpt("503 from api.example.com"));
+    let policy = policy_fn(|packet| {
+        let claim = claim("api.example.com", "web", &packet.context.findings).from_outside();
+        let mut decision = symptom_of(packet, "web");
+        decision.claims = vec![claim];
+        decision
+    });
+    let case = case(topology("web"), [alert("web", "Errors", "10:05")]);
+    let run = run(Config::default(), case, &contract, &policy);
+    let report = Report::new("checkout", run.diagnosis());
+    let system = EntityId::new("api.example.com").unwrap();
+    assert_eq!(report.diagnosis.choice(), [&system].into());
+    assert!(report.diagnosis.outside.contains(&system));
+    let whole = plain(&text(&report, None));
+    assert!(whole.contains("ROOT CAUSE OUTSIDE OF THE TOPOLOGY (likely)"), "{whole}");
+    assert!(whole.contains("503 from api.example.com"), "{whole}");
+    assert!(whole.contains("its recovery should end Errors on web"), "{whole}");
+    assert!(whole.contains("api.example.com is outside of the topology"), "{whole}");
+    let page = plain(&short(&report, None));
+    assert!(page.contains("ROOT CAUSE OUTSIDE OF THE TOPOLOGY (likely)"), "{page}");
+    let page = markdown(&report);
+    assert!(page.contains("## Root cause outside of the topology: "), "{page}");
+    let result: serde_json::Value = serde_json::from_str(&json(&report)).unwrap();
+    assert_eq!(result["outside"], serde_json::json!(["api.example.com"]));
+    assert_eq!(result["causal_claims"][0]["outside"], true);
+    assert_eq!(result["beliefs"]["api.example.com"]["label"], "origin");
 }
 
 #[test]

@@ -169,19 +169,18 @@ impl SearchController {
         if let Some(packet) = packet {
             self.known.learn(entity, &packet.context, entry);
         }
-        let inbox = packet.map_or(&[][..], |packet| &packet.inbox);
         self.spent.evaluations += 1;
         let Judged { belief, refusals, warnings } = match &answer {
             RecordedAnswer::Decided(decision) => {
                 self.spent.hops += 1;
-                self.known.judge(entity, inbox, decision)
+                self.known.judge(entity, packet, decision)
             }
             RecordedAnswer::Remembered { entry } => {
                 self.spent.remembered += 1;
                 let decided = self.looked(*entry).map(|look| look.answer.clone());
                 match decided {
                     Some(RecordedAnswer::Decided(decision)) => {
-                        self.known.judge(entity, inbox, &decision)
+                        self.known.judge(entity, packet, &decision)
                     }
                     _ => unreachable!("only decisions are remembered"),
                 }

@@ -165,6 +165,10 @@ pub fn unjudged(why: &Unjudged) -> String {
         Unjudged::LeftOut(words) => {
             format!("Its alerts were left out at the start: {}.", words.join("; "))
         }
+        Unjudged::Outside(claiming) => format!(
+            "An outside system, which is not evaluated: evidence of {} names it as the cause.",
+            words::list(claiming)
+        ),
         Unjudged::NeverReached { declared: false, .. } => {
             "Evidence names it, but the topology has no edge to it, and no decision claimed or \
              proposed it."

@@ -45,7 +45,7 @@ pub(super) fn label(other_than: Option<Label>, draw: &mut Stream) -> Label {
 }
 
 /// A decision that breaks as many rules as it can: any label, endless words, invented evidence,
-/// claims on itself, between others and on strangers, proposals of strangers, scores beyond their
+/// claims on itself, between others, on strangers and on outside systems, proposals of strangers, scores beyond their
 /// range.
 pub(super) fn decision(packet: &ContextPacket, draw: &mut Stream) -> Decision {
     let own = packet.entity.clone();
@@ -59,8 +59,11 @@ pub(super) fn decision(packet: &ContextPacket, draw: &mut Stream) -> Decision {
         (draw.pick(&others).unwrap_or(&own).clone(), draw.pick(&others).unwrap_or(&own).clone()),
         (draw.pick(&others).unwrap_or(&own).clone(), own.clone()),
     ];
-    decision.claims =
-        pairs.into_iter().map(|(cause, effect)| claim(&cause, &effect, draw)).collect();
+    // Every other one calls its cause an outside system: of the stranger nothing says so, and a neighbour is none.
+    let claims = pairs.into_iter().zip([false, true].into_iter().cycle());
+    decision.claims = claims
+        .map(|((cause, effect), outside)| Claim { outside, ..claim(&cause, &effect, draw) })
+        .collect();
     decision.proposals = proposals(packet, draw);
     decision.scores = vec![CandidateScore { entity: stranger(draw), score: u16::MAX }];
     decision

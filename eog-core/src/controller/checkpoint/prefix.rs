@@ -52,6 +52,9 @@ impl Prefix {
                     if let Some(config) = &forked.changes.config {
                         prefix.config = config.clone();
                     }
+                    if let Some(case_file) = &forked.changes.case_file {
+                        prefix.state.show(Arc::clone(case_file));
+                    }
                 }
                 EntryBody::Opened(_) | EntryBody::Halted(_) | EntryBody::Resumed => {}
             }

@@ -112,6 +112,10 @@ impl<'s> Promises<'s> {
 
     fn without_change(&self, found: &Found) -> Doubt {
         let origins = &found.group.origins;
+        let outside = self.state.outside();
+        if let Some(system) = origins.iter().find(|origin| outside.contains_key(*origin)) {
+            return Doubt::OutsideOfTopology { system: system.clone() };
+        }
         match &self.state.record {
             Some(record) if !record.changes.iter().any(|c| origins.contains(&c.entity)) => {
                 Doubt::NoChangeOnRecord { origins: origins.clone() }

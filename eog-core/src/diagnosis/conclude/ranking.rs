@@ -74,12 +74,7 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
         }
     }
     let hypotheses = Hypotheses::of(state);
-    let visited = state.nodes.iter().filter_map(|(entity, node)| {
-        let belief = node.belief.as_ref()?;
-        let label = belief.label;
-        if node.verdict() == Some(Verdict::NotCause) {
-            return None;
-        }
+    let ranked = |entity: &EntityId, label: Label, change: u32| {
         // An entity that was never decided on makes no claim, and reaches itself alone.
         let itself = || state.anomalies.iter().filter(|a| a.entity == *entity).count();
         let reached = graph.component(entity).map_or_else(itself, |component| reached[component]);
@@ -88,14 +83,20 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
             log_odds: hypotheses.log_odds(std::slice::from_ref(entity)),
             judged: judged.get(entity).copied().unwrap_or(0) / 2,
             reach: u32::try_from(share).unwrap_or(0),
-            change: change_score(node),
+            change,
             label: label_score(label),
         };
         let own = std::slice::from_ref(entity);
         let probability = hypotheses.probability(own, &BTreeSet::new());
-        Some(Ranked { entity: entity.clone(), label, score, probability })
+        Ranked { entity: entity.clone(), label, score, probability }
+    };
+    let judged = state.nodes.iter().filter_map(|(entity, node)| {
+        let label = node.belief.as_ref()?.label;
+        let is_possible = node.verdict() != Some(Verdict::NotCause);
+        is_possible.then(|| ranked(entity, label, change_score(node)))
     });
-    let mut ranking: Vec<Ranked> = visited.collect();
+    let outside = state.outside().into_keys().map(|system| ranked(system, Label::Origin, 0));
+    let mut ranking: Vec<Ranked> = judged.chain(outside).collect();
     // The nodes come by name, and the sort is stable.
     ranking.sort_by_key(|ranked| std::cmp::Reverse(ranked.score.rank()));
     ranking

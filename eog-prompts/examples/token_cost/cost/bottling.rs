@@ -94,6 +94,7 @@ fn claim<'f>(
         cause_since: None,
         effect_since: None,
         explains: None,
+        outside: false,
     })
 }
 

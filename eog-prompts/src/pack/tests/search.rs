@@ -162,6 +162,7 @@ fn judge(packet: &ContextPacket) -> Decision {
         cause_since: None,
         effect_since: None,
         explains: None,
+        outside: false,
     };
     if packet.entity == entity("db") {
         decision.claims.push(claim);

@@ -88,7 +88,7 @@ pub struct ExploreAlternative {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExploreClaim {
-    /// entity
+    /// entity, or an outside system
     pub cause: String,
     /// what state of the cause travels on
     pub condition: String,

@@ -133,8 +133,8 @@ fn claims(
 ) -> Vec<Claim> {
     let (mut claims, mut far): (Vec<Claim>, Vec<Claim>) = (Vec::new(), Vec::new());
     for claim in &answer.claims {
-        let (Ok(cause), Ok(effect)) =
-            (subject.resolve(&claim.cause), subject.resolve(&claim.effect))
+        let (Ok((cause, outside)), Ok(effect)) =
+            (subject.cause(claim), subject.resolve(&claim.effect))
         else {
             continue;
         };
@@ -142,8 +142,9 @@ fn claims(
             .map(|text| whole_sentences(&without_numbers(text), MAX_PART_CHARS));
         let (condition, observed) = (condition.as_str(), observed.as_str());
         let evidence = counted(&claim.evidence);
-        let Some((route, hops)) = subject.way(&claim.evidence, cause, effect) else {
-            claims.push(Claim::new(cause, effect, condition, observed).citing_ids(&evidence));
+        let Some((route, hops)) = subject.way(&claim.evidence, &cause, effect) else {
+            let claim = Claim::new(&cause, effect, condition, observed).citing_ids(&evidence);
+            claims.push(Claim { outside, ..claim });
             continue;
         };
         let last = hops.len().saturating_sub(2);

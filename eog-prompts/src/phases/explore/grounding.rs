@@ -128,18 +128,17 @@ fn claims(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>)
             problems.push(format!("{place} cites nothing; give at least one number"));
         }
         numbers(&place, &claim.evidence, subject, problems);
-        let ends = [("cause", &claim.cause), ("effect", &claim.effect)].map(|(field, name)| {
-            let found = subject.resolve(name);
-            if let Err(problem) = &found {
-                problems.push(format!("{place}, {field}: {problem}"));
-            }
-            found.ok()
-        });
-        let [Some(cause), Some(effect)] = ends else { continue };
-        if !subject.leads(&claim.evidence, cause, effect) {
-            between(subject, &place, cause, effect, problems);
+        let cause = subject.cause(claim).map(|(cause, _)| cause);
+        let effect = subject.resolve(&claim.effect);
+        let faults = [("cause", cause.as_ref().err()), ("effect", effect.as_ref().err())];
+        for (field, problem) in faults {
+            problems.extend(problem.map(|problem| format!("{place}, {field}: {problem}")));
         }
-        if *cause == subject.entity {
+        let (Ok(cause), Ok(effect)) = (cause, effect) else { continue };
+        if !subject.leads(&claim.evidence, &cause, effect) {
+            between(subject, &place, &cause, effect, problems);
+        }
+        if cause == subject.entity {
             in_time(subject, &place, claim, problems);
         }
     }

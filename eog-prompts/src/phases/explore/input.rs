@@ -7,6 +7,7 @@ use eog_core::{ContextPacket, EntityId, EvidenceKind, Finding};
 use eog_evidence::mask_text;
 use serde::Serialize;
 
+use super::bounds;
 use super::messages::{MessageLine, message_line};
 use super::refused::without_account;
 use super::subject::Subject;
@@ -32,6 +33,8 @@ pub struct ExploreInput {
     case_file_omitted: Vec<String>,
     /// Entities of which nothing was recorded.
     silent: Vec<String>,
+    /// Who has only what the case file leaves out.
+    elsewhere: Vec<String>,
     entity: String,
     /// Which numbers of the case file are evidence of the entity itself.
     in_case_file: Vec<u32>,
@@ -79,9 +82,7 @@ struct Notes {
 
 impl Notes {
     fn of(entity: &EntityId, findings: &[&Finding], messages: bool, names: bool) -> Self {
-        use Signal::{
-            Errors, Exhaustion, Experiment, Impact, Latency, Output, Restart, Route, Saturation,
-        };
+        use Signal::{Exhaustion, Experiment, Impact, Output, Restart, Route, Saturation};
         let any = |is: &dyn Fn(&Finding) -> bool| findings.iter().any(|finding| is(finding));
         let has = |signals: &[Signal]| any(&|it| signals.contains(&it.signal));
         let is_full = any(&|it| match it.signal {
@@ -90,18 +91,13 @@ impl Notes {
             _ => false,
         });
         let is_sent = |peer: &Peer| matches!(peer.role, PeerRole::Caller | PeerRole::Callee);
-        // What an entity can have of the harm of others is steady, as it is no sign of harm itself.
-        let is_part = |it: &Finding| {
-            let harm = matches!(it.signal, Errors | Latency);
-            it.kind == EvidenceKind::Note && it.trend == Trend::Steady && harm
-        };
         let mut notes = Self {
             any: true,
             peers: any(&|it| it.peer.as_ref().is_some_and(is_sent)),
             others: any(&|it| it.entity != *entity),
             route: has(&[Route]),
             impact: has(&[Impact]),
-            part: any(&is_part),
+            part: any(&bounds::is_bound),
             load: is_full,
             experiment: has(&[Experiment]),
             restart: has(&[Restart]),
@@ -278,6 +274,9 @@ impl ExploreInput {
     /// The input for the parts of a packet that a cut shows.
     pub fn new(frame: &Frame, packet: &ContextPacket, cut: &PacketCut) -> Self {
         let clock = Clock::new(packet.window);
+        let names = |entities: Option<&Vec<EntityId>>| -> Vec<String> {
+            entities.into_iter().flatten().map(ToString::to_string).collect()
+        };
         let mut subject = Subject::of(packet);
         subject.last_onset = frame.last_onset();
         // The model reads their names, so it may name them.
@@ -300,11 +299,17 @@ impl ExploreInput {
             .filter_map(|finding| subject.number_of(finding.id()))
             .collect();
         let own_lines = listed.clone();
+        for finding in &listed {
+            subject.number_finding(finding);
+        }
+        let against = bounds::against(&own, &subject);
         let findings = listed.into_iter().map(|finding| {
             let is_own = finding.entity == packet.entity;
             let of = if is_own { String::new() } else { finding.entity.to_string() };
             let number = subject.number_finding(finding);
-            EvidenceLine { of, finding: finding_line(finding, number, &clock, limit) }
+            let line = finding_line(finding, number, &clock, limit);
+            let against = against.get(&number).cloned().unwrap_or_default();
+            EvidenceLine { of, finding: line.with_against(against) }
         });
         let findings = joined_lines(findings, |it| &mut it.finding, |a, b| a.of == b.of);
         let quotable = packet.quoted.iter().filter(|it| !is_in_case_file(it));
@@ -334,8 +339,8 @@ impl ExploreInput {
                 file.unrecorded.iter().map(|kind| kinds_word(*kind)).collect()
             }),
             case_file_omitted: case_file.map_or(Vec::new(), |it| it.omitted.clone()),
-            silent: case_file
-                .map_or(Vec::new(), |it| it.silent.iter().map(ToString::to_string).collect()),
+            silent: names(case_file.map(|file| &file.silent)),
+            elsewhere: names(case_file.map(|file| &file.elsewhere)),
             in_case_file,
             entity: packet.entity.to_string(),
             own_alerts: own.collect(),

@@ -1,6 +1,7 @@
 //! Explore: what one entity's local evidence means. The abductive policy.
 
 mod answer;
+mod bounds;
 mod decision;
 mod grounding;
 mod input;

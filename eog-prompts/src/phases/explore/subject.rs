@@ -7,6 +7,7 @@ use eog_core::evidence::{EvidenceTime, Signal, Trend};
 use eog_core::incident::Neighbour;
 use eog_core::{ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Message, Timestamp};
 
+use super::ExploreClaim;
 use crate::phases::names::Names;
 
 /// What the numbers and names of one question stand for. No template sees it.
@@ -16,6 +17,8 @@ pub(super) struct Subject {
     /// In the order of the numbers, which begin with 1.
     pub(super) cited: Vec<Citable>,
     numbers: BTreeMap<EvidenceId, u32>,
+    /// What is shown in full, of whatever entity: outside systems are named in it.
+    shown: BTreeMap<EvidenceId, Finding>,
     /// Every entity that may be named.
     names: Names,
     pub(super) neighbours: Vec<Neighbour>,
@@ -100,6 +103,7 @@ impl Subject {
             entity: packet.entity.clone(),
             cited: Vec::new(),
             numbers: BTreeMap::new(),
+            shown: BTreeMap::new(),
             names: Names::default(),
             neighbours: packet.neighbours.clone(),
             routes: packet.context.routes.clone(),
@@ -120,10 +124,16 @@ impl Subject {
         for Message { sender, belief } in &packet.inbox {
             subject.names.add(sender);
             for claim in &belief.claims {
-                subject.names.add(&claim.cause);
+                // An outside system is named by what quotes it.
+                if !claim.outside {
+                    subject.names.add(&claim.cause);
+                }
                 subject.names.add(&claim.effect);
             }
         }
+        let in_case_file = packet.case_file.iter().flat_map(|file| &file.findings);
+        let shown = packet.context.findings.iter().chain(&packet.quoted).chain(in_case_file);
+        subject.shown = shown.map(|finding| (finding.id().clone(), finding.clone())).collect();
         subject
     }
 
@@ -233,6 +243,27 @@ impl Subject {
 
     fn cites(&self, numbers: &[u32], route: &Route) -> bool {
         self.numbers.get(&route.finding).is_some_and(|number| numbers.contains(number))
+    }
+
+    /// The cause that a claim names: an entity, or an outside system that a line which the claim cites quotes; and whether it
+    /// is outside.
+    ///
+    /// # Errors
+    /// What is wrong with the name.
+    pub(super) fn cause(&self, claim: &ExploreClaim) -> Result<(EntityId, bool), String> {
+        let name = claim.cause.as_str();
+        let problem = match self.resolve(name) {
+            Ok(entity) => return Ok((entity.clone(), false)),
+            Err(problem) => problem,
+        };
+        let cited = claim.evidence.iter().filter_map(|number| self.get(*number));
+        let mut shown = cited.filter_map(|citable| self.shown.get(&citable.id));
+        match EntityId::new(name) {
+            Ok(system) if !self.names.is_shown(name) && shown.any(|it| it.quotes(name)) => {
+                Ok((system, true))
+            }
+            _ => Err(format!("{problem}; an outside system must be named in a line that is cited")),
+        }
     }
 
     /// The entity of a name.

@@ -168,7 +168,7 @@ pub(super) fn healed(plan: &Plan, rough: &Life, stage: Stage<'_>) -> Life {
     let all = plan.truth.entities().map(|(name, _)| Observation::NewEvidence(name.clone()));
     let news = all.map(|news| (std::time::Duration::ZERO, news)).collect();
     let case = plan.truth.case();
-    let changes = ForkChanges { policy: None, config: Some(config.clone()) };
+    let changes = ForkChanges { config: Some(config.clone()), ..ForkChanges::default() };
     let start = Start {
         config: &config,
         case: &case,
