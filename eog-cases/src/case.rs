@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog::{Confidence, Diagnosis, Digest, EntityId, EvidenceId, Timestamp, Window};
+use eog_evidence::Observations;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{CaseError, Contradiction, MAX_NAME};
 use crate::grade::Grade;
-use crate::similar::Observations;
 
 /// The format of `case.json` that is written.
 pub(crate) const FORMAT: u32 = 1;

@@ -191,6 +191,9 @@ fn judged(systems: &Systems) {
         assert_eq!(first["event"], "diagnosed", "{first:#}");
         let cause = &first["result"]["causes"][0]["entities"];
         assert_eq!(*cause, json!([format!("db-{system}")]), "{repair:?}: {first:#}");
+        let predicted = first["result"]["predictions"][0].as_str().unwrap();
+        let begin = format!("If db-{system} is the cause, setting pool.size back to 50 should end");
+        assert!(predicted.starts_with(&begin), "{predicted}");
     }
     // Alerts end before the record of the repair can be read, and long before incidents are closed.
     let later = systems.recorded(0);

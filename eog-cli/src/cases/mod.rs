@@ -6,11 +6,15 @@ mod junit;
 mod list;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use eog::Diagnosis;
+use eog_cases::similar::{cases_like, with_prior};
 use eog_cases::{CaseError, CaseFolder};
+use eog_evidence::Weights;
 use eog_report::SimilarCase;
 use eog_session::controllers::AnyLedger;
+use eog_session::judge::read_weights;
 use serde::Serialize;
 
 use crate::args::{Cases, CasesFormat, History, OfCases, OnCases};
@@ -30,6 +34,15 @@ pub(crate) fn run(arguments: &Cases) -> Result<Exit, CliError> {
             let read = travel::read(run)?;
             let diagnosis = travel::restore(&read)?.diagnosis();
             list::similar(&open(of)?, &read, &diagnosis, *most, *format)
+        }
+        OnCases::Prior { file, weight, weights, of } => {
+            let table = weights.as_deref().map(read_weights).transpose()?;
+            let table = table.map_or_else(Weights::shipped, Arc::new);
+            let table = with_prior(&open(of)?, &table, *weight)?;
+            files::write_file(file, &table.to_toml())?;
+            let count = table.closed_cases();
+            files::print(&format!("{} written to {}\n", counted(count), file.display()))?;
+            Ok(Exit::Diagnosed)
         }
         OnCases::Check(arguments) => check::run(arguments),
         OnCases::Export { file, names, of } => export(&open(of)?, file, names),
@@ -82,7 +95,7 @@ pub(crate) fn like(
 ) -> Result<Vec<SimilarCase>, CliError> {
     let Some(folder) = history.folder() else { return Ok(Vec::new()) };
     let folder = CaseFolder::open(folder)?;
-    Ok(eog_cases::similar::cases_like(&folder, ledger, diagnosis, MAX_SIMILAR)?)
+    Ok(cases_like(&folder, ledger, diagnosis, MAX_SIMILAR)?)
 }
 
 fn open(of: &OfCases) -> Result<CaseFolder, CaseError> {
