@@ -62,6 +62,13 @@ pub struct Closing {
     pub note: String,
 }
 
+impl Closing {
+    /// By the repair of the cause, which has verified the diagnosis.
+    pub fn by_recovery(at: Timestamp, note: String) -> Self {
+        Self { at, by: "recovery".to_owned(), note }
+    }
+}
+
 /// What was true of an incident.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{BOTTLING_LINE, FLASH_SALE, Run, command, copy_tree, json_of, read, run, start};
+use crate::common::{
+    BOTTLING_LINE, FLASH_SALE, Run, command, copy_tree, json_of, read, run, start,
+};
 
 /// A folder with investigations and cases.
 struct Desk(tempfile::TempDir);

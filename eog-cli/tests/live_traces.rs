@@ -213,9 +213,11 @@ fn an_investigation_of_live_sources_is_closed_with_what_was_captured_for_it() {
     run(at, &["cases", "check"]).exits(0).prints(&["1 case checked", "1 identical"]);
     assert_eq!(server.asked(), asked, "live sources say something else by now");
     // Beside a ledger alone there is nothing captured.
-    close(&["out", "source.toml", "--replace"])
-        .exits(4)
-        .says(&["no finished capture beside", "give the journal of the run", "omit source.toml"]);
+    close(&["out", "source.toml", "--replace"]).exits(4).says(&[
+        "no finished capture beside",
+        "give the journal of the run",
+        "omit source.toml",
+    ]);
     close(&["out", "--replace"]).exits(0).prints(&["the ledger alone"]);
     close(&["out", "run.journal.capture", "--replace"]).exits(0).prints(&kept);
 }

@@ -358,7 +358,12 @@ impl ResultView {
             summary: clean_up_to(&report.narrative.summary, MAX_TEXT),
             causes,
             candidates: candidates.collect(),
-            predictions: report.predictions().iter().take(MAX_LISTED).map(|one| line(one)).collect(),
+            predictions: report
+                .predictions()
+                .iter()
+                .take(MAX_LISTED)
+                .map(|one| line(one))
+                .collect(),
             unexplained: unexplained.take(MAX_ALERTS).collect(),
             notes: notes.iter().take(MAX_LISTED).map(|note| line(note)).collect(),
             is_unfinished: !matches!(

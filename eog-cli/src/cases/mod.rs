@@ -49,9 +49,19 @@ pub(crate) fn run(arguments: &Cases) -> Result<Exit, CliError> {
         OnCases::Import { file, replace, of } => {
             let writer = CaseFolder::write(of.folder())?;
             let imported = eog_cases::archive::import(&writer, file, *replace)?;
-            let (added, same) = (imported.added.len(), imported.same.len());
-            files::print(&format!("{} added, {same} there already\n", counted(added)))?;
-            Ok(Exit::Diagnosed)
+            say_added(imported.added.len(), imported.same.len())
+        }
+        #[cfg(feature = "nats")]
+        OnCases::Push { names, replace, of, nats } => {
+            let folder = open(of)?;
+            let (added, same) =
+                crate::nats::push(&folder, &named(&folder, names)?, *replace, nats)?;
+            say_added(added, same)
+        }
+        #[cfg(feature = "nats")]
+        OnCases::Pull { names, replace, of, nats } => {
+            let (added, same) = crate::nats::pull(&of.folder(), names, *replace, nats)?;
+            say_added(added, same)
         }
         OnCases::Forget { names, before, keep, of } => {
             let writer = CaseFolder::write(open(of)?.path())?;
@@ -70,9 +80,19 @@ pub(crate) fn run(arguments: &Cases) -> Result<Exit, CliError> {
     }
 }
 
+/// The cases that are named, or all.
+fn named(folder: &CaseFolder, names: &[String]) -> Result<Vec<String>, CaseError> {
+    if names.is_empty() { folder.names() } else { Ok(names.to_vec()) }
+}
+
+fn say_added(added: usize, same: usize) -> Result<Exit, CliError> {
+    files::print(&format!("{} added, {same} there already\n", counted(added)))?;
+    Ok(Exit::Diagnosed)
+}
+
 fn export(folder: &CaseFolder, file: &Path, names: &[String]) -> Result<Exit, CliError> {
     files::refuse_taken(file, "give another name")?;
-    let names = if names.is_empty() { folder.names()? } else { names.to_vec() };
+    let names = named(folder, names)?;
     eog_cases::archive::export(folder, &names, file)?;
     files::print(&format!("{} written to {}\n", counted(names.len()), file.display()))?;
     Ok(Exit::Diagnosed)

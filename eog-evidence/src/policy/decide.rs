@@ -96,8 +96,7 @@ impl<'a> Weighed<'a> {
     fn add_closed_cases(&mut self) {
         let Some(closed) = &self.weights.closed_cases else { return };
         let cited = self.cited(Label::Origin);
-        let seen =
-            Observations::of_entity(&self.packet.context.findings, &cited, &self.terms());
+        let seen = Observations::of_entity(&self.packet.context.findings, &cited, &self.terms());
         self.closed_cases = closed.weigh(self.packet.window, &seen);
         let added = self.closed_cases.as_ref().map_or(0, |term| term.log_odds);
         self.log_odds = self.log_odds.saturating_add(added);

@@ -189,9 +189,7 @@ impl Weights {
         );
         for Weight { name, weight, meaning } in &self.terms {
             let (name, meaning) = (quoted(name), quoted(meaning));
-            text += &format!(
-                "\n[[term]]\nname = {name}\nweight = {weight}\nmeaning = {meaning}\n"
-            );
+            text += &format!("\n[[term]]\nname = {name}\nweight = {weight}\nmeaning = {meaning}\n");
         }
         let Some(ClosedCases { weight, cases, .. }) = &self.closed_cases else { return text };
         text += &format!("\n[closed_cases]\nweight = {weight}\n");

@@ -58,7 +58,8 @@ impl Shop {
             relation: "calls".into(),
             effects: EffectDirection::TargetToSource,
         });
-        let parts = [("operator", "owns", "db"), ("operator", "owns", "job"), ("pod", "backs", "db")];
+        let parts =
+            [("operator", "owns", "db"), ("operator", "owns", "job"), ("pod", "backs", "db")];
         let parts = parts.map(|(source, relation, target)| ManifestEdge {
             source: entity(source),
             target: entity(target),
@@ -259,7 +260,10 @@ fn a_change_of_a_part_or_an_owner_of_the_origin_is_a_repair() {
 fn without_a_repair_there_is_nothing_to_verify() {
     let none = Shop { changes: &[], ..REPAIRED };
     let error = none.verify(&Asked::default()).unwrap_err().to_string();
-    assert!(error.contains("no change of db, its parts or its owners after 2026-01-01T00:38:00Z"), "{error}");
+    assert!(
+        error.contains("no change of db, its parts or its owners after 2026-01-01T00:38:00Z"),
+        "{error}"
+    );
     let given = |at, cause| Asked {
         at: Some(minute(at)),
         action: Some("failed over".into()),
