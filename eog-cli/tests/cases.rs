@@ -230,7 +230,7 @@ fn closed_cases_are_a_prior_only_where_they_are_asked_for() {
     desk.close(&sale, FLASH_SALE.as_ref(), &["--cause", "frontend"]).exits(0);
     // The same incident of another day.
     let later = desk.path("later");
-    copy_tree(FLASH_SALE.as_ref(), &later);
+    copy_tree(Path::new(FLASH_SALE), &later);
     for file in fs::read_dir(&later).unwrap().flatten().filter(|file| file.path().is_file()) {
         let text = read(file.path());
         fs::write(file.path(), text.replace("2026-03-20", "2026-03-25")).unwrap();

@@ -83,7 +83,7 @@ fn check_all(
     };
     std::thread::scope(|scope| {
         for _ in 0..at_once.min(names.len()) {
-            scope.spawn(&work);
+            scope.spawn(work);
         }
     });
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -52,7 +52,9 @@ fn a_service_on_call_keeps_what_a_repair_has_verified_on_the_cluster() {
         all.into_iter().find(|message| message["event"] == event)
     };
     for ends in [None, Some(WELL)] {
-        ["web", "api"].map(|service| send(service, ends));
+        for service in ["web", "api"] {
+            send(service, ends);
+        }
         if ends.is_none() {
             until(|| has("diagnosed"));
         }
