@@ -38,7 +38,17 @@ pub fn export(folder: &CaseFolder, names: &[String], into: &Path) -> Result<(), 
     written
 }
 
-fn write_all(folder: &CaseFolder, names: &[String], into: &File) -> Result<(), CaseError> {
+/// The archive of one case. Equal cases have equal bytes.
+///
+/// # Errors
+/// [`CaseError`] of a case that cannot be read.
+pub fn packed(folder: &CaseFolder, name: &str) -> Result<Vec<u8>, CaseError> {
+    let mut bytes = Vec::new();
+    write_all(folder, &[name.to_owned()], &mut bytes)?;
+    Ok(bytes)
+}
+
+fn write_all(folder: &CaseFolder, names: &[String], into: impl Write) -> Result<(), CaseError> {
     let mut archive = Builder::new(GzEncoder::new(into, Compression::fast()));
     for name in names {
         let case = folder.case(name)?;
@@ -78,9 +88,22 @@ pub struct Imported {
 /// # Errors
 /// [`CaseError::Archive`], [`CaseError::Taken`] unless `replace`, and those of storing.
 pub fn import(writer: &Writer, from: &Path, replace: bool) -> Result<Imported, CaseError> {
-    let refused = |reason: String| CaseError::Archive { path: from.to_owned(), reason };
     let file = File::open(from).map_err(CaseError::file(from))?;
-    let mut archive = Archive::new(GzDecoder::new(io::BufReader::new(file)));
+    import_from(writer, from, io::BufReader::new(file), replace)
+}
+
+/// The same from what is read; `from` is what errors call it.
+///
+/// # Errors
+/// As for [`import`].
+pub fn import_from(
+    writer: &Writer,
+    from: &Path,
+    reader: impl Read,
+    replace: bool,
+) -> Result<Imported, CaseError> {
+    let refused = |reason: String| CaseError::Archive { path: from.to_owned(), reason };
+    let mut archive = Archive::new(GzDecoder::new(reader));
     let unreadable = |error: io::Error| refused(format!("no archive of cases: {error}"));
     let (mut imported, mut seen) = (Imported::default(), BTreeSet::new());
     let mut current: Option<(ClosedCase, BTreeMap<String, Vec<u8>>)> = None;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog::{Confidence, Diagnosis, Digest, EntityId, EvidenceId, Timestamp, Window};
+use eog_evidence::Observations;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{CaseError, Contradiction, MAX_NAME};
 use crate::grade::Grade;
-use crate::similar::Observations;
 
 /// The format of `case.json` that is written.
 pub(crate) const FORMAT: u32 = 1;
@@ -60,6 +60,13 @@ pub struct Closing {
     /// What they added.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
+}
+
+impl Closing {
+    /// By the repair of the cause, which has verified the diagnosis.
+    pub fn by_recovery(at: Timestamp, note: String) -> Self {
+        Self { at, by: "recovery".to_owned(), note }
+    }
 }
 
 /// What was true of an incident.

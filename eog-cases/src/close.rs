@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use eog::{Diagnosis, Digest, EntityId, EvidenceId, EvidenceKind};
-use eog_evidence::{FolderHandle, mask_text, near_entities, shorten};
+use eog_evidence::{FolderHandle, Observations, mask_text, near_entities, shorten};
 use eog_session::controllers::AnyLedger;
 use eog_session::run::{RunError, same_source};
 use eog_session::source::Opened;
@@ -16,7 +16,6 @@ use crate::error::CaseError;
 use crate::folder::{INCIDENT, LEDGER, Writer};
 use crate::grade::Grade;
 use crate::pack::{PackError, pack_masked};
-use crate::similar::Observations;
 
 /// Longest part of a name that comes from the incident.
 const MAX_STEM: usize = 60;

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use eog::EntityId;
+use eog_evidence::WeightsError;
 
 /// Why a case or a folder of cases cannot be used. Messages name the file and the reason.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +88,9 @@ pub enum CaseError {
     /// The truth says nothing, or contradicts itself.
     #[error(transparent)]
     Truth(#[from] Contradiction),
+    /// The cases cannot be a prior.
+    #[error(transparent)]
+    Prior(#[from] WeightsError),
     /// The ledger cannot be used.
     #[error("{0}")]
     Ledger(String),

@@ -384,7 +384,7 @@ pub(crate) mod tests {
     use crate::case::tests::{concluded, truth};
     use crate::case::{Closing, Truth};
     use crate::grade::Grade;
-    use crate::similar::Observations;
+    use eog_evidence::Observations;
 
     /// A case of this name whose ledger is its name, and its files.
     pub(crate) fn case(name: &str) -> ClosedCase {

@@ -9,12 +9,12 @@ use std::path::Path;
 
 use eog::durable::{self, Disk};
 use eog::{Confidence, EntityId, Timestamp};
+use eog_evidence::Observations;
 use serde::{Deserialize, Serialize};
 
 use crate::case::ClosedCase;
 use crate::error::CaseError;
 use crate::grade::Grade;
-use crate::similar::Observations;
 
 /// The name of the file.
 pub(crate) const INDEX: &str = "index.json";

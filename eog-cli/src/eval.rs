@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::shown::clean_line;
 use eog::DecisionMemory;
 use eog_eval::controllers::{self, Incidents};
-use eog_eval::fit::Prior;
+use eog_eval::fit::{Prior, Tried};
 use eog_eval::itbench::ReasoningJudge;
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::trajectory::Failures;
@@ -125,17 +125,21 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             drop(progress);
             print_snapshots(arguments, &report, is_whole)
         }
-        Evaluated::Fit { dirs, shrinkage, prior, prior_incidents, out } => {
+        Evaluated::Fit { dirs, shrinkage, prior, prior_incidents, held, generated, out } => {
             let prior = match prior {
                 None => Prior::Units { strength: *shrinkage },
                 Some(table) => {
                     Prior::Table { weights: table_of(table)?, incidents: *prior_incidents }
                 }
             };
-            let fitted = fit::evaluate(dirs, &prior)?;
+            let tried = Tried { held, generated: *generated };
+            let mut told = |done: usize, all: usize, name: &str| {
+                progress.say(&format!("{done} of {all} systems done; reading {name}"));
+            };
+            let fitted = fit::evaluate(dirs, &prior, tried, &mut told)?;
             drop(progress);
             if let Some(path) = out {
-                files::write_file(path, &fitted.to_toml())?;
+                files::write_file(path, &fitted.table.to_toml())?;
             }
             print(arguments, &fitted, &fitted.to_csv())
         }

@@ -66,7 +66,7 @@ impl<'a> Input<'a> {
     pub(crate) fn is_at_rest(self, journal: &Path) -> bool {
         match self.kind {
             Kind::Bundle | Kind::Snapshot => true,
-            Kind::Live => matches!(CaptureReport::of(&captured(journal)), Ok(Some(_))),
+            Kind::Live => finished_capture(journal).is_some(),
             Kind::Servers => false,
         }
     }
@@ -205,6 +205,11 @@ fn captured(journal: &Path) -> PathBuf {
     let mut name = journal.as_os_str().to_owned();
     name.push(".capture");
     PathBuf::from(name)
+}
+
+/// The finished capture beside a journal, if there is one.
+pub(crate) fn finished_capture(journal: &Path) -> Option<PathBuf> {
+    Some(captured(journal)).filter(|folder| matches!(CaptureReport::of(folder), Ok(Some(_))))
 }
 
 /// Whether there is a capture beside a journal.

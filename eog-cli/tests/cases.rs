@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{BOTTLING_LINE, FLASH_SALE, Run, copy_tree, json_of, read, run};
+use crate::common::{
+    BOTTLING_LINE, FLASH_SALE, Run, command, copy_tree, json_of, read, run, start,
+};
 
 /// A folder with investigations and cases.
 struct Desk(tempfile::TempDir);
@@ -179,10 +181,13 @@ fn weights_adapt_to_own_cases_only_as_far_as_they_carry() {
     let fitted = |incidents: &str| {
         let _ = fs::remove_file(&out);
         let prior = ["--prior", "shipped", "--prior-incidents", incidents];
-        let run = run!("eval", "fit", cases, prior, "--out", out, "--format", "json").exits(0);
-        let weights = run.json()["weights"].as_array().unwrap().clone();
+        let tried = ["--held", cases.to_str().unwrap(), "--generated", "0"];
+        let run = run!("eval", "fit", cases, prior, tried, "--out", out, "--format", "json");
+        let fitted = run.exits(0).json();
+        assert_eq!(fitted["effects"].as_array().unwrap().len(), 2);
+        let weights = fitted["weights"].as_array().unwrap().clone();
         let moved = weights.iter().map(|it| {
-            (it["fitted"].as_i64().unwrap() - it["shipped"].as_i64().unwrap()).unsigned_abs()
+            (it["fitted"].as_i64().unwrap() - it["before"].as_i64().unwrap()).unsigned_abs()
         });
         moved.sum::<u64>()
     };
@@ -191,4 +196,130 @@ fn weights_adapt_to_own_cases_only_as_far_as_they_carry() {
     run!("investigate", FLASH_SALE, "--weights", out).exits(0).prints(&["frontend"]);
     run!("eval", "fit", cases, "--prior", "shipped", "--shrinkage", "2").exits(2);
     run!("eval", "fit", cases, "--prior", desk.path("none.toml")).exits(4).says(&["none.toml"]);
+}
+
+#[test]
+fn cases_are_checked_at_once_with_the_same_result() {
+    let desk = Desk::new();
+    for (incident, options) in [
+        (FLASH_SALE, &[][..]),
+        (BOTTLING_LINE, &[]),
+        (FLASH_SALE, &["--not-cause", "frontend"]),
+        (FLASH_SALE, &["--budget", "3"]),
+    ] {
+        let run = desk.investigated(incident.as_ref(), options);
+        desk.close(&run, incident.as_ref(), &["--nothing-wrong"]).exits(0);
+    }
+    let names = strings_of(&desk.cases(&["list", "--format", "json"]).json());
+    let damaged = desk.path("cases").join(&names[1]).join("ledger.jsonl");
+    fs::write(&damaged, read(&damaged) + "\n").unwrap();
+    for format in [&["--verbose"][..], &["--format", "json"]] {
+        let checked = |count: &str| {
+            let run = desk.cases(&[&["check", "--concurrency", count], format].concat());
+            run.exits(1).prints(&["damaged", "identical"])
+        };
+        assert_eq!(checked("1"), checked("4"));
+    }
+    desk.cases(&["check", "--concurrency", "0"]).exits(2);
+}
+
+#[test]
+fn closed_cases_are_a_prior_only_where_they_are_asked_for() {
+    let desk = Desk::new();
+    let sale = desk.investigated(FLASH_SALE.as_ref(), &[]);
+    desk.close(&sale, FLASH_SALE.as_ref(), &["--cause", "frontend"]).exits(0);
+    // The same incident of another day.
+    let later = desk.path("later");
+    copy_tree(Path::new(FLASH_SALE), &later);
+    for file in fs::read_dir(&later).unwrap().flatten().filter(|file| file.path().is_file()) {
+        let text = read(file.path());
+        fs::write(file.path(), text.replace("2026-03-20", "2026-03-25")).unwrap();
+    }
+    let table = desk.path("prior.toml");
+    let file = table.to_str().unwrap();
+    desk.cases(&["prior", file, "--weight", "0.3"]).exits(0).prints(&["1 case written"]);
+    let term = |incident: &Path| {
+        let options = ["--weights", file];
+        let run = desk.investigated(incident, &options);
+        let report = run!("replay", run, "--format", "json").json();
+        let frontend = report["weights"]["frontend"].as_array().unwrap().clone();
+        let of_cases = frontend.into_iter().find(|term| term["name"] == "closed cases");
+        (run, of_cases)
+    };
+    let (run, of_later) = term(&later);
+    let of_later = of_later.expect("a term");
+    assert_eq!(of_later["log_odds"], 100, "one of three nearest, wholly alike");
+    assert!(of_later["text"].as_str().unwrap().contains("it was frontend"), "{of_later}");
+    assert_eq!(term(FLASH_SALE.as_ref()).1, None, "no case is a precedent of itself");
+    // The table is part of the judge's name, so that the case is the same when it is investigated again.
+    desk.close(&run, &later, &["--cause", "frontend"]).exits(0);
+    let checked = |options: &[&str]| {
+        let mut outcomes = desk.outcomes(options);
+        outcomes.sort();
+        outcomes
+    };
+    assert_eq!(checked(&["--weights", file]), ["identical", "same_conclusion"]);
+    assert_eq!(checked(&[]), ["identical", "same_conclusion"]);
+    // A fit keeps it.
+    let fitted = desk.path("fitted.toml");
+    let options = ["--prior", file, "--generated", "0", "--out", fitted.to_str().unwrap()];
+    run!("eval", "fit", desk.path("cases"), options).exits(0);
+    assert!(read(&fitted).contains("[closed_cases]"));
+    for weight in ["0", "1.5", "x"] {
+        desk.cases(&["prior", file, "--weight", weight]).exits(2).says(&["from 0.001 to 1"]);
+    }
+}
+
+/// Kills `eog close` at many moments, half of them while it writes to the folder of cases.
+#[cfg(unix)]
+#[test]
+fn a_case_is_whole_or_absent_wherever_closing_it_is_killed() {
+    const KILLS: u32 = 40;
+    let desk = Desk::new();
+    let sale = desk.investigated(FLASH_SALE.as_ref(), &[]);
+    let line = desk.investigated(BOTTLING_LINE.as_ref(), &[]);
+    desk.close(&line, BOTTLING_LINE.as_ref(), &["--nothing-wrong"]).exits(0);
+    let cases = desk.path("cases");
+    let mut closing = command!("close", sale, FLASH_SALE, "--cause", "frontend", "--replace");
+    closing.arg("--cases").arg(&cases);
+    let begin = std::time::Instant::now();
+    Run::of(&mut closing).exits(0);
+    let whole = begin.elapsed();
+    let is_written = || {
+        let entries = fs::read_dir(&cases).unwrap().flatten();
+        let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.any(|name| name.starts_with('.'))
+    };
+    for number in 0..KILLS {
+        if number % 4 == 0 {
+            let names = strings_of(&desk.cases(&["list", "--format", "json"]).json());
+            let sales: Vec<&str> = names.iter().map(String::as_str).collect();
+            let sales = sales.iter().filter(|name| name.starts_with("flash-sale"));
+            let forget: Vec<&str> = ["forget"].iter().chain(sales).copied().collect();
+            if forget.len() > 1 {
+                desk.cases(&forget).exits(0);
+            }
+        }
+        let mut child = start(&mut closing);
+        let wait = std::time::Instant::now();
+        let until = whole * number / KILLS;
+        while wait.elapsed() < until || number % 2 == 1 && !is_written() {
+            if child.try_wait().unwrap().is_some() {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let _ = child.kill();
+        child.wait().unwrap();
+        // Readers find whole cases at once, and who writes next finds the folder in order.
+        let listed = desk.cases(&["list", "--format", "json"]).exits(0);
+        assert!(listed.err.is_empty(), "{listed:?}");
+        let names = strings_of(&listed.json());
+        assert!(names.iter().any(|name| name.starts_with("bottling-line")), "{names:?}");
+        let outcomes = desk.outcomes(&[]);
+        assert!(outcomes.iter().all(|it| it == "identical"), "kill {number}: {outcomes:?}");
+    }
+    Run::of(&mut closing).exits(0);
+    assert_eq!(desk.outcomes(&[]), ["identical", "identical"]);
+    assert!(!is_written(), "nothing unfinished is left");
 }

@@ -198,6 +198,31 @@ fn an_investigation_of_traces_and_lines_has_the_ledger_of_a_live_one() {
 }
 
 #[test]
+fn an_investigation_of_live_sources_is_closed_with_what_was_captured_for_it() {
+    let (server, port) = Scripted::start();
+    let folder = folder(port);
+    let at = folder.path();
+    let out = ["--journal", "run.journal", "--out", "out"];
+    let window = ["--window", WINDOW];
+    run(at, &[&["investigate", "source.toml"], &window[..], &out].concat()).exits(0);
+    let asked = server.asked();
+    let kept = ["ledger and incident", "gives the same ledger"];
+    let close = |what: &[&str]| run(at, &[&["close"], what, &["--cause", "db"]].concat());
+    close(&["run.journal"]).exits(0).prints(&kept);
+    close(&["run.journal", "source.toml", "--replace"]).exits(0).prints(&kept);
+    run(at, &["cases", "check"]).exits(0).prints(&["1 case checked", "1 identical"]);
+    assert_eq!(server.asked(), asked, "live sources say something else by now");
+    // Beside a ledger alone there is nothing captured.
+    close(&["out", "source.toml", "--replace"]).exits(4).says(&[
+        "no finished capture beside",
+        "give the journal of the run",
+        "omit source.toml",
+    ]);
+    close(&["out", "--replace"]).exits(0).prints(&["the ledger alone"]);
+    close(&["out", "run.journal.capture", "--replace"]).exits(0).prints(&kept);
+}
+
+#[test]
 fn a_capture_that_was_interrupted_or_killed_goes_on_and_holds_no_secret_meanwhile() {
     const ANSWERED: usize = 5;
     let (server, port) = Scripted::start();

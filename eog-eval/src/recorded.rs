@@ -24,7 +24,7 @@ pub struct Settings {
 }
 
 /// Investigates the snapshots of a folder (`Scenario-N`) that have a ground truth, each several times, and scores the results.
-/// `told` hears of every run that is done.
+/// `progress` is called after every run.
 ///
 /// # Errors
 /// [`EvalError`] when the folder cannot be read, or has no snapshot with a ground truth; a snapshot that cannot be investigated is
@@ -33,7 +33,7 @@ pub fn evaluate(
     truths: &Truths,
     dir: &Path,
     settings: &Settings,
-    mut told: impl FnMut(&SimulatedCase),
+    mut progress: impl FnMut(&SimulatedCase),
 ) -> Result<SimulatedReport, EvalError> {
     let Settings { architecture, runs, method, stop } = settings;
     let is_stopped = || stop.as_ref().is_some_and(Stop::is_wanted);
@@ -63,7 +63,7 @@ pub fn evaluate(
             let reason = scored.as_ref().err().map(ToString::to_string).unwrap_or_default();
             let (scenario, seed, ablation) = (scenario.clone(), run as u64, Ablation::Whole);
             let case = SimulatedCase { scenario, seed, ablation, scored: scored.ok(), reason };
-            told(&case);
+            progress(&case);
             cases.push(case);
         }
     }

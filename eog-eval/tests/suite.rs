@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use eog_eval::Funnel;
-use eog_eval::fit::Prior;
+use eog_eval::fit::{Prior, Tried};
 use eog_eval::suite::{self, SuiteReport};
 use eog_eval::trajectory::Mode;
 use eog_evidence::BundleSource;
@@ -208,7 +208,9 @@ fn weights_of_a_system_that_is_left_out_are_fitted_on_the_others() {
     let misleading = suite_of(&[("sale", r#"{"causes": ["cache"]}"#)]);
     let fit = |dirs: &[&tempfile::TempDir]| {
         let dirs: Vec<_> = dirs.iter().map(|dir| dir.path().to_path_buf()).collect();
-        eog_eval::fit::evaluate(&dirs, &Prior::Units { strength: 0.01 }).unwrap()
+        let tried = Tried { held: &dirs[..1], generated: 1 };
+        let prior = Prior::Units { strength: 0.01 };
+        eog_eval::fit::evaluate(&dirs, &prior, tried, &mut |_, _, _| {}).unwrap()
     };
     let (a, b) = (right(), right());
     let agreeing = fit(&[&a, &b]);
@@ -216,6 +218,12 @@ fn weights_of_a_system_that_is_left_out_are_fitted_on_the_others() {
     // What the others teach counts, and not what the system itself says.
     let against = fit(&[&misleading, &a]);
     assert!(against.systems[1].others.top1 < 1.0, "{against}");
-    assert!(agreeing.to_toml().contains("[decision]"));
+    let fitted: Vec<i32> = agreeing.weights.iter().map(|it| it.fitted).collect();
+    assert!(agreeing.table.terms().map(|(_, weight)| weight).eq(fitted));
+    // Two that it was fitted on, one of them again as if it were another, and each kind of generated system.
+    let effects = &agreeing.effects;
+    assert_eq!(effects.iter().filter(|it| it.is_fitted).count(), 2);
+    assert_eq!((effects.len(), effects[2].after), (10, effects[0].after));
+    assert!(agreeing.to_string().contains("generated services"), "{agreeing}");
     assert_eq!(agreeing.to_csv().lines().count(), 3);
 }

@@ -23,6 +23,7 @@ mod harm;
 mod held;
 mod incident;
 mod intervals;
+mod likeness;
 mod line_orders;
 mod line_rates;
 mod log_joins;
@@ -76,6 +77,7 @@ pub use folder::{
 pub use harm::upstream_of;
 pub use incident::Incident;
 pub use intervals::Intervals;
+pub use likeness::{MIN_LIKENESS, Observations, Rarity};
 pub use line_orders::{Reordered, reordered};
 pub use line_rates::{ComparedTimes, LineRate, RateChange, have_common_volume, line_rates};
 pub use log_joins::{Depths, RequestError, joined_errors, request_id};
@@ -87,7 +89,10 @@ pub use onsets::{counted_share_onset, level_onset, rate_onset, share_onset};
 pub use order::strongest_first;
 pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};
 pub use patterns::{MAX_TEMPLATES, Miner, Patterns};
-pub use policy::{BoundByVerdicts, EvidencePolicy, OrEvidence, Weights, WeightsError, stands_out};
+pub use policy::{
+    BoundByVerdicts, ClosedCases, EvidencePolicy, OrEvidence, Precedent, Weights, WeightsError,
+    stands_out,
+};
 pub use recorded::{holes, recorded_seconds};
 pub use self_time::{SpanPlace, TracedSpan};
 pub use series::{MIN_BASELINE, Periods, Series};

@@ -7,13 +7,14 @@
 //! about an investigation, and nothing of it is needed for local use.
 //!
 //! Beside ledgers, all workers share a memory of decisions ([`Cluster::decisions`]) and what may be spent
-//! ([`Cluster::purse`]). [`Retention`] removes what has ended.
+//! ([`Cluster::purse`]), and closed cases are kept ([`Cluster::cases`]). [`Retention`] removes what has ended.
 //!
 //! `docs/many-machines.md` says what is stored where, which process may write when, and what an acknowledged entry
 //! means.
 
 mod account;
 mod block;
+mod cases;
 mod cluster;
 mod decisions;
 mod error;

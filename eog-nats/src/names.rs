@@ -94,9 +94,14 @@ impl Names {
         format!("{}-spending", self.prefix)
     }
 
+    /// The bucket of closed cases.
+    pub(crate) fn cases(&self) -> String {
+        format!("{}-cases", self.prefix)
+    }
+
     /// All buckets of objects.
-    pub(crate) fn objects(&self) -> [String; 3] {
-        [self.blocks(), self.checkpoints(), self.decisions()]
+    pub(crate) fn objects(&self) -> [String; 4] {
+        [self.blocks(), self.checkpoints(), self.decisions(), self.cases()]
     }
 
     /// The stream of investigations that wait for a worker.

@@ -131,6 +131,9 @@ pub struct ResultView {
     pub causes: Vec<Cause>,
     /// What to check next, best first; only when it is inconclusive.
     pub candidates: Vec<CandidateView>,
+    /// What would show that each cause is the cause: what should end once it is repaired, by when, and what should not
+    /// change. One sentence each.
+    pub predictions: Vec<String>,
     /// Alerts that no cause explains.
     pub unexplained: Vec<String>,
     /// What was missing, or is to be known beside the result.
@@ -226,6 +229,7 @@ impl Message {
             summary: text(),
             causes: vec![cause],
             candidates: vec![CandidateView { entity: text(), why: text() }],
+            predictions: vec![text()],
             unexplained: vec![text()],
             notes: vec![text()],
             is_unfinished: true,
@@ -354,6 +358,12 @@ impl ResultView {
             summary: clean_up_to(&report.narrative.summary, MAX_TEXT),
             causes,
             candidates: candidates.collect(),
+            predictions: report
+                .predictions()
+                .iter()
+                .take(MAX_LISTED)
+                .map(|one| line(one))
+                .collect(),
             unexplained: unexplained.take(MAX_ALERTS).collect(),
             notes: notes.iter().take(MAX_LISTED).map(|note| line(note)).collect(),
             is_unfinished: !matches!(

@@ -188,6 +188,18 @@ mod tests {
     }
 
     #[test]
+    fn every_format_has_what_would_show_that_a_cause_is_right() {
+        let mut message = Message::sample(Event::Diagnosed);
+        let sentence = "If db is the cause, restarting or repairing db should end Slow on web";
+        message.result.as_mut().unwrap().predictions = vec![sentence.to_owned()];
+        let chats = [Form::Slack, Form::Mattermost, Form::Teams, Form::PagerDuty, Form::Markdown];
+        for form in chats.into_iter().chain([Form::Json]) {
+            let text = Body::new(form, None).unwrap().render(&message).unwrap();
+            assert_eq!(text.matches(sentence).count(), 1, "{form:?}: {text}");
+        }
+    }
+
+    #[test]
     fn templates_that_cannot_work_are_refused_at_once() {
         for (text, expected) in [
             ("{{#if}", "t: "),

@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::source::Source;
 
 use course::{Clock, of_alert, of_series};
+use intervention::Changes;
 pub use intervention::Intervention;
 pub use verdict::Verdict;
 
@@ -44,7 +45,7 @@ pub struct Verification {
     pub returns: Vec<Judged>,
     /// What should not have changed.
     pub unaffected: Vec<Judged>,
-    /// Other changes of the same entities after the harm, by time.
+    /// Other changes of the cause after the harm, by time.
     pub other_changes: Vec<Intervention>,
 }
 
@@ -147,7 +148,7 @@ pub enum VerifyError {
     },
     /// No repair is on record.
     #[error(
-        "no intervention on record: {} was not changed after {since}, when the last alert began",
+        "no intervention on record: no change of {}, its parts or its owners after {since}, when the last alert began",
         names(origins)
     )]
     NoIntervention {
@@ -184,13 +185,12 @@ pub fn verify(
         return Err(VerifyError::OtherSystem { origins: origins() });
     }
     let found = predictions.iter().find_map(|prediction| {
-        let mut changes = intervention::on_record(run, prediction, &incident.changes);
+        let mut changes = Changes::on_record(run, prediction, incident);
         let made = match asked.at {
             Some(at) => Intervention::given(prediction, at, asked.action.as_deref()),
-            None => changes.remove(intervention::most_relevant(run, prediction, &changes)?).into(),
+            None => changes.take_most_relevant(run, prediction)?,
         };
-        let others = changes.into_iter().map(Intervention::from).collect();
-        Some((prediction, made, others))
+        Some((prediction, made, changes.others()))
     });
     let Some((prediction, intervention, other_changes)) = found else {
         let since = predictions.iter().map(|one| one.last_onset).min();

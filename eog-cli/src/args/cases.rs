@@ -7,6 +7,8 @@ use eog::{EntityId, Timestamp};
 
 use super::Judging;
 use super::codes::{READING_CODES, WRITING_CODES};
+#[cfg(feature = "nats")]
+use super::{NatsArgs, NatsMaking};
 
 const CLOSE_HELP: &str = "\
 Exit codes:
@@ -83,6 +85,8 @@ pub(crate) struct Close {
 
     /// Folder with the incident: the bundle or snapshot that the ledger started from. A copy with secrets masked is kept, so
     /// that `eog cases check` can investigate it again. Without it only the ledger is kept.
+    ///
+    /// Of live sources (`source.toml`), what was captured for the journal is kept, which is beside it.
     pub(crate) path: Option<PathBuf>,
 
     /// An entity that was a cause. Can be repeated.
@@ -191,6 +195,27 @@ pub(crate) enum OnCases {
         #[command(flatten)]
         of: OfCases,
     },
+    /// Write a table of weights that has the cases as a prior.
+    ///
+    /// By this table, an entity is a little more probable as an origin where the same is observed of it as of the causes of
+    /// closed cases: --weight times the mean likeness of the three nearest, as one more term of the sum, "closed cases". The
+    /// latest 1,000 cases whose cause is an entity go into the table, as they are now. A case says nothing of an incident of
+    /// the same time. Nothing uses the table until `--weights` or `weights` in eog.toml names it; ledgers name it by its
+    /// digest.
+    #[command(after_help = WRITING_CODES)]
+    Prior {
+        /// The table. A file with this name is replaced.
+        #[arg(value_parser = super::parse::parse_file)]
+        file: PathBuf,
+        /// What full likeness adds to the natural log-odds, at most 1.
+        #[arg(long, value_name = "LOG-ODDS", value_parser = parse_weight)]
+        weight: i32,
+        /// Table that the cases are added to, in place of the shipped one.
+        #[arg(long, value_name = "FILE")]
+        weights: Option<PathBuf>,
+        #[command(flatten)]
+        of: OfCases,
+    },
     /// Investigate every case again, and compare.
     ///
     /// A case that the evidence policy judged is judged by it again, with the weights of `--weights` if they are given. One
@@ -222,6 +247,38 @@ pub(crate) enum OnCases {
         #[command(flatten)]
         of: OfCases,
     },
+    /// Store cases on a NATS cluster, for other machines.
+    ///
+    /// Cases that are there already and the same are passed over. What is missing on the cluster is created.
+    #[cfg(feature = "nats")]
+    #[command(after_help = READING_CODES)]
+    Push {
+        /// The cases; all of them unless any are named.
+        names: Vec<String>,
+        /// Replace cases that differ.
+        #[arg(long)]
+        replace: bool,
+        #[command(flatten)]
+        of: OfCases,
+        #[command(flatten)]
+        nats: NatsMaking,
+    },
+    /// Add the cases of a NATS cluster, such as those of `eog serve --nats --on-call`.
+    ///
+    /// Cases that are there already and the same are passed over.
+    #[cfg(feature = "nats")]
+    #[command(after_help = READING_CODES)]
+    Pull {
+        /// The cases; all of them unless any are named.
+        names: Vec<String>,
+        /// Replace cases that differ.
+        #[arg(long)]
+        replace: bool,
+        #[command(flatten)]
+        of: OfCases,
+        #[command(flatten)]
+        nats: NatsArgs,
+    },
     /// Remove cases: by name, by age, or all but the latest.
     #[command(
         after_help = WRITING_CODES,
@@ -251,6 +308,10 @@ pub(crate) struct CheckCases {
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<Timestamp>,
 
+    /// How many cases are investigated at a time, at most 64. Default: one for each processor core. The result is the same.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) concurrency: Option<u8>,
+
     /// List all cases, not only those that changed.
     #[arg(long, short)]
     pub(crate) verbose: bool,
@@ -277,4 +338,11 @@ pub(crate) enum CasesFormat {
     Text,
     /// For programs.
     Json,
+}
+
+/// Log-odds as thousandths.
+fn parse_weight(text: &str) -> Result<i32, String> {
+    let weight = text.parse().ok().filter(|it: &f64| *it > 0.0 && *it <= 1.0);
+    let weight = weight.map(|it| (it * 1e3).round() as i32).filter(|it| *it > 0);
+    weight.ok_or_else(|| "expected a number from 0.001 to 1, such as 0.3".to_owned())
 }

@@ -49,7 +49,9 @@ pub(crate) enum Evaluated {
     ///
     /// Each DIR is one system: a folder of incident bundles with ground truths, as for `suite`, or of closed cases
     /// (`eog cases`). All systems have the same weight. Prints for each the score of the shipped weights, of weights fitted on
-    /// the other systems, and of own harm minus the worst upstream alone, with a bootstrap interval over incidents.
+    /// the other systems, and of own harm minus the worst upstream alone, with a bootstrap interval over incidents; then what
+    /// the weights fitted on all of them change, and what that does to these systems, to those of `--held`, and to generated
+    /// ones.
     ///
     /// To adapt the weights to your own incidents, give `--prior`: they then move from those of the table only as far as the
     /// incidents carry. `eog investigate --weights FILE` and `eog cases check --weights FILE` use the result; nothing does
@@ -68,6 +70,12 @@ pub(crate) enum Evaluated {
         /// How many incidents the table of `--prior` counts as: the larger, the less the weights move.
         #[arg(long, default_value_t = 100.0, value_name = "N", requires = "prior", value_parser = parse_strength)]
         prior_incidents: f64,
+        /// Folder with a further system on which the fitted weights are only tried. Can be repeated.
+        #[arg(long, value_name = "DIR")]
+        held: Vec<PathBuf>,
+        /// How many incidents of each kind of generated system they are tried on, too; 0 for none.
+        #[arg(long, default_value_t = 10, value_name = "N")]
+        generated: u64,
         /// File for the weights fitted on all systems, in the form of `weights.toml`.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,

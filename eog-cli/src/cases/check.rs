@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use eog_cases::CaseFolder;
 use eog_cases::check::{Checked, Judges, Outcome, check};
@@ -15,6 +18,9 @@ use crate::files;
 use crate::interrupt::is_interrupted;
 use crate::progress::Progress;
 use crate::runtime::runtime;
+
+/// Most cases that are investigated at a time: each is in memory.
+const MAX_AT_ONCE: usize = 64;
 
 /// A check of all cases.
 #[derive(Serialize)]
@@ -36,16 +42,7 @@ pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
         prompts: prompts.as_deref(),
         all: if is_given { Some(&chosen) } else { None },
     };
-    let progress = Progress::start(false);
-    let mut cases = Vec::new();
-    for (done, name) in names.iter().enumerate() {
-        if is_interrupted() {
-            break;
-        }
-        progress.say(&format!("{done} of {} done; checking {name}", counted(names.len())));
-        cases.push(runtime()?.block_on(check(&folder, name, judges)));
-    }
-    drop(progress);
+    let cases = check_all(&folder, &names, judges, arguments.concurrency)?;
     let mut outcomes = BTreeMap::new();
     for checked in &cases {
         *outcomes.entry(checked.outcome).or_insert(0) += 1;
@@ -62,6 +59,39 @@ pub(super) fn run(arguments: &CheckCases) -> Result<Exit, CliError> {
         true => Exit::Failed,
         false => Exit::Diagnosed,
     })
+}
+
+/// Checks cases, so many at a time, until interrupted. The result is in the order of names.
+fn check_all(
+    folder: &CaseFolder,
+    names: &[String],
+    judges: Judges<'_>,
+    at_once: Option<u8>,
+) -> Result<Vec<Checked>, CliError> {
+    let at_once = at_once.map_or_else(cores, usize::from).clamp(1, MAX_AT_ONCE);
+    let (progress, runtime) = (Progress::start(false), runtime()?);
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let work = || {
+        while !is_interrupted() {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(name) = names.get(at) else { break };
+            let count = counted(names.len());
+            progress.say(&format!("{at} of {count} begun; checking {name}"));
+            let checked = runtime.block_on(check(folder, name, judges));
+            done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, checked);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..at_once.min(names.len()) {
+            scope.spawn(work);
+        }
+    });
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(done.into_values().collect())
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// The policy that the command line names. Settings that name another are for investigations: checking the history asks no

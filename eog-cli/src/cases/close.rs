@@ -1,7 +1,7 @@
 //! `eog close`: an investigation becomes a case.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use eog::Timestamp;
 use eog_cases::close::{CloseError, Incident, ToClose, change_of};
@@ -12,13 +12,15 @@ use super::clean_line_by_line;
 use crate::args::Close;
 use crate::error::{CliError, Exit};
 use crate::runtime::runtime;
+use crate::source::finished_capture;
 use crate::{files, travel};
 
 /// `eog close`.
 pub(crate) fn close(arguments: &Close) -> Result<Exit, CliError> {
     let read = travel::read(&arguments.run)?;
     let architecture = arguments.architecture.as_deref();
-    let opened = arguments.path.as_deref().map(|path| open(path, architecture)).transpose()?;
+    let path = kept_at(arguments.path.as_deref(), &read.path)?;
+    let opened = path.map(|path| open(&path, architecture)).transpose()?;
     let incident =
         opened.as_ref().map(|(opened, folder)| Incident { opened, folder, architecture });
     let to_close = ToClose { read: &read, incident, most: arguments.max_incident };
@@ -76,11 +78,29 @@ fn user() -> String {
     named.unwrap_or_else(|| "unknown".to_owned())
 }
 
+/// The folder that is kept: the one that is named, or else what was captured of live sources for the journal.
+fn kept_at(named: Option<&Path>, journal: &Path) -> Result<Option<PathBuf>, CliError> {
+    let Some(path) = named else { return Ok(finished_capture(journal)) };
+    match Kind::of(path)? {
+        Kind::Bundle | Kind::Snapshot => Ok(Some(path.to_owned())),
+        Kind::Servers => Err(OpenError::NotAFolder { path: path.to_owned() }.into()),
+        Kind::Live => match finished_capture(journal) {
+            Some(capture) => Ok(Some(capture)),
+            None => Err(CliError::Input {
+                path: path.to_owned(),
+                reason: format!(
+                    "these live sources say something else by now, and there is no finished capture beside {}: \
+                     give the journal of the run, or the folder of its capture, or omit {} to keep the ledger alone",
+                    journal.display(),
+                    path.display()
+                ),
+            }),
+        },
+    }
+}
+
 /// A bundle or a snapshot that is to be kept.
 fn open(path: &Path, architecture: Option<&Path>) -> Result<(Opened, FolderHandle), CliError> {
-    if !matches!(Kind::of(path)?, Kind::Bundle | Kind::Snapshot) {
-        return Err(OpenError::NotAFolder { path: path.to_owned() }.into());
-    }
     let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
     let folder = FolderHandle::open(path).map_err(unreadable)?;
     let architecture = architecture.map(Path::to_owned);

@@ -6,11 +6,15 @@ mod junit;
 mod list;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use eog::Diagnosis;
+use eog_cases::similar::{cases_like, with_prior};
 use eog_cases::{CaseError, CaseFolder};
+use eog_evidence::Weights;
 use eog_report::SimilarCase;
 use eog_session::controllers::AnyLedger;
+use eog_session::judge::read_weights;
 use serde::Serialize;
 
 use crate::args::{Cases, CasesFormat, History, OfCases, OnCases};
@@ -31,14 +35,33 @@ pub(crate) fn run(arguments: &Cases) -> Result<Exit, CliError> {
             let diagnosis = travel::restore(&read)?.diagnosis();
             list::similar(&open(of)?, &read, &diagnosis, *most, *format)
         }
+        OnCases::Prior { file, weight, weights, of } => {
+            let table = weights.as_deref().map(read_weights).transpose()?;
+            let table = table.map_or_else(Weights::shipped, Arc::new);
+            let table = with_prior(&open(of)?, &table, *weight)?;
+            files::write_file(file, &table.to_toml())?;
+            let count = table.closed_cases();
+            files::print(&format!("{} written to {}\n", counted(count), file.display()))?;
+            Ok(Exit::Diagnosed)
+        }
         OnCases::Check(arguments) => check::run(arguments),
         OnCases::Export { file, names, of } => export(&open(of)?, file, names),
         OnCases::Import { file, replace, of } => {
             let writer = CaseFolder::write(of.folder())?;
             let imported = eog_cases::archive::import(&writer, file, *replace)?;
-            let (added, same) = (imported.added.len(), imported.same.len());
-            files::print(&format!("{} added, {same} there already\n", counted(added)))?;
-            Ok(Exit::Diagnosed)
+            say_added(imported.added.len(), imported.same.len())
+        }
+        #[cfg(feature = "nats")]
+        OnCases::Push { names, replace, of, nats } => {
+            let folder = open(of)?;
+            let (added, same) =
+                crate::nats::push(&folder, &named(&folder, names)?, *replace, nats)?;
+            say_added(added, same)
+        }
+        #[cfg(feature = "nats")]
+        OnCases::Pull { names, replace, of, nats } => {
+            let (added, same) = crate::nats::pull(&of.folder(), names, *replace, nats)?;
+            say_added(added, same)
         }
         OnCases::Forget { names, before, keep, of } => {
             let writer = CaseFolder::write(open(of)?.path())?;
@@ -57,9 +80,19 @@ pub(crate) fn run(arguments: &Cases) -> Result<Exit, CliError> {
     }
 }
 
+/// The cases that are named, or all.
+fn named(folder: &CaseFolder, names: &[String]) -> Result<Vec<String>, CaseError> {
+    if names.is_empty() { folder.names() } else { Ok(names.to_vec()) }
+}
+
+fn say_added(added: usize, same: usize) -> Result<Exit, CliError> {
+    files::print(&format!("{} added, {same} there already\n", counted(added)))?;
+    Ok(Exit::Diagnosed)
+}
+
 fn export(folder: &CaseFolder, file: &Path, names: &[String]) -> Result<Exit, CliError> {
     files::refuse_taken(file, "give another name")?;
-    let names = if names.is_empty() { folder.names()? } else { names.to_vec() };
+    let names = named(folder, names)?;
     eog_cases::archive::export(folder, &names, file)?;
     files::print(&format!("{} written to {}\n", counted(names.len()), file.display()))?;
     Ok(Exit::Diagnosed)
@@ -82,7 +115,7 @@ pub(crate) fn like(
 ) -> Result<Vec<SimilarCase>, CliError> {
     let Some(folder) = history.folder() else { return Ok(Vec::new()) };
     let folder = CaseFolder::open(folder)?;
-    Ok(eog_cases::similar::cases_like(&folder, ledger, diagnosis, MAX_SIMILAR)?)
+    Ok(cases_like(&folder, ledger, diagnosis, MAX_SIMILAR)?)
 }
 
 fn open(of: &OfCases) -> Result<CaseFolder, CaseError> {

@@ -1,11 +1,10 @@
 //! `eog fetch`: an investigation as files, for all other commands.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
-use eog::journal::Medium;
 use eog::side::SideFile;
-use eog_nats::{InvestigationId, NatsError, Part};
+use eog_nats::{InvestigationId, Part};
 use eog_report::Report;
 use eog_session::controllers::AnyLedger;
 use eog_session::run::last_stop;
@@ -18,7 +17,7 @@ use crate::error::{CliError, Exit, NOTHING_YET};
 use crate::files;
 use eog_cases::pack::{ARCHITECTURE, FOLDER, unpack};
 
-const JOURNAL: &str = "journal";
+pub(super) const JOURNAL: &str = "journal";
 
 /// `eog fetch`.
 pub(crate) fn fetch(arguments: &Fetch) -> Result<Exit, CliError> {
@@ -29,18 +28,8 @@ pub(crate) fn fetch(arguments: &Fetch) -> Result<Exit, CliError> {
     if arguments.incident {
         fetch_incident(&reached, &id, &order, out)?;
     }
-    let bytes = |part| -> Result<Option<Vec<u8>>, CliError> {
-        let medium = match reached.cluster.read(part, &id) {
-            Err(NatsError::NoSuch { .. }) => return Ok(None),
-            medium => medium?,
-        };
-        let mut bytes = Vec::new();
-        let read = medium.reader().and_then(|mut reader| reader.read_to_end(&mut bytes));
-        read.map_err(|source| failed(medium.path(), source))?;
-        Ok(Some(bytes))
-    };
     // The side file first: what it holds may belong to entries that come with the ledger.
-    let (side, ledger) = (bytes(Part::Side)?, bytes(Part::Ledger)?);
+    let (side, ledger) = (reached.bytes(Part::Side, &id)?, reached.bytes(Part::Ledger, &id)?);
     let Some(ledger) = ledger else {
         eprintln!("eog: {id} has no ledger yet: no worker has started it");
         return Ok(Exit::Failed);

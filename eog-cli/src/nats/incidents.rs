@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use eog_nats::{InvestigationId, NatsError};
@@ -25,7 +25,11 @@ pub(super) struct Incidents {
 #[derive(Clone)]
 pub(super) struct Incident {
     pub(super) opened: Opened,
-    _folder: Arc<tempfile::TempDir>,
+    /// Where it is unpacked.
+    pub(super) folder: PathBuf,
+    /// The architecture that it was submitted with.
+    pub(super) architecture: Option<PathBuf>,
+    _kept: Arc<tempfile::TempDir>,
 }
 
 /// Why an incident cannot be read here.
@@ -97,7 +101,8 @@ impl Incidents {
         let opened = open_folder(&unpacked.folder, &self.options(architecture.as_deref()));
         let opened = opened.and_then(|opened| self.checked(opened));
         let opened = opened.map_err(|error| Unopened::Unusable(error.to_string()))?;
-        let incident = Incident { opened, _folder: Arc::new(folder) };
+        let (inside, _kept) = (unpacked.folder, Arc::new(folder));
+        let incident = Incident { opened, folder: inside, architecture, _kept };
         *last = Some((order.incident.clone(), incident.clone()));
         Ok(incident)
     }

@@ -1,6 +1,7 @@
 //! Investigations on NATS: submitted to a queue, worked on by any number of workers, read from anywhere.
 
 mod agents;
+mod cases;
 mod fetch;
 mod follow;
 mod host;
@@ -16,6 +17,7 @@ mod submit;
 mod work;
 mod worker;
 
+pub(crate) use cases::{pull, push};
 pub(crate) use fetch::fetch;
 pub(crate) use list::list;
 pub(crate) use prune::prune;

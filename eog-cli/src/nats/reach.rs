@@ -1,9 +1,11 @@
 //! Reaching the cluster that options and the environment name.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use eog_nats::{Access, Cluster, InvestigationId, NatsError, Options, Queue, Register};
+use eog::journal::Medium as _;
+use eog_nats::{Access, Cluster, InvestigationId, NatsError, Options, Part, Queue, Register};
 
 use super::order::Order;
 use crate::args::{NatsArgs, NatsMaking};
@@ -66,6 +68,23 @@ impl Reached {
                    each message"
         );
         Ok(Self { cluster, register, queue })
+    }
+
+    /// The bytes of a part of an investigation, if there are any.
+    pub(crate) fn bytes(
+        &self,
+        part: Part,
+        id: &InvestigationId,
+    ) -> Result<Option<Vec<u8>>, CliError> {
+        let medium = match self.cluster.read(part, id) {
+            Err(NatsError::NoSuch { .. }) => return Ok(None),
+            medium => medium?,
+        };
+        let mut bytes = Vec::new();
+        let read = medium.reader().and_then(|mut reader| reader.read_to_end(&mut bytes));
+        let path = medium.path().to_owned();
+        read.map_err(|source| CliError::Write { path, source })?;
+        Ok(Some(bytes))
     }
 
     /// The investigation that a person names, with what it began with.

@@ -28,7 +28,7 @@ use crate::runtime::LAST;
 use eog_cases::pack::pack;
 
 /// Most bytes of a packed capture.
-const MAX_INCIDENT: u64 = 256_000_000;
+pub(super) const MAX_INCIDENT: u64 = 256_000_000;
 /// How often is asked whether an investigation has ended.
 const ASKED: Duration = Duration::from_millis(500);
 
@@ -80,14 +80,13 @@ impl Investigations for ClusterHost {
         true
     }
 
-    /// A cluster keeps no cases.
     fn close_verified(
         &self,
-        _id: &str,
-        _causes: BTreeSet<EntityId>,
-        _note: String,
+        id: &str,
+        causes: BTreeSet<EntityId>,
+        note: String,
     ) -> Result<Option<String>, String> {
-        Ok(None)
+        self.keep_case(id, causes, note).map_err(|error| error.to_string())
     }
 }
 

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod access;
+mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 mod drill;

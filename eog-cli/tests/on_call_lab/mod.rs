@@ -1,5 +1,7 @@
 //! A service on call, alerts for it, and a receiver of its messages.
 
+pub(crate) mod systems;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

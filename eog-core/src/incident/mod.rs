@@ -11,7 +11,7 @@ pub use case::{Anomaly, Bootstrap, Case, ChangeRecord, RecordedChange, Seed, Unu
 pub use case_file::CaseFile;
 pub use onset::{InvalidOnset, Onset};
 pub use topology::{
-    CLAIM_RELATION, Direction, Edge, EffectDirection, Neighbour, OWNERSHIP_RELATION,
-    REQUEST_RELATIONS, Topology,
+    BACKING_RELATION, CLAIM_RELATION, Direction, Edge, EffectDirection, Neighbour,
+    OWNERSHIP_RELATION, REQUEST_RELATIONS, Topology,
 };
 pub use window::{InvalidWindow, Window, to_the_second};

@@ -74,6 +74,9 @@ pub const REQUEST_RELATIONS: [&str; 2] = ["calls", "sends_load"];
 /// The relation of an owner to what it makes: a change of the owner changes what it owns.
 pub const OWNERSHIP_RELATION: &str = "owns";
 
+/// The relation of a workload to the service that it serves: the service consists of it.
+pub const BACKING_RELATION: &str = "backs";
+
 /// A neighbour of an entity, as a packet shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -182,6 +185,37 @@ impl Topology {
     /// The edges at one entity, sorted.
     pub fn edges_at(&self, entity: &EntityId) -> impl Iterator<Item = &Edge> {
         self.0.incident.get(entity).into_iter().flatten().map(|edge| &**edge)
+    }
+
+    /// What an entity is made of or by: what it owns and what serves it, over any number of steps, and its owners. Without
+    /// itself, and without what else its owners own.
+    pub fn makings(&self, of: &EntityId) -> BTreeSet<EntityId> {
+        let owners = self.closure(of, |edge, at| {
+            (edge.relation == OWNERSHIP_RELATION && edge.target == *at).then_some(&edge.source)
+        });
+        let parts = self.closure(of, |edge, at| match edge.relation.as_str() {
+            OWNERSHIP_RELATION if edge.source == *at => Some(&edge.target),
+            BACKING_RELATION if edge.target == *at => Some(&edge.source),
+            _ => None,
+        });
+        &owners | &parts
+    }
+
+    /// All that steps along edges lead to.
+    fn closure<'t>(
+        &'t self,
+        from: &EntityId,
+        step: impl Fn(&'t Edge, &EntityId) -> Option<&'t EntityId>,
+    ) -> BTreeSet<EntityId> {
+        let (mut found, mut open) = (BTreeSet::new(), vec![from.clone()]);
+        while let Some(at) = open.pop() {
+            for next in self.edges_at(&at).filter_map(|edge| step(edge, &at)) {
+                if next != from && found.insert(next.clone()) {
+                    open.push(next.clone());
+                }
+            }
+        }
+        found
     }
 
     /// The declared neighbours of an entity: one row per edge, sorted by name and relation.
@@ -308,6 +342,33 @@ mod tests {
                 edge.carries(&id("b"), &id("a")),
                 both || from_source == Direction::Upstream
             );
+        }
+    }
+
+    #[test]
+    fn an_entity_is_made_of_its_parts_and_by_its_owners() {
+        let mut topology = Topology::default();
+        for (source, relation, target) in [
+            ("deployment", "owns", "set"),
+            ("set", "owns", "pod-1"),
+            ("set", "owns", "pod-2"),
+            ("deployment", "backs", "service"),
+            ("service", "calls", "db"),
+            ("pod-1", "owns", "pod-1"),
+        ] {
+            topology.connect(&id(source), relation, &id(target), EffectDirection::Both);
+        }
+        let makings =
+            |of: &str| topology.makings(&id(of)).iter().map(|it| it.to_string()).collect();
+        for (of, expected) in [
+            ("service", vec!["deployment", "pod-1", "pod-2", "set"]),
+            ("deployment", vec!["pod-1", "pod-2", "set"]),
+            ("pod-1", vec!["deployment", "set"]),
+            ("db", vec![]),
+            ("nothing", vec![]),
+        ] {
+            let found: Vec<String> = makings(of);
+            assert_eq!(found, expected, "{of}");
         }
     }
 

@@ -8,6 +8,7 @@ use eog::{Belief, Case, ContextRequest, EntityId, LocalContext, Message};
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 
 use crate::error::EvalError;
+use crate::generated::{self, Kind};
 use crate::suite::{SuiteCase, cases_of};
 
 /// One incident: its entities with the values of all terms, and which of them are causes.
@@ -30,9 +31,23 @@ impl System {
     /// Reads a folder of bundles with truths beside them; the folder's name is that of the system.
     pub(super) fn read(dir: &Path) -> Result<Self, EvalError> {
         let name = dir.file_name().map_or_else(String::new, |name| name.display().to_string());
+        let cases = cases_of(dir)?.into_iter();
+        Self::of(name, cases.map(|case| SuiteCase::read(dir, &case, false)))
+    }
+
+    /// Makes so many incidents of a kind of system.
+    pub(super) fn generated(kind: Kind, incidents: u64) -> Result<Self, EvalError> {
+        let cases = (1..=incidents).map(|seed| generated::case(kind.into(), seed, false));
+        Self::of(format!("generated {}", kind.name()), cases)
+    }
+
+    fn of(
+        name: String,
+        cases: impl Iterator<Item = Result<SuiteCase, EvalError>>,
+    ) -> Result<Self, EvalError> {
         let mut incidents = Vec::new();
-        for case in cases_of(dir)? {
-            let SuiteCase { name, bundle, truth, .. } = SuiteCase::read(dir, &case, false)?;
+        for case in cases {
+            let SuiteCase { name, bundle, truth, .. } = case?;
             let incident = Incident::of(&name, bundle, truth.causes)?;
             if incident.entities.iter().any(|entity| incident.causes.contains(entity)) {
                 incidents.push(incident);

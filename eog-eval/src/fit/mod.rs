@@ -9,23 +9,31 @@ mod logit;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use eog_evidence::{Bundle, Weights};
 use serde::Serialize;
 
 use crate::error::EvalError;
+use crate::generated::Kind;
 use crate::ranking::Ranking;
 use crate::repeated::Interval;
+use crate::suite::Told;
 use instances::{Incident, System};
 use logit::{Shrinkage, fit, sum};
 
 /// What a fit found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fitted {
-    /// Every term with its shipped weight and the one fitted on all systems, in thousandths.
+    /// Every term with its weight before and the one fitted on all systems, in thousandths.
     pub weights: Vec<FittedWeight>,
     /// Every system: what the weights fitted on all others score on it.
     pub systems: Vec<LeftOut>,
+    /// What the fitted weights do: to the systems that they were fitted on, to those that were kept apart, and to generated ones.
+    pub effects: Vec<Effect>,
+    /// The table with the fitted weights.
+    #[serde(skip)]
+    pub table: Weights,
 }
 
 /// A weight before and after.
@@ -33,10 +41,36 @@ pub struct Fitted {
 pub struct FittedWeight {
     /// The term.
     pub term: &'static str,
-    /// As it is shipped, in thousandths.
-    pub shipped: i32,
+    /// In the table of the prior, or else as it is shipped, in thousandths.
+    pub before: i32,
     /// As it fits all systems, in thousandths.
     pub fitted: i32,
+}
+
+/// What fitted weights do to the ranking of a system's incidents.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Effect {
+    /// The system.
+    pub system: String,
+    /// Whether the weights were fitted on it.
+    pub is_fitted: bool,
+    /// How many of its incidents have a cause among its entities.
+    pub incidents: usize,
+    /// By the weights before.
+    pub before: Hits,
+    /// By the fitted weights.
+    pub after: Hits,
+    /// `after` minus `before` in top-1: the interval that holds 95 % of 2,000 bootstrap samples of incidents.
+    pub change: Interval,
+}
+
+/// What the fitted weights are tried on, beside the systems that they are fitted on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tried<'a> {
+    /// Further systems.
+    pub held: &'a [PathBuf],
+    /// Incidents of each kind of generated system.
+    pub generated: u64,
 }
 
 /// What rankings score on a system that was left out.
@@ -99,45 +133,100 @@ impl Prior {
             }
         }
     }
+
+    /// The weights that a fit is compared with, and that it takes the place of.
+    fn table(&self) -> Arc<Weights> {
+        match self {
+            Self::Units { .. } => Weights::shipped(),
+            Self::Table { weights, .. } => Arc::new(weights.clone()),
+        }
+    }
 }
 
-/// Fits on these folders.
+/// Fits on these folders, and tries the result.
 ///
 /// # Errors
 /// [`EvalError`] when a folder holds no case, or a case cannot be read.
-pub fn evaluate(dirs: &[PathBuf], prior: &Prior) -> Result<Fitted, EvalError> {
-    let systems = dirs.iter().map(|dir| System::read(dir)).collect::<Result<Vec<_>, _>>()?;
-    let table = Weights::shipped();
-    let shipped: Vec<f64> = table.terms().map(|(_, weight)| f64::from(weight) / 1e3).collect();
+pub fn evaluate(
+    dirs: &[PathBuf],
+    prior: &Prior,
+    tried: Tried<'_>,
+    told: &mut Told<'_>,
+) -> Result<Fitted, EvalError> {
+    let all = dirs.len() + tried.held.len() + Kind::ALL.len() * usize::from(tried.generated > 0);
+    let mut begun = 0;
+    let mut tell = |name: &str| {
+        told(begun, all, name);
+        begun += 1;
+    };
+    let mut read = |dir: &PathBuf| {
+        tell(&dir.display().to_string());
+        System::read(dir)
+    };
+    let systems = dirs.iter().map(&mut read).collect::<Result<Vec<_>, _>>()?;
+    let held = tried.held.iter().map(&mut read).collect::<Result<Vec<_>, _>>()?;
+    let kinds = Kind::ALL.iter().filter(|_| tried.generated > 0);
+    let generated = kinds.map(|kind| {
+        tell(kind.name());
+        System::generated(*kind, tried.generated)
+    });
+    let generated = generated.collect::<Result<Vec<_>, _>>()?;
+    let shipped = in_log_odds(&Weights::shipped());
     let fitted_on = |systems: &[&System]| {
         let incidents = systems.iter().map(|system| system.incidents.len()).sum();
         let (towards, shrinkage) = prior.of(incidents);
         fit(systems, &towards, shrinkage)
     };
     let all: Vec<&System> = systems.iter().collect();
-    let weights = table.terms().zip(fitted_on(&all)).map(|((term, shipped), fitted)| {
-        FittedWeight { term, shipped, fitted: (fitted * 1e3).round() as i32 }
-    });
+    let before = prior.table();
+    let rounded = fitted_on(&all).into_iter().map(|weight| (weight * 1e3).round() as i32);
+    let rounded: Vec<i32> = rounded.collect();
+    let table = before.reweighed(&rounded).map_err(|error| EvalError::Case {
+        case: "the fitted weights".to_owned(),
+        reason: error.to_string(),
+    })?;
+    let weights = before.terms().zip(&rounded);
+    let weights =
+        weights.map(|((term, before), fitted)| FittedWeight { term, before, fitted: *fitted });
+    let (old, new) = (in_log_odds(&before), in_log_odds(&table));
+    let effect = |(system, is_fitted): (&System, bool)| Effect {
+        system: system.name.clone(),
+        is_fitted,
+        incidents: system.incidents.len(),
+        before: hits(system, &old),
+        after: hits(system, &new),
+        change: gain(system, &new, &old),
+    };
+    let seen = systems.iter().map(|system| (system, true));
+    let unseen = held.iter().chain(&generated).map(|system| (system, false));
+    let effects = seen.chain(unseen).map(effect).collect();
     let left_out = systems.iter().enumerate().map(|(left_out, system)| {
         let others = all.iter().copied().enumerate().filter(|(place, _)| *place != left_out);
         let others: Vec<&System> = others.map(|(_, other)| other).collect();
         let weights = fitted_on(&others);
         let excess = only("excess");
-        let top1 = |weights: &[f64]| -> Vec<f64> {
-            system.incidents.iter().map(|it| ranked(it, weights).hit_at(1, &it.causes)).collect()
-        };
-        let (own, floor) = (top1(&weights), top1(&excess));
-        let gains: Vec<f64> = own.iter().zip(floor).map(|(own, floor)| own - floor).collect();
         LeftOut {
             system: system.name.clone(),
             incidents: system.incidents.len(),
             shipped: hits(system, &shipped),
             others: hits(system, &weights),
             excess: hits(system, &excess),
-            gain: Interval::bootstrap(&gains),
+            gain: gain(system, &weights, &excess),
         }
     });
-    Ok(Fitted { weights: weights.collect(), systems: left_out.collect() })
+    let systems = left_out.collect();
+    Ok(Fitted { weights: weights.collect(), systems, effects, table })
+}
+
+fn in_log_odds(table: &Weights) -> Vec<f64> {
+    table.terms().map(|(_, weight)| f64::from(weight) / 1e3).collect()
+}
+
+/// What some weights score more than others in top-1.
+fn gain(system: &System, weights: &[f64], others: &[f64]) -> Interval {
+    let top1 = |it: &Incident, weights: &[f64]| ranked(it, weights).hit_at(1, &it.causes);
+    let gains = system.incidents.iter().map(|it| top1(it, weights) - top1(it, others));
+    Interval::bootstrap(&gains.collect::<Vec<_>>())
 }
 
 /// Weights that count one term alone.
@@ -179,19 +268,6 @@ impl Fitted {
             format!("{},{},{a:.4},{b:.4},{c:.4},{d:.4},{e:.4},{f:.4}\n", it.system, it.incidents)
         });
         head.to_owned() + &rows.collect::<String>()
-    }
-
-    /// The fitted weights in the form of `weights.toml`, with the shipped meanings and thresholds.
-    pub fn to_toml(&self) -> String {
-        let mut text = Weights::shipped_toml().to_owned();
-        for weight in &self.weights {
-            let (old, new) = (
-                format!("name = \"{}\"\nweight = {}\n", weight.term, weight.shipped),
-                format!("name = \"{}\"\nweight = {}\n", weight.term, weight.fitted),
-            );
-            text = text.replace(&old, &new);
-        }
-        text
     }
 }
 
@@ -236,9 +312,32 @@ impl fmt::Display for Fitted {
             mean(|it| it.others.top1),
             mean(|it| it.excess.top1)
         )?;
-        writeln!(text, "\n{:28} {:>8} {:>8}", "term", "shipped", "fitted")?;
-        for weight in &self.weights {
-            writeln!(text, "{:28} {:>8} {:>8}", weight.term, weight.shipped, weight.fitted)?;
+        text += "\nWhat the fitted weights do: top-1/top-3 by ranking alone. (*) fitted on it\n\n";
+        writeln!(
+            text,
+            "{:28} {:>5} {:>13} {:>13}  change in top-1",
+            "system", "n", "before", "fitted"
+        )?;
+        for it in &self.effects {
+            let system = format!("{}{}", it.system, if it.is_fitted { " (*)" } else { "" });
+            let (before, after) = (it.before.to_string(), it.after.to_string());
+            writeln!(
+                text,
+                "{system:28} {:>5} {before:>13} {after:>13}  {:+.3} [{:+.3}, {:+.3}]",
+                it.incidents,
+                it.after.top1 - it.before.top1,
+                it.change.low,
+                it.change.high
+            )?;
+        }
+        writeln!(text, "\n{:28} {:>8} {:>8} {:>8}", "term", "before", "fitted", "change")?;
+        for FittedWeight { term, before, fitted } in &self.weights {
+            let change = match fitted - before {
+                0 => String::new(),
+                change => format!("{change:+}"),
+            };
+            let line = format!("{term:28} {before:>8} {fitted:>8} {change:>8}");
+            writeln!(text, "{}", line.trim_end())?;
         }
         f.write_str(&text)
     }

@@ -72,6 +72,17 @@ pub struct Generated {
 }
 
 impl Kind {
+    /// All kinds.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Services,
+        Self::Pipeline,
+        Self::Chains,
+        Self::Events,
+        Self::Batch,
+        Self::Monolith,
+        Self::Gateway,
+    ];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Services => "services",
@@ -153,11 +164,14 @@ pub fn evaluate(
     progress: &mut Progress<'_>,
 ) -> Result<SuiteReport, EvalError> {
     let (world, all) = (world.into(), seeds.clone().count());
-    let cases = seeds.map(|seed| {
-        let folder =
-            tempfile::tempdir().map_err(|error| EvalError::file(&std::env::temp_dir(), error))?;
-        let name = write_one(world, seed, folder.path())?;
-        SuiteCase::read(folder.path(), &name, options.knock_out)
-    });
+    let cases = seeds.map(|seed| case(world, seed, options.knock_out));
     evaluate_cases(cases, all, options, progress)
+}
+
+/// The incident of a seed, as it is read from files.
+pub(crate) fn case(world: World, seed: u64, knock_out: bool) -> Result<SuiteCase, EvalError> {
+    let folder =
+        tempfile::tempdir().map_err(|error| EvalError::file(&std::env::temp_dir(), error))?;
+    let name = write_one(world, seed, folder.path())?;
+    SuiteCase::read(folder.path(), &name, knock_out)
 }

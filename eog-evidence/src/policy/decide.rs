@@ -1,6 +1,6 @@
 //! The decision procedure: from observations to a label, claims and numbers.
 
-use eog_core::contract::{ContextPacket, NoticeReason};
+use eog_core::contract::{ContextPacket, NoticeReason, Term as WeighedTerm};
 use eog_core::evidence::{Signal, Verdict};
 use eog_core::incident::{Direction, Onset};
 use eog_core::{Decision, EntityId, EvidenceKind, Label, Measures};
@@ -11,6 +11,7 @@ use super::observation::{Observation, Observed, Trouble, observe};
 use super::terms::contributions;
 use super::times::{explained, first_of, harm_since, made};
 use super::weights::Weights;
+use crate::likeness::Observations;
 
 /// Log-odds of what a person says or an experiment did: more than any sum reaches.
 const DECIDED: i32 = 20_000;
@@ -23,6 +24,8 @@ pub(super) struct Weighed<'a> {
     pub(super) numbers: Numbers,
     /// What each term adds, in the order of the table.
     pub(super) added: Vec<i32>,
+    /// What closed cases add, where the table has any.
+    pub(super) closed_cases: Option<WeighedTerm>,
     pub(super) log_odds: i32,
     /// Since when it does worse.
     pub(super) since: Option<Onset>,
@@ -78,13 +81,25 @@ impl<'a> Weighed<'a> {
             observed,
             numbers,
             added,
+            closed_cases: None,
             log_odds,
             since,
             changed_upstream: Vec::new(),
             harm,
         };
+        weighed.add_closed_cases();
         weighed.changed_upstream = weighed.find_changed_upstream();
         weighed
+    }
+
+    /// Adds what closed cases say, which is one more term of the sum.
+    fn add_closed_cases(&mut self) {
+        let Some(closed) = &self.weights.closed_cases else { return };
+        let cited = self.cited(Label::Origin);
+        let seen = Observations::of_entity(&self.packet.context.findings, &cited, &self.terms());
+        self.closed_cases = closed.weigh(self.packet.window, &seen);
+        let added = self.closed_cases.as_ref().map_or(0, |term| term.log_odds);
+        self.log_odds = self.log_odds.saturating_add(added);
     }
 
     /// The label. In this order: what a person says or an experiment did; whether the evidence for the entity itself

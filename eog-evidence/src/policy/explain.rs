@@ -12,6 +12,7 @@ use super::observation::Observation;
 use super::terms::{TERMS, Term};
 use super::times::{made, surely_before};
 use crate::change_words::is_of;
+use crate::likeness::CLOSED_CASES;
 use crate::text::shorten;
 
 /// At most so many ids for a label or a claim.
@@ -22,8 +23,8 @@ const MAX_TERMS: usize = 5;
 pub(super) const MAX_QUOTE: usize = 160;
 /// Longest summary, in characters.
 pub(super) const MAX_SUMMARY: usize = 600;
-/// Terms that say where an entity stands, and nothing of what is on record of it.
-const OF_PLACE: [&str; 3] = ["reach", "distance", "reaches no alert"];
+/// Terms that say where an entity stands, or what it is like, and nothing of what is on record of it.
+const NOT_OF_RECORD: [&str; 4] = ["reach", "distance", "reaches no alert", CLOSED_CASES];
 
 impl<'a> Weighed<'a> {
     /// Findings that the label rests on, best first.
@@ -97,11 +98,12 @@ impl<'a> Weighed<'a> {
     /// The term that speaks most for the entity by what is on record of it.
     pub(super) fn main_term(terms: &[WeighedTerm]) -> Option<String> {
         let mut supporting = terms.iter().filter(|term| term.log_odds > 0);
-        let of_record = supporting.find(|term| !OF_PLACE.contains(&&*term.name));
+        let of_record = supporting.find(|term| !NOT_OF_RECORD.contains(&&*term.name));
         of_record.map(|term| term.name.clone())
     }
 
-    /// The largest terms, each with the finding that says most of it.
+    /// The largest terms, each with the finding that says most of it; and what closed cases add, however little: it is not of
+    /// this incident.
     pub(super) fn terms(&self) -> Vec<WeighedTerm> {
         let mut largest: Vec<(usize, i32)> =
             self.added.iter().copied().enumerate().filter(|(_, added)| *added != 0).collect();
@@ -119,7 +121,7 @@ impl<'a> Weighed<'a> {
             let evidence = finding.map(|finding| finding.id().clone()).into_iter().collect();
             Some(WeighedTerm { name: term.name.to_owned(), log_odds: added, text, evidence })
         };
-        largest.into_iter().filter_map(term).collect()
+        largest.into_iter().filter_map(term).chain(self.closed_cases.clone()).collect()
     }
 
     /// The finding that has most of a term.

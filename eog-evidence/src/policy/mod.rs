@@ -5,6 +5,7 @@
 
 mod bound_by_verdicts;
 mod causes;
+mod closed_cases;
 mod decide;
 mod explain;
 mod numbers;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure};
 
 pub use bound_by_verdicts::BoundByVerdicts;
+pub use closed_cases::{ClosedCases, Precedent};
 pub use or_evidence::OrEvidence;
 pub use standout::stands_out;
 pub(crate) use standout::{Standout, standout};

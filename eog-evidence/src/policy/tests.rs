@@ -9,7 +9,8 @@ use eog_core::{
 };
 
 use super::terms::TERMS;
-use super::{EvidencePolicy, Weights};
+use super::{ClosedCases, EvidencePolicy, Precedent, Weights};
+use crate::likeness::Observations;
 
 /// Seconds after ten o'clock.
 fn at(second: i64) -> Timestamp {
@@ -156,6 +157,51 @@ fn other_weights_judge_otherwise() {
     let never = EvidencePolicy::new(Weights::read(&text).unwrap());
     assert_ne!(never.judge(&packet).label, Label::Origin);
     assert_ne!(never.weights().digest(), Weights::shipped().digest());
+}
+
+#[test]
+fn closed_cases_are_one_more_term_of_bounded_weight() {
+    let packet = packet(vec![slower(400.0, 1_800), change(1_790)]);
+    let plain = judge(&packet);
+    let plain_odds = plain.measures.as_ref().unwrap().log_odds;
+    let earlier = Window::new(at(-9_000), at(-8_000)).unwrap();
+    let alike = Observations::of_entity(&packet.context.findings, &plain.evidence, &plain.terms);
+    let other: Observations = [("log: errors rising", 1_000)].into_iter().collect();
+    let case = |name: &str, window, observed: &Observations| Precedent {
+        name: name.to_owned(),
+        truth: "the \"disk\"\u{7f}".to_owned(),
+        window,
+        observed: observed.clone(),
+    };
+    let judged = |weight, cases: &[Precedent]| {
+        let closed = ClosedCases::new(weight, cases.to_vec());
+        let weights = Weights::shipped().with_closed_cases(closed).unwrap();
+        assert_eq!(Weights::read(&weights.to_toml()).unwrap(), weights);
+        EvidencePolicy::new(weights).judge(&packet)
+    };
+    let of = |decision: &Decision| {
+        let term = decision.terms.iter().find(|term| term.name == "closed cases");
+        (decision.measures.as_ref().unwrap().log_odds - plain_odds, term.cloned())
+    };
+    // The mean of the three nearest, those that are missing with 0; never more than the weight.
+    for (count, added) in [(1, 100), (2, 200), (3, 300), (5, 300)] {
+        let cases: Vec<Precedent> =
+            (0..count).map(|at| case(&format!("c{at}"), earlier, &alike)).collect();
+        let decision = judged(300, &cases);
+        let (by, term) = of(&decision);
+        assert_eq!((by, term.as_ref().map(|term| term.log_odds)), (added, Some(added)), "{count}");
+        assert!(term.unwrap().text.starts_with("100 % like the closed case c0: it was the"));
+        assert_eq!(decision.rule, plain.rule, "what rests on the past is no reason by itself");
+    }
+    // What is not alike, is of the same time, or weighs nothing leaves all as it was.
+    let unlike = [case("a", earlier, &other)];
+    let same_time = [case("a", packet.window, &alike)];
+    for (weight, cases) in [(300, &unlike), (300, &same_time), (0, &[case("a", earlier, &alike)])] {
+        let decision = judged(weight, cases);
+        assert_eq!((of(&decision), decision), ((0, None), plain.clone()));
+    }
+    let bold = Weights::shipped().with_closed_cases(ClosedCases::new(1_001, Vec::new()));
+    assert!(bold.unwrap_err().to_string().contains("expected 0 to 1000"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use eog_core::Digest;
 use serde::Deserialize;
 
+use super::closed_cases::ClosedCases;
 use super::terms::TERMS;
 
 /// The table as it is shipped.
@@ -35,6 +36,8 @@ pub struct Weights {
     pub(super) decision: Thresholds,
     /// In the order of `TERMS`.
     pub(super) terms: Vec<Weight>,
+    /// A prior by closed cases, if the table has one.
+    pub(super) closed_cases: Option<ClosedCases>,
     digest: Digest,
 }
 
@@ -46,6 +49,7 @@ struct Table {
     decision: Thresholds,
     #[serde(rename = "term")]
     terms: Vec<Weight>,
+    closed_cases: Option<ClosedCases>,
 }
 
 /// From what on something is decided.
@@ -87,6 +91,14 @@ pub enum WeightsError {
     /// A weight for a term that the policy does not have.
     #[error("there is no term {0:?}; docs/evidence-policy.md lists the terms")]
     Unknown(String),
+    /// A weight of closed cases that would decide, or speak against what is alike.
+    #[error("closed_cases: a weight of {value}; expected 0 to {most} thousandths of log-odds")]
+    Prior {
+        /// What was given.
+        value: i32,
+        /// The greatest.
+        most: i32,
+    },
     /// A weight or threshold that no table needs.
     #[error("{name}: {value} is beyond {MAX_WEIGHT} thousandths of log-odds")]
     TooLarge {
@@ -137,7 +149,68 @@ impl Weights {
             }
         };
         let terms = TERMS.iter().map(|term| weight_of(term.name)).collect::<Result<_, _>>()?;
-        Ok(Self { decision: table.decision, terms, digest: Digest::of(&text) })
+        let closed_cases = table.closed_cases.map(ClosedCases::checked).transpose()?;
+        Ok(Self { decision: table.decision, terms, closed_cases, digest: Digest::of(&text) })
+    }
+
+    /// The same table with other weights for its terms, in the order of [`terms`](Self::terms), in thousandths.
+    ///
+    /// # Errors
+    /// [`WeightsError::TooLarge`].
+    pub fn reweighed(&self, weights: &[i32]) -> Result<Self, WeightsError> {
+        let mut table = self.clone();
+        for (term, weight) in table.terms.iter_mut().zip(weights) {
+            term.weight = *weight;
+        }
+        Self::read(&table.to_toml())
+    }
+
+    /// The same table with closed cases as a prior, in place of those that it has.
+    ///
+    /// # Errors
+    /// [`WeightsError::Prior`] when their weight does not fit.
+    pub fn with_closed_cases(&self, cases: ClosedCases) -> Result<Self, WeightsError> {
+        Self::read(&Self { closed_cases: Some(cases), ..self.clone() }.to_toml())
+    }
+
+    /// The table in TOML, as [`read`](Self::read) takes it.
+    ///
+    /// ```
+    /// use eog_evidence::Weights;
+    /// let again = Weights::read(&Weights::shipped().to_toml())?;
+    /// assert!(again.terms().eq(Weights::shipped().terms()));
+    /// # Ok::<(), eog_evidence::WeightsError>(())
+    /// ```
+    pub fn to_toml(&self) -> String {
+        let Thresholds { origin, dead_end, hop, harm } = self.decision;
+        let mut text = format!(
+            "version = {VERSION}\n\n[decision]\norigin = {origin}\ndead_end = {dead_end}\nhop = {hop}\n\
+             harm = {harm}\n"
+        );
+        for Weight { name, weight, meaning } in &self.terms {
+            let (name, meaning) = (quoted(name), quoted(meaning));
+            text += &format!("\n[[term]]\nname = {name}\nweight = {weight}\nmeaning = {meaning}\n");
+        }
+        let Some(ClosedCases { weight, cases, .. }) = &self.closed_cases else { return text };
+        text += &format!("\n[closed_cases]\nweight = {weight}\n");
+        for case in cases {
+            let (name, truth) = (quoted(&case.name), quoted(&case.truth));
+            let (start, end) = (case.window.start(), case.window.end());
+            let observed = case.observed.iter();
+            let observed: Vec<String> =
+                observed.map(|(name, weight)| format!("{} = {weight}", quoted(name))).collect();
+            text += &format!(
+                "\n[[closed_cases.case]]\nname = {name}\ntruth = {truth}\n\
+                 window = {{ start = \"{start}\", end = \"{end}\" }}\nobserved = {{ {} }}\n",
+                observed.join(", ")
+            );
+        }
+        text
+    }
+
+    /// How many closed cases the table has as a prior.
+    pub fn closed_cases(&self) -> usize {
+        self.closed_cases.as_ref().map_or(0, |closed| closed.cases.len())
     }
 
     /// The digest of the table.
@@ -162,4 +235,9 @@ impl Weights {
             rows.map(|term| format!("| {} | {} | {} |", term.name, term.weight, term.meaning));
         head.into_iter().chain(rows).map(|row| row + "\n").collect()
     }
+}
+
+/// A string of TOML: as in JSON, which lets one control character stand.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }

@@ -21,9 +21,6 @@ use super::investigations::result;
 /// Most bytes of an incident that is kept.
 const MAX_INCIDENT: u64 = 1_000_000_000;
 
-/// The source of what was true of an incident whose diagnosis was verified by recovery.
-const RECOVERY: &str = "recovery";
-
 impl Server {
     /// Closes an incident. Blocks.
     pub(super) fn close_incident(
@@ -62,7 +59,7 @@ impl Server {
     ) -> Result<Option<String>, String> {
         let id = self.0.store.find(id).map_err(|error| error.to_string())?;
         let truth = Truth { causes, ..Truth::default() };
-        let closing = Closing { at: Timestamp::now(), by: RECOVERY.to_owned(), note };
+        let closing = Closing::by_recovery(Timestamp::now(), note);
         let case = self.case_of(&id, |_| Ok(truth), closing, &self.0.stop);
         match self.store_case(case.map_err(|problem| problem.to_string())?, false) {
             Ok(case) => Ok(Some(case.name)),

@@ -41,6 +41,8 @@ async fn beside_a_cause_that_may_be_wrong_answer_and_report_say_what_to_check_ne
     let found = content(client.call_tool(call("investigate", incident())).await);
     assert_eq!(found["confidence"], "likely", "{found}");
     assert_eq!(found["origins"][0]["entities"][0]["entity"], "one", "{found}");
+    let predicted = found["predictions"][0].as_str().unwrap();
+    assert!(predicted.starts_with("If one is the cause, "), "{found}");
     let unknown =
         |entity| json!({ "entity": entity, "label": "defer", "summary": "nothing is known" });
     assert_eq!(found["next_suspects"], json!([unknown("three"), unknown("two")]), "{found}");

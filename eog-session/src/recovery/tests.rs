@@ -30,8 +30,10 @@ struct Shop {
     mailer: i64,
     /// When harm of `web` is back for ten minutes.
     relapse: i64,
-    /// Changes of `db`: when, and the new value of which field.
+    /// Changes: when, and the new value of which field.
     changes: &'static [(i64, &'static str, &'static str)],
+    /// Of whom.
+    changed: &'static str,
 }
 
 const NEVER: i64 = 1_000;
@@ -44,6 +46,7 @@ const REPAIRED: Shop = Shop {
     mailer: NEVER,
     relapse: NEVER,
     changes: &[(60, "pool.size", "50")],
+    changed: "db",
 };
 
 impl Shop {
@@ -55,7 +58,15 @@ impl Shop {
             relation: "calls".into(),
             effects: EffectDirection::TargetToSource,
         });
-        manifest.topology.edges = edges.into();
+        let parts =
+            [("operator", "owns", "db"), ("operator", "owns", "job"), ("pod", "backs", "db")];
+        let parts = parts.map(|(source, relation, target)| ManifestEdge {
+            source: entity(source),
+            target: entity(target),
+            relation: relation.into(),
+            effects: EffectDirection::SourceToTarget,
+        });
+        manifest.topology.edges = edges.into_iter().chain(parts).collect();
         manifest.topology.entities = vec![entity("mailer")];
         let mut writer = BundleWriter::new(manifest);
         let Shop { web, api, mailer, recorded, relapse, .. } = self;
@@ -66,8 +77,8 @@ impl Shop {
             alert("Slow", "api", Signal::Latency, 36, api.min(recorded)),
             alert("QueueFull", "mailer", Signal::Saturation, 40, mailer.min(recorded)),
         ];
-        writer.changes = vec![change((30, "pool.size", "5"), "50")];
-        writer.changes.extend(self.changes.iter().map(|it| change(*it, "5")));
+        writer.changes = vec![change("db", (30, "pool.size", "5"), "50")];
+        writer.changes.extend(self.changes.iter().map(|it| change(self.changed, *it, "5")));
         writer.metrics = vec![
             series("web", "errors", Signal::Errors, recorded, move |at| {
                 (32..web).contains(&at) || is_back(at)
@@ -105,10 +116,10 @@ fn alert(name: &str, on: &str, signal: Signal, onset: i64, last: i64) -> Anomaly
     Anomaly::new(name, entity(on), signal, minute(onset)).with_last_seen(minute(last))
 }
 
-fn change((at, path, new): (i64, &str, &str), old: &str) -> ChangeRecord {
+fn change(of: &str, (at, path, new): (i64, &str, &str), old: &str) -> ChangeRecord {
     ChangeRecord {
         time: minute(at),
-        entity: entity("db"),
+        entity: entity(of),
         signal: Signal::Configuration,
         path: path.into(),
         old: Some(old.into()),
@@ -225,10 +236,34 @@ fn the_change_that_undoes_the_cause_is_the_repair() {
 }
 
 #[test]
+fn a_change_of_a_part_or_an_owner_of_the_origin_is_a_repair() {
+    let changes = &[(60, "image", "v2")];
+    for (changed, is_repair) in
+        [("db", true), ("pod", true), ("operator", true), ("job", false), ("api", false)]
+    {
+        let found = Shop { changes, changed, ..REPAIRED }.verify(&Asked::default());
+        match found {
+            Ok(found) => {
+                assert_eq!(found.verdict, Verdict::Verified, "{changed}");
+                assert_eq!(found.intervention.entity, entity(changed));
+                assert!(is_repair, "{changed}");
+            }
+            Err(error) => {
+                assert!(matches!(error, VerifyError::NoIntervention { .. }), "{changed}: {error}");
+                assert!(!is_repair, "{changed}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn without_a_repair_there_is_nothing_to_verify() {
     let none = Shop { changes: &[], ..REPAIRED };
     let error = none.verify(&Asked::default()).unwrap_err().to_string();
-    assert!(error.contains("db was not changed after 2026-01-01T00:38:00Z"), "{error}");
+    assert!(
+        error.contains("no change of db, its parts or its owners after 2026-01-01T00:38:00Z"),
+        "{error}"
+    );
     let given = |at, cause| Asked {
         at: Some(minute(at)),
         action: Some("failed over".into()),

@@ -50,6 +50,9 @@ pub(in crate::server) struct Investigated {
     /// Which entities to check next in case the named origins are wrong, best first; only when something explains
     /// an alert.
     next_suspects: Vec<Candidate>,
+    /// What would show that each named cause is the cause: what should end once it is repaired, by when, and what should not
+    /// change. One sentence each.
+    predictions: Vec<String>,
     /// Entities about which nothing is known. A person may know more: call with `ask`.
     without_evidence: Vec<EntityId>,
     /// Committed evaluations.
@@ -189,6 +192,11 @@ impl Investigated {
             alerts: listed(alerts, "alerts", &mut omitted),
             candidates: listed(diagnosis.candidates().map(candidate), "candidates", &mut omitted),
             next_suspects: diagnosis.next_suspects().take(MAX_NEXT).map(candidate).collect(),
+            predictions: listed(
+                report.predictions().iter().map(|one| shorten(one)),
+                "predictions",
+                &mut omitted,
+            ),
             without_evidence: listed(
                 ask::gaps(diagnosis, &BTreeSet::new()).into_iter().map(|gap| gap.entity),
                 "entities without evidence",
