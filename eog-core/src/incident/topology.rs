@@ -359,7 +359,7 @@ mod tests {
             topology.connect(&id(source), relation, &id(target), EffectDirection::Both);
         }
         let makings =
-            |of: &str| topology.makings(&id(of)).iter().map(|it| it.to_string()).collect();
+            |of: &str| topology.makings(&id(of)).iter().map(ToString::to_string).collect();
         for (of, expected) in [
             ("service", vec!["deployment", "pod-1", "pod-2", "set"]),
             ("deployment", vec!["pod-1", "pod-2", "set"]),

@@ -18,7 +18,7 @@ use crate::error::EvalError;
 use crate::generated::Kind;
 use crate::ranking::Ranking;
 use crate::repeated::Interval;
-use crate::suite::Told;
+use crate::suite::Progress;
 use instances::{Incident, System};
 use logit::{Shrinkage, fit, sum};
 
@@ -151,12 +151,12 @@ pub fn evaluate(
     dirs: &[PathBuf],
     prior: &Prior,
     tried: Tried<'_>,
-    told: &mut Told<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<Fitted, EvalError> {
     let all = dirs.len() + tried.held.len() + Kind::ALL.len() * usize::from(tried.generated > 0);
     let mut begun = 0;
     let mut tell = |name: &str| {
-        told(begun, all, name);
+        progress(begun, all, name);
         begun += 1;
     };
     let mut read = |dir: &PathBuf| {
