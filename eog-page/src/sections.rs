@@ -215,6 +215,9 @@ fn is_needed(diagnosis: &Diagnosis, group: &OriginGroup) -> bool {
 
 fn named(report: &Report, group: &OriginGroup) -> String {
     let names = words::list(&group.origins);
+    if let Some(shared) = words::shared_change(group) {
+        return format!("{shared} ({names})");
+    }
     let factors = report.narrative.entities.iter();
     let mut factors = factors.filter(|it| group.origins.contains(&it.name));
     match factors.find_map(|it| Some((it.what_changed.as_ref()?, it.when?))) {
@@ -284,7 +287,11 @@ fn cause(report: &Report, group: &OriginGroup, findings: &Findings) -> Cause {
         heading: report.heading(group).to_owned(),
         confidence: words::confidence(group),
         entities: shown(&words::list(&group.origins)),
-        why: beliefs().map(|belief| shown(&belief.summary)).collect(),
+        why: words::shared_change(group)
+            .into_iter()
+            .chain(beliefs().map(|belief| belief.summary.clone()))
+            .map(|line| shown(&line))
+            .collect(),
         weights: weights.map(|weight| shown(&weight.in_words())).collect(),
         evidence: evidence.take(MAX_NAMES).collect(),
     }

@@ -4,6 +4,7 @@ mod escape;
 
 use std::fmt::Write as _;
 
+use eog_core::diagnosis::OriginGroup;
 use eog_core::{EntityId, Finding};
 
 use self::escape::{code, text, text_up_to};
@@ -21,7 +22,7 @@ pub fn markdown(report: &Report) -> String {
     let _ = writeln!(out, "# Root causes: {}\n", text(&report.name));
     let early = report.early();
     let confidence = report.diagnosis.conclusion.confidence;
-    let _ = match report.diagnosis.causes().flat_map(|group| &group.origins).count() {
+    let _ = match report.diagnosis.causes().map(places).sum::<usize>() {
         0 => writeln!(out, "- Result: **{confidence}**{early}"),
         1 => writeln!(out, "- Result: the root cause is **{confidence}**{early}"),
         _ => writeln!(out, "- Result: the root causes are **{confidence}**{early}"),
@@ -62,6 +63,11 @@ pub fn markdown(report: &Report) -> String {
     out
 }
 
+/// As how many causes a group counts: as one where its origins are places of the same change.
+fn places(group: &OriginGroup) -> usize {
+    if group.shared_change.is_some() { 1 } else { group.origins.len() }
+}
+
 fn author(out: &mut String, report: &Report) {
     let _ = match &report.narrative.author {
         Author::Rules => Ok(()),
@@ -88,14 +94,17 @@ fn unusable(out: &mut String, report: &Report) {
 
 fn causes(out: &mut String, report: &Report) {
     for group in report.diagnosis.causes() {
+        let (heading, confidence) = (report.heading(group), words::confidence(group));
+        let shared = words::shared_change(group);
+        if let Some(shared) = &shared {
+            let _ = writeln!(out, "\n## {heading}: {} ({confidence})", text(shared));
+        }
         for origin in &group.origins {
-            let _ = writeln!(
-                out,
-                "\n## {}: {} ({})\n",
-                report.heading(group),
-                text(origin.as_str()),
-                words::confidence(group)
-            );
+            let origin_name = text(origin.as_str());
+            let _ = match shared {
+                Some(_) => writeln!(out, "\n### {origin_name}\n"),
+                None => writeln!(out, "\n## {heading}: {origin_name} ({confidence})\n"),
+            };
             let told = report.narrative.entities.iter().find(|entity| entity.name == *origin);
             if let Some(told) = told {
                 let _ = writeln!(out, "{}\n", text(&told.reasoning));

@@ -14,6 +14,8 @@ use crate::words;
 
 /// Findings shown for one cause.
 const MAX_FINDINGS: usize = 3;
+/// Places of one change of which the evidence is shown.
+const MAX_PLACES: usize = 2;
 /// Characters shown of a finding, and of each half of a claim.
 const MAX_WORDS: usize = 140;
 /// Characters shown of what a model says of a cause.
@@ -70,7 +72,14 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
     let style = if group.confidence == Confidence::Confirmed { RED } else { YELLOW };
     let confidence = words::confidence(group);
     page.title(&format!("{} ({confidence})", report.heading(group).to_uppercase()));
-    for origin in &group.origins {
+    let places = match words::shared_change(group) {
+        Some(shared) => {
+            page.line("  ", PLAIN, &clean_to(&shared, MAX_WORDS));
+            MAX_PLACES
+        }
+        None => usize::MAX,
+    };
+    for origin in group.origins.iter().take(places) {
         page.line("  ", style, &clean(origin.as_str()));
         let Some(belief) = report.diagnosis.belief(origin) else { continue };
         let cited = report.diagnosis.cited(belief);
@@ -100,6 +109,9 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
             page.line("    • ", PLAIN, &format!("{when}  {}", in_words(finding)));
         }
         more(page, shown().count(), MAX_FINDINGS, "pieces of evidence");
+    }
+    if group.origins.len() > places {
+        page.line("  ", style, &clean(&words::list(group.origins.iter().skip(places))));
     }
 }
 

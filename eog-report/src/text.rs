@@ -113,6 +113,9 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
     let style = if group.confidence == Confidence::Confirmed { RED } else { YELLOW };
     let confidence = words::confidence(group);
     page.title(&format!("{} ({confidence})", report.heading(group).to_uppercase()));
+    if let Some(shared) = words::shared_change(group) {
+        page.line("  ", PLAIN, &clean(&shared));
+    }
     for origin in &group.origins {
         page.line("  ", style, &clean(origin.as_str()));
         let Some(belief) = report.diagnosis.belief(origin) else { continue };

@@ -26,7 +26,14 @@ pub fn summary(
         let told: Vec<String> = group.origins.iter().filter_map(factor).map(told).collect();
         if !told.is_empty() {
             let cause = words::cause(&diagnosis.conclusion, group);
-            let told = some(&told, "origin", "origins");
+            let told = match words::shared_change(group) {
+                Some(shared) => {
+                    let places: Vec<String> =
+                        group.origins.iter().map(ToString::to_string).collect();
+                    format!("{}; on {}", clean(&shared), some(&places, "place", "places"))
+                }
+                None => some(&told, "origin", "origins"),
+            };
             sentences.push(format!("{cause} ({}): {told}.", group.confidence));
         }
     }
