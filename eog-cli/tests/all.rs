@@ -9,6 +9,7 @@ mod cmd;
 mod common;
 mod eval;
 mod flash_sale;
+mod fleet;
 mod html;
 mod intake;
 mod ledger_commands;
@@ -31,6 +32,8 @@ mod on_call;
 mod on_call_alertmanager;
 #[cfg(unix)]
 mod on_call_bounds;
+#[cfg(unix)]
+mod on_call_intake;
 #[cfg(unix)]
 #[expect(dead_code, reason = "the rest is for tests that are binaries of their own")]
 mod on_call_lab;

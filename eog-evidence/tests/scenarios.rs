@@ -128,6 +128,32 @@ fn a_flag_acts_through_the_component_that_it_names() {
     }
 }
 
+/// A package that was updated on several nodes, of which each has an alert of its own.
+#[test]
+fn one_change_on_many_nodes_is_one_cause() {
+    let mut writer = BundleWriter::new(Manifest::new("fleet"));
+    let nodes = ["node-1", "node-2", "node-3", "node-4"];
+    writer.manifest.topology.entities = nodes.map(id).to_vec();
+    for node in nodes {
+        measure(&mut writer, node, 0.0, 0.4);
+        change(&mut writer, 35, node, "kernel");
+        writer.alerts.push(Anomaly::new("ErrorRate", id(node), Signal::Errors, at(38)));
+    }
+    let ended = investigate(&writer, Config::default());
+    let conclusion = ended.controller.conclusion();
+    let [group] = &conclusion.frontier[..] else { panic!("{conclusion:#?}") };
+    assert_eq!(group.origins, nodes.map(id));
+    let shared = group.shared_change.as_ref().unwrap();
+    assert_eq!((shared.places.len(), shared.what.as_str()), (4, "kernel from \"off\" to \"on\""));
+    assert_eq!(conclusion.unexplained, [0; 0]);
+    assert!(!group.doubts.iter().any(|it| matches!(it, Doubt::NotAlone { .. })), "{group:?}");
+    // Each a change of its own: as many causes.
+    for (number, change) in writer.changes.iter_mut().enumerate() {
+        change.new = Some(number.to_string());
+    }
+    assert_eq!(investigate(&writer, Config::default()).controller.conclusion().frontier.len(), 4);
+}
+
 #[test]
 fn an_entity_without_telemetry_passes_the_effect_on() {
     let mut writer = shop();
@@ -236,6 +262,46 @@ fn a_service_that_only_its_callers_lines_name_is_found_without_a_topology() {
     let ended = ends_with(&writer, &["redis"], Confidence::Likely);
     let auth = ended.controller.belief(&id("auth")).unwrap();
     assert_eq!((auth.label, auth.claims[0].cause.as_str()), (Label::Symptom, "redis"));
+}
+
+/// Errors that name the service that did not answer, in their texts alone.
+#[test]
+fn a_cascade_is_followed_by_the_names_in_log_lines() {
+    let mut writer = BundleWriter::new(Manifest::new("texts alone"));
+    writer.alerts = shop().alerts;
+    let mut fails = |entity: &str, minute: i64, message: &str| {
+        usual_line(&mut writer, entity, 0..60, "request handled");
+        for minute in minute..60 {
+            let line = LogLine {
+                time: at(minute),
+                level: "error".into(),
+                message: message.to_owned(),
+                signal: None,
+                peer: None,
+                trace: None,
+            };
+            writer.logs.push((id(entity), line));
+        }
+    };
+    fails("web", 37, "order not checked: cart answered 503");
+    fails("cart", 36, "cannot reach auth: timeout");
+    fails("auth", 35, "pool exhausted");
+    let ended = investigate(&writer, Config::default());
+    // Without what each line costs its caller it stays open which of them it was, but it is not where the alert is.
+    let frontier = ended.frontier();
+    assert!(frontier.contains(&id("auth")) && !frontier.contains(&id("web")), "{frontier:?}");
+    assert_ne!(ended.controller.conclusion().confidence, Confidence::Confirmed);
+    let warnings = &ended.case.bootstrap.warnings;
+    let said = "the topology has no edges: 2 are inferred from names in errors and warnings: cart calls auth; web calls cart";
+    assert!(warnings.iter().any(|it| it == said), "{warnings:?}");
+
+    // Where nothing names another, it is said that nothing can be followed.
+    let mut writer = BundleWriter::new(Manifest::new("nothing"));
+    writer.alerts = shop().alerts;
+    usual_line(&mut writer, "web", 0..60, "request handled");
+    usual_line(&mut writer, "cart", 0..60, "request handled");
+    let warnings = investigate(&writer, Config::default()).case.bootstrap.warnings;
+    assert!(warnings.iter().any(|it| it.starts_with("no edges are known: ")), "{warnings:?}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub struct Alert {
 }
 
 /// A request with alerts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Notification {
     /// What the sender calls the group.
     pub(crate) key: String,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use eog_report::clean::clean_up_to;
-use eog_sources::{CaptureError, CaptureReport, SentAlert, SourceConfig};
+use eog_sources::{CaptureError, CaptureReport, SentAlert, SourceConfig, Surroundings};
 use jiff::Timestamp;
 
 use crate::incident::id;
@@ -22,6 +22,16 @@ pub(crate) fn of_check(shared: &Shared, number: u64) -> PathBuf {
     shared.captures.join(format!("{}-check", id(number)))
 }
 
+/// The latest capture that is kept.
+pub(crate) fn latest(captures: &Path) -> Option<PathBuf> {
+    let entries = captures.read_dir().ok()?.flatten();
+    let made = entries.filter_map(|entry| {
+        let manifest = entry.path().join("bundle.json");
+        Some((manifest.metadata().ok()?.modified().ok()?, entry.path()))
+    });
+    made.max().map(|(_, folder)| folder)
+}
+
 /// Captures the sources around alerts into a folder, and gives what is said of alerts that are on nothing that is known.
 /// A folder that holds a whole capture is left as it is.
 ///
@@ -37,8 +47,14 @@ pub(crate) async fn capture(
     let into = into.to_owned();
     // A capture borrows what cannot move between threads.
     let runtime = tokio::runtime::Handle::current();
-    let made =
-        tokio::task::spawn_blocking(move || runtime.block_on(captured(&source, &alerts, &into)));
+    let desk = shared.desk.clone();
+    let made = tokio::task::spawn_blocking(move || {
+        let captured = runtime.block_on(captured(&source, &alerts, &into));
+        if captured.is_ok() {
+            desk.know(Surroundings::of(&source, Some(&into)));
+        }
+        captured
+    });
     made.await.map_err(|error| error.to_string())?
 }
 

@@ -17,6 +17,9 @@ use crate::template::{Body, Form};
 /// Longest configuration and template that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
+/// Most hops to a neighbour: in most systems everything is near everything beyond.
+const MAX_HOPS: u32 = 4;
+
 /// What the service is to do: the file `oncall.toml`. The fields are described in `docs/on-call.md`.
 #[derive(Debug)]
 pub struct Config {
@@ -25,6 +28,8 @@ pub struct Config {
     pub(crate) settings: Map<String, Value>,
     /// Labels by which alerts are grouped; by default what Alertmanager groups.
     pub(crate) group_by: Option<Vec<String>>,
+    pub(crate) neighbours: Neighbours,
+    pub(crate) sns: Sns,
     pub(crate) pace: Pace,
     /// Most investigations at once.
     pub(crate) at_once: usize,
@@ -49,6 +54,10 @@ struct File {
     source: PathBuf,
     page_url: Option<String>,
     group_by: Option<Vec<String>>,
+    #[serde(default)]
+    neighbours: Neighbours,
+    #[serde(default)]
+    sns: Sns,
     #[serde(default)]
     pace: FilePace,
     #[serde(default = "two")]
@@ -84,6 +93,38 @@ impl Default for FilePace {
             quiet: SignedDuration::from_mins(10),
             watch: SignedDuration::from_mins(5),
         }
+    }
+}
+
+/// Which groups of alerts are one incident by the topology.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Neighbours {
+    /// Most edges between what their alerts are about; none: groups stay apart.
+    pub(crate) hops: u32,
+    /// Most time between the beginnings of their alerts.
+    pub(crate) window: SignedDuration,
+}
+
+impl Default for Neighbours {
+    fn default() -> Self {
+        Self { hops: 2, window: SignedDuration::from_mins(10) }
+    }
+}
+
+/// Which messages of SNS are taken in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Sns {
+    /// Whether their signatures are verified.
+    pub(crate) verify: bool,
+    /// The topics that may send; empty: all.
+    pub(crate) topics: Vec<String>,
+}
+
+impl Default for Sns {
+    fn default() -> Self {
+        Self { verify: true, topics: Vec::new() }
     }
 }
 
@@ -186,11 +227,20 @@ impl Config {
         let source = SourceConfig::read(&folder.join(&read.source))
             .map_err(|error| wrong(format!("source: {error}")))?;
         let FilePace { settle, pause, quiet, watch } = read.pace;
-        let all = [("settle", settle), ("pause", pause), ("quiet", quiet), ("watch", watch)];
+        let all = [
+            ("pace.settle", settle),
+            ("pace.pause", pause),
+            ("pace.quiet", quiet),
+            ("pace.watch", watch),
+            ("neighbours.window", read.neighbours.window),
+        ];
         for (name, time) in all {
             if time.is_negative() || time > SignedDuration::from_hours(24) {
-                return Err(wrong(format!("pace.{name}: give a time from 0s to 24h")));
+                return Err(wrong(format!("{name}: give a time from 0s to 24h")));
             }
+        }
+        if read.neighbours.hops > MAX_HOPS {
+            return Err(wrong(format!("neighbours.hops: give a number from 0 to {MAX_HOPS}")));
         }
         let Limits { alerts, incidents, all_alerts } = read.limits;
         for (name, number, most) in [
@@ -221,6 +271,8 @@ impl Config {
             source,
             settings,
             group_by: read.group_by,
+            neighbours: read.neighbours,
+            sns: read.sns,
             pace: Pace { settle, pause, quiet, watch },
             at_once: read.at_once,
             limits: read.limits,

@@ -10,13 +10,13 @@ use eog_core::evidence::Verdict;
 use eog_page::Row;
 use eog_session::recovery::Asked;
 use eog_session::source::{Word, Words};
-use eog_sources::SentAlert;
+use eog_sources::{SentAlert, Surroundings};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, oneshot};
 
 use crate::alert::{Alert, Notification};
-use crate::config::{Config, Limits};
+use crate::config::{Config, Limits, Neighbours};
 use crate::incident::{Incident, Meaning, Pace, Repair, id};
 use crate::metrics::{Kind, Metrics};
 
@@ -31,8 +31,11 @@ struct Shared {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
     group_by: Option<Vec<String>>,
+    neighbours: Neighbours,
     pace: Pace,
     limits: Limits,
+    /// By the latest capture.
+    surroundings: Mutex<Option<Arc<Surroundings>>>,
     state: Mutex<State>,
     writer: mpsc::Sender<(u64, oneshot::Sender<Result<(), String>>)>,
     news: Notify,
@@ -43,6 +46,8 @@ struct Shared {
 struct State {
     open: BTreeMap<u64, Incident>,
     by_key: BTreeMap<String, u64>,
+    /// What alerts of those that are open are about, by incident and alert, as far as it is known.
+    places: BTreeMap<u64, BTreeMap<String, EntityId>>,
     /// Alerts of all that are open.
     alerts: usize,
     closed: BTreeMap<u64, Closed>,
@@ -137,6 +142,8 @@ impl Desk {
             disk,
             folder,
             group_by: config.group_by.clone(),
+            neighbours: config.neighbours,
+            surroundings: Mutex::new(None),
             pace: config.pace,
             limits: config.limits,
             state: Mutex::new(state),
@@ -172,9 +179,10 @@ impl Desk {
 
     fn take_in(&self, request: Notification, now: Timestamp) -> Result<BTreeSet<u64>, Refused> {
         let shared = &self.0;
+        let group = (request.key, request.labels);
+        let places = shared.places(&group, &request.alerts);
         let mut state = shared.state();
         let mut touched = BTreeSet::new();
-        let group = (request.key, request.labels);
         let room = shared.limits.all_alerts.saturating_sub(state.alerts);
         let is_unknown = |(fingerprint, alert): &&(String, Alert)| {
             let (key, _) = shared.group(&group, alert);
@@ -201,7 +209,17 @@ impl Desk {
                     shared.count(Meaning::Stale);
                     continue;
                 }
-                None => (state.begin(key, labels, now), true),
+                None => {
+                    let place = places.get(&fingerprint);
+                    match place.and_then(|place| shared.near(&state, place, alert.starts_at)) {
+                        Some(number) => {
+                            tracing::info!(incident = %id(number), alert = ?alert.name(), "a neighbour joins");
+                            state.join(key, number);
+                            (number, false)
+                        }
+                        None => (state.begin(key, labels, now), true),
+                    }
+                }
             };
             let most = shared.limits.alerts;
             let Some(incident) = state.open.get_mut(&number) else { continue };
@@ -212,6 +230,9 @@ impl Desk {
             let meaning = incident.receive(&fingerprint, alert, now, most);
             let more = incident.alerts.len() - before;
             state.alerts += more;
+            if let (Some(place), Meaning::New) = (places.get(&fingerprint), meaning) {
+                state.places.entry(number).or_default().insert(fingerprint, place.clone());
+            }
             shared.count(meaning);
             touched.insert(number);
         }
@@ -221,6 +242,42 @@ impl Desk {
             incident.left_out = incident.left_out.max(request.truncated);
         }
         Ok(touched)
+    }
+
+    /// Takes over what a capture has found to be near what. Blocks.
+    pub(crate) fn know(&self, surroundings: Surroundings) {
+        let shared = &self.0;
+        if shared.neighbours.hops == 0 {
+            return;
+        }
+        let unplaced: Vec<(u64, String, SentAlert)> = {
+            let state = shared.state();
+            let alerts = state.open.values().flat_map(|incident| {
+                let alerts = incident.alerts.iter();
+                alerts.map(move |(name, alert)| (incident.number, name, alert))
+            });
+            let is_open = |(number, name, alert): &(u64, &String, &Alert)| {
+                let known = state.places.get(number);
+                alert.is_firing() && known.is_none_or(|known| !known.contains_key(*name))
+            };
+            let sent = |(number, name, alert): (u64, &String, &Alert)| {
+                (number, name.clone(), alert.sent())
+            };
+            alerts.filter(is_open).map(sent).collect()
+        };
+        let placed: Vec<(u64, String, EntityId)> = unplaced
+            .into_iter()
+            .filter_map(|(number, name, alert)| Some((number, name, surroundings.entity(&alert)?)))
+            .collect();
+        let known = (!surroundings.is_empty()).then(|| Arc::new(surroundings));
+        *shared.surroundings.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        let mut state = shared.state();
+        for (number, name, place) in placed {
+            // It may have been closed in between.
+            if state.open.contains_key(&number) {
+                state.places.entry(number).or_default().insert(name, place);
+            }
+        }
     }
 
     /// The next run that is to be made, longest waiting first.
@@ -419,6 +476,14 @@ impl State {
         self.last
     }
 
+    /// Lets a further group belong to an incident.
+    fn join(&mut self, key: String, number: u64) {
+        self.by_key.insert(key.clone(), number);
+        if let Some(incident) = self.open.get_mut(&number) {
+            incident.joined.insert(key);
+        }
+    }
+
     fn keep(&mut self, incident: Incident) {
         let number = incident.number;
         match incident.closed_at {
@@ -428,7 +493,7 @@ impl State {
             }
             None => {
                 self.alerts += incident.alerts.len();
-                self.by_key.insert(incident.key.clone(), number);
+                self.by_key.extend(incident.keys().map(|key| (key.clone(), number)));
                 self.open.insert(number, incident);
             }
         }
@@ -440,6 +505,7 @@ impl State {
             && let Some(incident) = self.open.remove(&number)
         {
             self.alerts -= incident.alerts.len().min(self.alerts);
+            self.places.remove(&number);
             self.keep(incident);
         }
     }
@@ -449,8 +515,10 @@ impl State {
     fn text(&mut self, number: u64) -> Option<(Vec<u8>, bool)> {
         let incident = self.open.get(&number)?;
         let is_closed = incident.closed_at.is_some();
-        if is_closed && self.by_key.get(&incident.key) == Some(&number) {
-            self.by_key.remove(&incident.key);
+        for key in incident.keys().filter(|_| is_closed) {
+            if self.by_key.get(key) == Some(&number) {
+                self.by_key.remove(key);
+            }
         }
         serde_json::to_vec(incident).ok().map(|text| (durable::sealed(text), is_closed))
     }
@@ -476,6 +544,45 @@ impl Shared {
         let labels: BTreeMap<String, String> =
             names.iter().map(|name| (name.clone(), value(name))).collect();
         (serde_json::to_string(&labels).unwrap_or_default(), labels)
+    }
+
+    /// What the alerts of a request that are new are about, as far as it is known.
+    fn places(
+        &self,
+        group: &(String, BTreeMap<String, String>),
+        alerts: &[(String, Alert)],
+    ) -> BTreeMap<String, EntityId> {
+        let known = self.surroundings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(surroundings) = known else { return BTreeMap::new() };
+        let new: Vec<&(String, Alert)> = {
+            let state = self.state();
+            let is_new = |(name, alert): &&(String, Alert)| {
+                let number = state.by_key.get(&self.group(group, alert).0);
+                let open = number.and_then(|number| state.open.get(number));
+                alert.is_firing() && open.is_none_or(|open| !open.alerts.contains_key(name))
+            };
+            alerts.iter().filter(is_new).collect()
+        };
+        new.into_iter()
+            .filter_map(|(name, alert)| Some((name.clone(), surroundings.entity(&alert.sent())?)))
+            .collect()
+    }
+
+    /// The open incident with an alert on a neighbour that began at about the same time, the nearest in time.
+    fn near(&self, state: &State, place: &EntityId, starts_at: Timestamp) -> Option<u64> {
+        let known = self.surroundings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let around = &known?.around(place, self.neighbours.hops);
+        let window = self.neighbours.window;
+        let open = state.open.values().filter(|incident| incident.closed_at.is_none());
+        let near = open.flat_map(move |incident| {
+            let places = state.places.get(&incident.number).into_iter().flatten();
+            let near = places.filter(move |(_, place)| around.contains(*place));
+            near.filter_map(move |(name, _)| {
+                let apart = incident.alerts.get(name)?.starts_at.duration_since(starts_at).abs();
+                (apart <= window).then_some((apart, incident.number))
+            })
+        });
+        near.min().map(|(_, number)| number)
     }
 
     fn count(&self, meaning: Meaning) {
@@ -598,15 +705,18 @@ mod tests {
         incident
     }
 
+    const SOURCE: &str = "[prometheus]\nurl = 'http://localhost:1'\n";
+
+    fn config(folder: &Path, source: &str, more: &str) -> Config {
+        std::fs::write(folder.join("source.toml"), source).unwrap();
+        let hook = "[[webhook]]\nname = 'a'\nurl = 'http://b/c'\n";
+        let text = format!("source = 'source.toml'\n{more}\n{hook}");
+        std::fs::write(folder.join("oncall.toml"), text).unwrap();
+        Config::read(&folder.join("oncall.toml")).unwrap()
+    }
+
     fn open(folder: &Path, disk: Arc<dyn Disk>) -> Desk {
-        std::fs::write(folder.join("source.toml"), "[prometheus]\nurl = 'http://localhost:1'\n")
-            .unwrap();
-        std::fs::write(
-            folder.join("oncall.toml"),
-            "source = 'source.toml'\n[[webhook]]\nname = 'a'\nurl = 'http://b/c'\n",
-        )
-        .unwrap();
-        let config = Config::read(&folder.join("oncall.toml")).unwrap();
+        let config = config(folder, SOURCE, "");
         Desk::open(folder, &config, Arc::new(Metrics::new()), disk).unwrap()
     }
 
@@ -631,6 +741,77 @@ mod tests {
         let state = desk.0.state();
         let all = state.open.values();
         all.flat_map(|it| it.alerts.keys().map(|name| (it.key.clone(), name.clone()))).collect()
+    }
+
+    /// Of a group of its own, on a service since a minute.
+    fn on(service: &str, minute: i64, number: u32) -> Notification {
+        let mut request = request(number, number);
+        let (_, alert) = &mut request.alerts[0];
+        alert.labels.insert("service".to_owned(), service.to_owned());
+        alert.starts_at = Timestamp::from_second(minute * 60).unwrap();
+        request
+    }
+
+    /// The numbers of the alerts of each open incident.
+    fn incidents(desk: &Desk) -> Vec<String> {
+        let state = desk.0.state();
+        let alerts = |it: &Incident| it.alerts.keys().cloned().collect::<Vec<_>>().join(" ");
+        state.open.values().map(alerts).collect()
+    }
+
+    #[test]
+    fn alerts_on_neighbours_of_about_the_same_time_are_one_incident() {
+        let edge = |source: &str, target: &str| {
+            format!(
+                "{{ source = '{source}', target = '{target}', relation = 'calls', effects = 'target_to_source' }}"
+            )
+        };
+        let edges = [edge("web", "cart"), edge("cart", "db"), edge("db", "disk")].join(", ");
+        let topology = format!("{SOURCE}[topology]\nentities = ['mailer']\nedges = [{edges}]\n");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let sent = [
+            on("web", 0, 1),
+            on("db", 5, 2),
+            on("mailer", 5, 3),
+            // Three hops from web, one from db.
+            on("disk", 15, 4),
+            // Long after.
+            on("db", 26, 5),
+            on("stranger", 5, 6),
+        ];
+        let after = |more: &str, known_after: usize| {
+            let place = tempfile::tempdir().unwrap();
+            let config = config(place.path(), &topology, more);
+            let open = || {
+                let metrics = Arc::new(Metrics::new());
+                Desk::open(place.path(), &config, metrics, Arc::new(RealDisk)).unwrap()
+            };
+            let desk = open();
+            for (number, request) in sent.iter().enumerate() {
+                if number == known_after {
+                    desk.know(Surroundings::of(&config.source, None));
+                }
+                let received = desk.receive(request.clone(), Timestamp::UNIX_EPOCH);
+                runtime.block_on(received).unwrap();
+            }
+            let found = incidents(&desk);
+            drop(desk);
+            // A group stays where it is, also after a restart, and with what is known no more.
+            let desk = open();
+            for request in &sent {
+                runtime.block_on(desk.receive(request.clone(), Timestamp::UNIX_EPOCH)).unwrap();
+            }
+            assert_eq!(incidents(&desk), found);
+            found
+        };
+        let apart = ["1", "2", "3", "4", "5", "6"];
+        assert_eq!(after("", 0), ["1 2 4", "3", "5", "6"]);
+        assert_eq!(after("", 1), ["1 2 4", "3", "5", "6"], "also what came before it was known");
+        assert_eq!(after("", 9), apart, "nothing is known");
+        assert_eq!(after("[neighbours]\nhops = 0", 0), apart);
+        assert_eq!(after("[neighbours]\nhops = 1", 0), ["1", "2 4", "3", "5", "6"]);
+        assert_eq!(after("[neighbours]\nwindow = '30m'", 0), ["1 2 4 5", "3", "6"]);
+        assert_eq!(after("[neighbours]\nwindow = '1m'", 0), apart);
     }
 
     #[test]

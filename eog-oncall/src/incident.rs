@@ -53,6 +53,9 @@ pub struct Incident {
     pub number: u64,
     /// What its alerts have in common, by which they are grouped. Untrusted.
     pub key: String,
+    /// Keys of other groups whose alerts are on neighbours of what its alerts are about. Untrusted.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub joined: BTreeSet<String>,
     /// The labels of the group. Untrusted.
     pub labels: BTreeMap<String, String>,
     /// When its first alert came in.
@@ -136,6 +139,7 @@ impl Incident {
             version: VERSION,
             number,
             key,
+            joined: BTreeSet::new(),
             labels,
             opened_at: now,
             alerts: BTreeMap::new(),
@@ -162,6 +166,11 @@ impl Incident {
     /// Its id, such as `in-000001`.
     pub fn id(&self) -> String {
         id(self.number)
+    }
+
+    /// The keys of all its groups.
+    pub fn keys(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.key).chain(&self.joined)
     }
 
     /// What to call it, from the alert that came first. Untrusted.

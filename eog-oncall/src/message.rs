@@ -313,7 +313,8 @@ impl ResultView {
                 entities: group.origins.iter().map(|it| line(it.as_str())).collect(),
                 confidence: group.confidence.to_string(),
                 why: group.origins.first().map(|it| why(report, it)).unwrap_or_default(),
-                change: group.change.as_ref().and_then(|change| {
+                change: words::shared_change(group).map(|it| line(&it)).or_else(|| {
+                    let change = group.change.as_ref()?;
                     let finding = diagnosis.findings.get(&change.id)?;
                     Some(line(&format!("{} {}", change.at, words::finding(finding))))
                 }),

@@ -19,6 +19,7 @@ use crate::incident::Repair;
 use crate::metrics::Kind;
 use crate::service::Shared;
 use crate::sns;
+use crate::sns::signature::Signed;
 
 /// The routes of the service, behind the checks of the server.
 pub(crate) fn routes(shared: Arc<Shared>) -> Router {
@@ -64,6 +65,9 @@ async fn take_in(served: &Shared, headers: &HeaderMap, body: &[u8]) -> Result<St
     }
     let whole = as_event(headers, body);
     let body = whole.as_deref().unwrap_or(body);
+    if let Some(signed) = Signed::of(body) {
+        verify(served, &signed).await?;
+    }
     let now = served.clock.now();
     let request = Notification::read(body, &served.own, now)
         .map_err(|reason| refused(StatusCode::BAD_REQUEST, reason))?;
@@ -77,6 +81,26 @@ async fn take_in(served: &Shared, headers: &HeaderMap, body: &[u8]) -> Result<St
         Refused::NotStored(reason) => ("not_stored", StatusCode::INTERNAL_SERVER_ERROR, reason),
     })?;
     Ok(words)
+}
+
+/// Verifies that a message of SNS is from SNS, and from a topic that may send.
+async fn verify(served: &Shared, signed: &Signed) -> Result<(), NotTaken> {
+    let refused = |reason: String| ("refused", StatusCode::FORBIDDEN, reason);
+    let topics = &served.sns.topics;
+    if !topics.is_empty() && !topics.contains(&signed.topic_arn) {
+        let topic = eog_report::clean::clean_up_to(&signed.topic_arn, 300);
+        return Err(refused(format!("the topic {topic} is not among sns.topics")));
+    }
+    if !served.sns.verify {
+        return Ok(());
+    }
+    let certificate = served.certificates.get(signed.certificate().map_err(refused)?).await;
+    let certificate = certificate.map_err(|reason| {
+        let reason = format!("the certificate of SNS could not be fetched: {reason}");
+        ("refused", StatusCode::BAD_GATEWAY, reason)
+    })?;
+    let verified = signed.verify(&certificate);
+    verified.map_err(|reason| refused(format!("the signature of SNS is not valid: {reason}")))
 }
 
 /// Whether a body is said to be JSON. SNS sends JSON as plain text.

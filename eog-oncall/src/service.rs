@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::Router;
 use eog::durable::{self, Disk, RealDisk};
 use eog_page::Row;
-use eog_sources::{Received, Receiver, SourceConfig};
+use eog_sources::{Received, Receiver, SourceConfig, Surroundings};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::config::{Config, Keep};
+use crate::config::{Config, Keep, Sns};
 use crate::desk::Desk;
 use crate::health::health;
 use crate::investigations::Investigations;
@@ -21,7 +21,8 @@ use crate::metrics::Metrics;
 use crate::outbox::Outbox;
 use crate::own::Own;
 use crate::refusals::Refusals;
-use crate::{routes, runner};
+use crate::sns::signature::Certificates;
+use crate::{captures, routes, runner};
 
 /// The service. Clones are the same.
 #[derive(Clone)]
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) keep: Keep,
     pub(crate) page_url: Option<String>,
     pub(crate) refusals: Refusals,
+    pub(crate) sns: Sns,
+    pub(crate) certificates: Certificates,
     pub(crate) own: Own,
     pub(crate) clock: Clock,
     /// Held as long as the service works: another one would deliver the same.
@@ -98,7 +101,7 @@ impl OnCall {
         let metrics = Arc::new(Metrics::new());
         let desk = Desk::open(&folder, &config, metrics.clone(), disk.clone());
         let desk = desk.map_err(OpenError::State)?;
-        let Config { source, settings, at_once, keep, page_url, webhooks, .. } = config;
+        let Config { source, settings, at_once, keep, page_url, webhooks, sns, .. } = config;
         let outbox = Outbox::open(&folder, webhooks, metrics.clone(), disk, clock.clone());
         let outbox = outbox.map_err(OpenError::State)?;
         let receiver = Receiver::bind(&source).map_err(OpenError::Receiver)?;
@@ -107,6 +110,7 @@ impl OnCall {
             Some(received) => source.receiving(received.clone()),
             None => source,
         };
+        desk.know(Surroundings::of(&source, captures::latest(&captures).as_deref()));
         let shared = Shared {
             receiver: Mutex::new(receiver),
             received,
@@ -121,6 +125,8 @@ impl OnCall {
             keep,
             page_url,
             refusals: Refusals::default(),
+            sns,
+            certificates: Certificates::default(),
             own,
             clock,
             _lock: lock,

@@ -8,6 +8,7 @@ use eog_core::diagnosis::OriginGroup;
 use eog_core::{Confidence, EntityId, Finding};
 
 use crate::report::{Report, Weight};
+use crate::words;
 pub use sections::document;
 
 /// The content of a report for people.
@@ -217,6 +218,6 @@ pub struct Origin<'r> {
 impl<'r> Cause<'r> {
     pub(crate) fn of(report: &'r Report, group: &'r OriginGroup) -> Self {
         let origins = group.origins.iter().map(|entity| Origin::of(report, entity)).collect();
-        Self { confidence: group.confidence, origins }
+        Self { confidence: group.confidence, shared: words::shared_change(group), origins }
     }
 }

@@ -5,6 +5,7 @@ mod escape;
 use std::fmt::Write as _;
 
 use eog_core::Finding;
+use eog_core::diagnosis::OriginGroup;
 
 use self::escape::{code, text, text_up_to};
 use crate::document::{Block, Cause, Document, Form, Rows, Tone, document};
@@ -44,7 +45,10 @@ pub fn markdown(report: &Report) -> String {
 
 fn head(out: &mut String, report: &Report, document: &Document<'_>) {
     let (early, confidence) = (report.early(), report.diagnosis.conclusion.confidence);
-    let result = match report.diagnosis.causes().flat_map(|group| &group.origins).count() {
+    // Places of one change are one cause.
+    let of =
+        |group: &OriginGroup| if group.shared_change.is_some() { 1 } else { group.origins.len() };
+    let result = match report.diagnosis.causes().map(of).sum::<usize>() {
         0 => "",
         1 => "the root cause is ",
         _ => "the root causes are ",

@@ -11,7 +11,9 @@ use std::fmt::Display;
 use eog_core::belief::ClaimEdge;
 use eog_core::contract::Alternative;
 use eog_core::controller::ChangeCause;
-use eog_core::diagnosis::{Confidence, Doubt, OriginGroup, Ranked, RuledOut, Unnamed};
+use eog_core::diagnosis::{
+    Confidence, Doubt, OriginGroup, Ranked, RuledOut, SharedChange, Unnamed,
+};
 use eog_core::evidence::{EvidenceTime, Verdict};
 use eog_core::incident::Unusable;
 use eog_core::ledger::Refusal;
@@ -159,6 +161,13 @@ pub fn inconclusive(diagnosis: &Diagnosis) -> &'static str {
         }
         false => "no origin was found that explains an alert",
     }
+}
+
+/// That a cause is one change in several places, in one line; nothing where it is not.
+pub fn shared_change(group: &OriginGroup) -> Option<String> {
+    let SharedChange { what, places, first, last } = group.shared_change.as_ref()?;
+    let when = Window::new(*first, *last).map_or_else(|_| instant(*first), |it| window(&it));
+    Some(format!("one change in {} places, {when}: {what}", places.len()))
 }
 
 /// The meaning of a label for its entity: `is a symptom`.

@@ -23,7 +23,7 @@ use crate::prometheus::Prometheus;
 use crate::report::{CaptureReport, REPORT, SourceReport};
 use crate::store::{Store, write};
 use crate::tempo::Tempo;
-use crate::{bundle, changes, place, resolve};
+use crate::{bundle, changes, place, resolve, upstreams};
 
 /// Receives progress updates of a capture: one line for each question that was answered.
 pub type Progress<'a> = &'a dyn Fn(&str);
@@ -129,6 +129,7 @@ pub async fn capture_for(
     changes::read(config, period, &mut all);
     report.missing.append(&mut all.missing);
     report.notes.append(&mut all.notes);
+    report.notes.extend(upstreams::infer(&mut all));
     finish(config, &mut report, all, out)?;
     // Written last: a folder that has it is whole.
     write(&out.join(REPORT), &report)?;

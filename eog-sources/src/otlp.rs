@@ -1,4 +1,4 @@
-//! Files of traces and log lines: OTLP as JSON, as the collector's file exporter writes it or as people print it, and what
+//! Files of traces, log lines and metrics: OTLP as JSON, as the collector's file exporter writes it or as people print it, and what
 //! Tempo and Jaeger answer.
 
 use std::fs::File;
@@ -13,6 +13,7 @@ use crate::capture::Parts;
 use crate::config::{Otlp as Config, SourceConfig};
 use crate::error::AskError;
 use crate::http::Answer;
+use crate::metrics::{Points, json, series};
 use crate::period::Period;
 use crate::piece::{Line, Piece, Span};
 use crate::spans::{Attributes, add, failed, plain, sender, text};
@@ -25,6 +26,9 @@ const MAX_WHOLE: u64 = 64 << 20;
 
 /// Most bytes of files that are read to see what they hold, before anything is asked.
 const MAX_PROBED: u64 = 64 << 20;
+
+/// Most points of metrics of a file that are read.
+const MAX_POINTS: usize = 2_000_000;
 
 /// Most files that are read.
 const MAX_FILES: usize = 1_000;
@@ -42,8 +46,7 @@ pub(crate) struct Otlp<'a> {
 struct Request {
     resource_spans: Option<Vec<Batch>>,
     resource_logs: Option<Vec<Batch>>,
-    /// Metrics are taken from Prometheus.
-    resource_metrics: Option<Vec<serde::de::IgnoredAny>>,
+    resource_metrics: Option<Vec<json::Batch>>,
     batches: Option<Vec<Batch>>,
     trace: Option<Inner>,
     result: Option<Inner>,
@@ -69,9 +72,9 @@ struct Batch {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Holder {
+pub(crate) struct Holder {
     #[serde(default)]
-    attributes: Vec<KeyValue>,
+    pub(crate) attributes: Vec<KeyValue>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -84,7 +87,7 @@ struct Scope {
 }
 
 #[derive(Debug, Deserialize)]
-struct KeyValue {
+pub(crate) struct KeyValue {
     key: String,
     #[serde(default)]
     value: Value,
@@ -159,15 +162,15 @@ impl<'a> Otlp<'a> {
             let place = file.display().to_string();
             let all = Period { from: 0, until: i64::MAX };
             let piece = read(&file, all, (usize::MAX, usize::MAX)).map_err(AskError::Answer)?;
-            let (spans, logs) = (piece.spans.len(), piece.lines.len());
-            usable += spans + logs;
-            lines.push(format!("{place}: {spans} spans, {logs} log lines"));
+            let (spans, logs, series) = (piece.spans.len(), piece.lines.len(), piece.series.len());
+            usable += spans + logs + series;
+            lines.push(format!("{place}: {spans} spans, {logs} log lines, {series} series"));
             reasons.extend(piece.missing.into_iter().map(|reason| format!("{place}: {reason}")));
         }
         match usable {
             0 => Err(AskError::Answer(format!(
                 "nothing in the files can be used: {}",
-                reasons.first().map_or("they hold no spans and no log lines", String::as_str)
+                reasons.first().map_or("they hold no spans, log lines or metrics", String::as_str)
             ))),
             _ => {
                 lines.extend(reasons);
@@ -280,7 +283,7 @@ pub(crate) fn read(path: &Path, period: Period, left: (usize, usize)) -> Result<
             Ok(()) => {}
         }
     }
-    Ok(reading.end(path))
+    Ok(reading.end())
 }
 
 /// What is read of requests.
@@ -289,7 +292,9 @@ pub(crate) struct Reading {
     broken: Broken,
     nameless: u64,
     left_out: u64,
-    has_metrics: bool,
+    points: Points,
+    /// Points beyond the most.
+    beyond: u64,
     period: Period,
     spans: usize,
     lines: usize,
@@ -302,7 +307,8 @@ impl Reading {
             broken: Broken::default(),
             nameless: 0,
             left_out: 0,
-            has_metrics: false,
+            points: Points::new(),
+            beyond: 0,
             period,
             spans,
             lines,
@@ -337,9 +343,14 @@ impl Reading {
             data,
             ..
         } = request;
-        let mut is_known = resource_spans.is_some() || resource_logs.is_some();
-        if resource_metrics.is_some() {
-            (self.has_metrics, is_known) = (true, true);
+        let mut is_known =
+            resource_spans.is_some() || resource_logs.is_some() || resource_metrics.is_some();
+        for batch in resource_metrics.into_iter().flatten() {
+            json::points(batch, &mut |point| match point {
+                Ok(_) if self.points.len() >= MAX_POINTS => self.beyond += 1,
+                Ok(point) => self.points.push(point),
+                Err(reason) => self.broken.add(line, reason),
+            });
         }
         let inner = [trace, result].into_iter().flatten();
         let inner = inner.flat_map(|it| [it.resource_spans, it.batches]).flatten();
@@ -357,7 +368,7 @@ impl Reading {
             }
         }
         if !is_known {
-            let reason = "JSON, but without resourceSpans, resourceLogs, batches or traces of Jaeger in data";
+            let reason = "JSON, but without resourceSpans, resourceLogs, resourceMetrics, batches or traces of Jaeger in data";
             self.broken.add(line, reason);
         }
         Ok(())
@@ -402,11 +413,16 @@ impl Reading {
     }
 
     /// What was read, and what could not be.
-    pub(crate) fn end(self, path: &Path) -> Piece {
-        let Self { mut piece, broken, nameless, left_out, has_metrics, .. } = self;
-        if has_metrics {
-            piece.notes.push(format!("{}: metrics in it are not read", path.display()));
-        }
+    pub(crate) fn end(self) -> Piece {
+        let period = self.period;
+        let (mut piece, points) = self.in_parts();
+        series(points.iter().map(|(key, point)| (key, *point)), period, &mut piece);
+        piece
+    }
+
+    /// What was read but for the series, which points of other files may belong to, and what could not be.
+    pub(crate) fn in_parts(self) -> (Piece, Points) {
+        let Self { mut piece, broken, nameless, left_out, points, beyond, .. } = self;
         if let Some(first) = broken.first {
             piece.missing.push(format!("{} records cannot be used: {first}", broken.count));
         }
@@ -416,7 +432,10 @@ impl Reading {
         if left_out > 0 {
             piece.missing.push(format!("{left_out} records beyond max_spans or max_logs"));
         }
-        piece
+        if beyond > 0 {
+            piece.missing.push(format!("{beyond} points of metrics beyond {MAX_POINTS}"));
+        }
+        (piece, points)
     }
 }
 
@@ -457,7 +476,7 @@ impl Broken {
     }
 }
 
-fn attributes(given: Vec<KeyValue>) -> Attributes {
+pub(crate) fn attributes(given: Vec<KeyValue>) -> Attributes {
     let mut all = Attributes::new();
     for KeyValue { key, value } in given {
         add(&mut all, &key, &any(&value));
@@ -476,7 +495,7 @@ fn any(value: &Value) -> String {
 }
 
 /// A number of 64 bits, which JSON holds as text.
-fn number(value: &Value) -> Option<i64> {
+pub(crate) fn number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
@@ -578,6 +597,41 @@ mod tests {
         let [line] = &piece.lines[..] else { panic!("{piece:?}") };
         assert_eq!((line.level.as_str(), line.text.as_str()), ("error", "no answer of db"));
         assert_eq!(piece.missing, [""; 0]);
+    }
+
+    /// As people save, print and download them.
+    #[test]
+    fn other_forms_are_read_or_named() {
+        let pretty = |text: &str| {
+            let value: Value = serde_json::from_str(text).unwrap();
+            serde_json::to_string_pretty(&value).unwrap()
+        };
+        let jaeger = r#"{"data":[{"traceID":"t","spans":[{"traceID":"t","spanID":"a","operationName":"GET","startTime":1767261600000000,"duration":2500,"tags":[],"processID":"p1"}],"processes":{"p1":{"serviceName":"web","tags":[]}}}]}"#;
+        for (text, expected) in [
+            (pretty(SPAN), 1),
+            (format!("{}\n{}", pretty(SPAN), pretty(LOG)), 2),
+            (SPAN.replace("resourceSpans", "batches"), 1),
+            (pretty(&format!("{{\"trace\":{SPAN}}}")), 1),
+            (pretty(&format!("{{\"result\":{SPAN}}}")), 1),
+            (pretty(jaeger), 1),
+        ] {
+            let piece = read_text(&text, 10);
+            assert_eq!(
+                (piece.spans.len() + piece.lines.len(), piece.missing.len()),
+                (expected, 0),
+                "{text}"
+            );
+        }
+        for (text, expected) in [
+            (
+                pretty(r#"{"foo": 1}"#),
+                "1 records cannot be used: line 1: JSON, but without resourceSpans",
+            ),
+            (pretty(SPAN)[..200].to_owned(), "1 records cannot be used: line 1: EOF"),
+        ] {
+            let piece = read_text(&text, 10);
+            assert!(piece.missing[0].starts_with(expected), "{:?}", piece.missing);
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) fn alerts(all: &mut Piece, labels: &[String], topology: &ManifestTopo
     }
 }
 
-fn place(alert: &Alert, labels: &[String], known: &Known) -> Place {
+pub(crate) fn place(alert: &Alert, labels: &[String], known: &Known) -> Place {
     // Where a source knows the machine of an exporter, it is that machine.
     if let Some(who) = &alert.who {
         return Place::Known(who.clone());

@@ -41,6 +41,15 @@ pub(crate) fn sender(resource: &Attributes) -> Option<Who> {
     })
 }
 
+/// Attributes that name who is asked, best first.
+const PEERS: [&str; 4] = ["peer.service", "server.address", "net.peer.name", "db.system"];
+
+/// Who is asked; empty where it is not said.
+pub(crate) fn peer(attributes: &Attributes) -> &str {
+    let found = PEERS.iter().find_map(|name| attributes.get(*name).filter(|it| !it.is_empty()));
+    found.map(String::as_str).unwrap_or_default()
+}
+
 /// Whether a request failed, by the attributes that say how it ended; as a server sees it.
 pub(crate) fn failed(attributes: &Attributes) -> Option<bool> {
     let code = ["http.response.status_code", "http.status_code"];

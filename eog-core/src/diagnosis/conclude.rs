@@ -8,6 +8,7 @@ mod coverage;
 mod frontier;
 mod probability;
 mod ranking;
+mod shared;
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use ranking::{Ranked, Score};
+pub use shared::SharedChange;
 
 use crate::belief::{ClaimEdge, Label};
 use crate::evidence::Verdict;
@@ -135,7 +137,8 @@ impl std::fmt::Display for Confidence {
     }
 }
 
-/// One group of irreducible origins: a single origin, or several that explain each other.
+/// One group of irreducible origins: a single origin, several that explain each other, or several where the same change was
+/// made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OriginGroup {
     /// The origins, by name.
@@ -152,6 +155,10 @@ pub struct OriginGroup {
     /// The change they cite that fits the measured onset best: the last one before its end; the
     /// earliest where no onset is measured.
     pub change: Option<CitedChange>,
+    /// The change, if it was made in several places: one cause, whose origins are these places. Equal words in the record of
+    /// changes, each made at most ten minutes after the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_change: Option<SharedChange>,
     /// Other changes of these origins that fit the measured onset as well: which of them it was is open. The confidence
     /// speaks of the origins, not of one of their changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -490,6 +497,7 @@ fn conclude_from(state: &State, unsteady: Unsteady) -> Conclusion {
     if unsteady == Unsteady::LastResort {
         frontier::add_unsteady(&mut found, state, &graph, &standings.unsteady);
     }
+    shared::join(&mut found, state);
     let hypotheses = Hypotheses::of(state);
     let outweighed = frontier::leave_out_the_outweighed(&mut found, &hypotheses);
     let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.group.covers.as_slice()).collect();

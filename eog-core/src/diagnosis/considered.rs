@@ -111,10 +111,12 @@ pub(super) fn changes(diagnosis: &Diagnosis, record: &ChangeRecord) -> Vec<Consi
 
 fn is_named(diagnosis: &Diagnosis, change: &RecordedChange) -> bool {
     let Some(group) = diagnosis.cause_of(&change.entity) else { return false };
-    group.change.as_ref().is_some_and(|cited| {
-        change.finding.as_ref() == Some(&cited.id)
-            || (change.made.earliest() <= cited.at && cited.at <= change.made.latest())
-    })
+    let is_shared = group.shared_change.as_ref().is_some_and(|shared| shared.is(change));
+    is_shared
+        || group.change.as_ref().is_some_and(|cited| {
+            change.finding.as_ref() == Some(&cited.id)
+                || (change.made.earliest() <= cited.at && cited.at <= change.made.latest())
+        })
 }
 
 fn reason(diagnosis: &Diagnosis, change: &RecordedChange) -> RuledOut {

@@ -7,7 +7,7 @@ mod recovery;
 
 pub use conclude::{
     Chance, CitedChange, Conclusion, Confidence, Doubt, MeasuredHarm, OriginGroup, Ranked, Score,
-    UnexplainedOnset,
+    SharedChange, UnexplainedOnset,
 };
 pub use considered::{ConsideredChange, RuledOut, Unnamed};
 pub use recovery::{Prediction, Return, Returning};

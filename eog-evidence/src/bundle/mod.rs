@@ -5,6 +5,7 @@ mod breaks;
 mod context;
 mod error;
 mod files;
+mod inferred;
 mod intake;
 mod limits;
 mod manifest;
@@ -191,7 +192,7 @@ impl Bundle {
         complaints: Complaints,
     ) -> Self {
         let Complaints { mut warnings, unusable } = complaints;
-        let topology = manifest.topology.to_topology();
+        let mut topology = manifest.topology.to_topology();
         let named = alerts.iter().map(|alert| ("alerts.json: alert", &*alert.name, &alert.entity));
         let changed = changes.iter().map(|it| ("changes.json: change of", &*it.path, &it.entity));
         for (what, name, entity) in named.chain(changed) {
@@ -209,6 +210,7 @@ impl Bundle {
             .collect();
         let states = intake.take_states();
         let (telemetry, observed) = intake.finish();
+        warnings.extend(inferred::calls(&mut topology, &telemetry));
         let mut changes: Vec<Finding> = changes.iter().map(ChangeRecord::to_finding).collect();
         changes.sort_by(|a, b| (a.time.start(), a.id()).cmp(&(b.time.start(), b.id())));
         changes.dedup_by(|a, b| a.id() == b.id());

@@ -115,7 +115,7 @@ fn said(report: &Report) -> Section<'_> {
 fn cause<'r>(report: &'r Report, group: &'r OriginGroup) -> Section<'r> {
     let blocks = vec![Block::Cause(Cause::of(report, group))];
     let remark = format!(" ({})", words::confidence(group));
-    let subject = words::list(&group.origins);
+    let subject = words::shared_change(group).unwrap_or_else(|| words::list(&group.origins));
     Section { subject, ..Section::new(report.heading(group), blocks).remark(remark) }
 }
 
@@ -161,7 +161,7 @@ fn further_factors(report: &Report) -> impl Iterator<Item = Section<'_>> {
             weights: Vec::new(),
         };
         let confidence = report.diagnosis.conclusion.confidence;
-        let blocks = vec![Block::Cause(Cause { confidence, origins: vec![origin] })];
+        let blocks = vec![Block::Cause(Cause { confidence, shared: None, origins: vec![origin] })];
         let section = Section::new(title, blocks).only(Form::WRITTEN);
         Section { subject: it.name.to_string(), ..section }
     })

@@ -26,8 +26,15 @@ pub fn summary(
         let changes: Vec<String> = group.origins.iter().filter_map(factor).map(change).collect();
         if !changes.is_empty() {
             let cause = words::cause(&diagnosis.conclusion, group);
-            let changes = some(&changes, "origin", "origins");
-            sentences.push(format!("{cause} ({}): {changes}.", group.confidence));
+            let what = match words::shared_change(group) {
+                Some(shared) => {
+                    let places: Vec<String> =
+                        group.origins.iter().map(ToString::to_string).collect();
+                    format!("{}; on {}", clean(&shared), some(&places, "place", "places"))
+                }
+                None => some(&changes, "origin", "origins"),
+            };
+            sentences.push(format!("{cause} ({}): {what}.", group.confidence));
         }
     }
     let others = entities

@@ -20,12 +20,21 @@ const EVIDENCE: (&str, &str) = ("piece of evidence", "pieces of evidence");
 
 pub(super) fn cause(page: &mut Page, report: &Report, cause: &Cause<'_>, form: Form) {
     let style = if cause.confidence == Confidence::Confirmed { RED } else { YELLOW };
-    for origin in &cause.origins {
+    if let Some(shared) = &cause.shared {
+        page.line("  ", PLAIN, &clean_to(shared, MAX_WHY));
+    }
+    let is_cut = cause.shared.is_some() && form == Form::Brief;
+    let shown = if is_cut { MAX_PLACES.min(cause.origins.len()) } else { cause.origins.len() };
+    let (shown, others) = cause.origins.split_at(shown);
+    for origin in shown {
         page.line("  ", style, &clean(origin.entity.as_str()));
         match form {
             Form::Brief => brief(page, origin),
             _ => full(page, report, origin),
         }
+    }
+    if !others.is_empty() {
+        page.line("  ", style, &clean(&words::list(others.iter().map(|origin| origin.entity))));
     }
 }
 

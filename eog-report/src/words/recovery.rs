@@ -6,25 +6,37 @@ use eog_core::{Anomaly, Diagnosis, EntityId};
 
 use crate::clean::clean_to;
 
-/// Alerts that one sentence names.
+/// What alerts are called that are not named.
+const ALERTS: (&str, &str) = ("other alert", "other alerts");
+/// Alerts, or places of a change, that one sentence names.
 const MAX_NAMED: usize = 3;
 /// Characters shown of a field or a value that was changed.
 const MAX_VALUE: usize = 60;
 
 /// How to verify a named cause: what should return, by when, and what should not change, in one sentence.
 pub fn prediction(diagnosis: &Diagnosis, prediction: &Prediction) -> String {
-    let origins = and(prediction.origins.iter().map(EntityId::to_string));
+    let mut causes = diagnosis.causes();
+    let is_shared = causes.any(|it| it.shared_change.is_some() && it.origins == prediction.origins);
+    let origins = prediction.origins.iter().map(EntityId::to_string);
+    let origins = match is_shared {
+        true => named(origins.collect(), ("other", "others")),
+        false => and(origins),
+    };
     let alert = |at: &usize| diagnosis.anomalies.get(*at).map(on);
     let returning = prediction.returns.iter().filter_map(|one| match &one.what {
         Returning::Alert(at) => alert(at),
         Returning::Series(_) => None,
     });
     let by = prediction.within().as_secs() / 60;
-    let ends = named(returning.collect());
+    let ends = named(returning.collect(), ALERTS);
     let is_many = prediction.origins.len() > 1;
-    let is_cause = if is_many { "are the causes" } else { "is the cause" };
+    let is_cause = match (is_shared, is_many) {
+        (true, _) => "share the cause",
+        (false, true) => "are the causes",
+        (false, false) => "is the cause",
+    };
     let repair = repair(diagnosis, prediction, &origins);
-    let stays = named(prediction.unaffected.iter().filter_map(alert).collect());
+    let stays = named(prediction.unaffected.iter().filter_map(alert).collect(), ALERTS);
     let stays = match stays.as_str() {
         "" => String::new(),
         stays => format!("; {stays} should not change"),
@@ -54,14 +66,14 @@ fn on(alert: &Anomaly) -> String {
     format!("{} on {}", clean_to(&alert.name, MAX_VALUE), alert.entity)
 }
 
-/// Alerts by name, and how many more there are.
-fn named(mut alerts: Vec<String>) -> String {
-    let more = alerts.len().saturating_sub(MAX_NAMED);
+/// The first by name, and how many more there are: of one, of several.
+fn named(mut all: Vec<String>, (one, several): (&str, &str)) -> String {
+    let more = all.len().saturating_sub(MAX_NAMED);
     if more > 0 {
-        alerts.truncate(MAX_NAMED);
-        alerts.push(super::count(more, "other alert", "other alerts"));
+        all.truncate(MAX_NAMED);
+        all.push(super::count(more, one, several));
     }
-    and(alerts)
+    and(all)
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -80,9 +92,9 @@ mod tests {
     #[test]
     fn a_long_list_ends_with_a_count() {
         let alerts = |count: usize| (0..count).map(|number| format!("a{number}")).collect();
-        assert_eq!(named(alerts(0)), "");
-        assert_eq!(named(alerts(1)), "a0");
-        assert_eq!(named(alerts(3)), "a0, a1 and a2");
-        assert_eq!(named(alerts(4)), "a0, a1, a2 and 1 other alert");
+        assert_eq!(named(alerts(0), ALERTS), "");
+        assert_eq!(named(alerts(1), ALERTS), "a0");
+        assert_eq!(named(alerts(3), ALERTS), "a0, a1 and a2");
+        assert_eq!(named(alerts(4), ALERTS), "a0, a1, a2 and 1 other alert");
     }
 }

@@ -131,7 +131,7 @@ impl Importing<'_> {
                 "/data/0/spans",
             ];
             if keys.iter().any(|key| has(key)) {
-                return self.traces(&value, input, account);
+                return self.traces(&value, account);
             }
             if let Some(kind) = value.pointer("/data/resultType").and_then(Value::as_str) {
                 return match kind {
@@ -229,7 +229,7 @@ impl Importing<'_> {
         }
     }
 
-    fn traces(&mut self, value: &Value, input: &Input<'_>, account: &mut FileAccount) {
+    fn traces(&mut self, value: &Value, account: &mut FileAccount) {
         let kind =
             ["resourceSpans", "resourceLogs", "resourceMetrics", "batches", "trace", "result"];
         let kind = kind.into_iter().find(|name| value.get(*name).is_some());
@@ -243,12 +243,9 @@ impl Importing<'_> {
         if let Err(error) = reading.take(value.to_string().as_bytes(), 1) {
             account.lose(1, error.to_string());
         }
-        let mut piece = reading.end(input.name.as_ref());
-        // In files, what is not read is lost.
-        for note in std::mem::take(&mut piece.notes) {
-            account.lose(1, note);
-        }
+        let (piece, points) = reading.in_parts();
         self.add(piece, account);
+        self.add_points(points, account);
     }
 
     fn prometheus(&mut self, value: &Value, account: &mut FileAccount) {

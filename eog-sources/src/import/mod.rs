@@ -25,10 +25,12 @@ use crate::capture;
 use crate::config::SourceConfig;
 use crate::error::CaptureError;
 use crate::kubernetes::Collected;
+use crate::metrics::{Points, series};
 use crate::period::Period;
-use crate::piece::{Millis, Piece, Who};
+use crate::piece::{Line, Link, Millis, Piece, Who};
 use crate::report::{CaptureReport, REPORT};
 use crate::store::write;
+use crate::upstreams::{Mentions, Names, in_words, link, owners};
 use files::Input;
 use logs::{BOUNDS, Spool};
 
@@ -142,8 +144,10 @@ pub fn import(
     let mut importing = Importing {
         options,
         all: Piece::default(),
+        points: Points::new(),
         cluster: Collected::default(),
         spool,
+        mentions: Mentions::default(),
         accounts: Vec::new(),
         compose: Vec::new(),
     };
@@ -155,8 +159,12 @@ pub fn import(
 struct Importing<'a> {
     options: &'a ImportOptions,
     all: Piece,
+    /// Points of OTLP.
+    points: Points,
     cluster: Collected,
     spool: Spool,
+    /// Whom log lines name as called.
+    mentions: Mentions,
     accounts: Vec<FileAccount>,
     /// Services of compose files, which are joined when all are known.
     compose: Vec<connections::Declared>,
@@ -215,9 +223,10 @@ impl Importing<'_> {
             return Ok(());
         };
         match crate::receiver::decoded(&bytes) {
-            Some(piece) => {
+            Some((piece, points)) => {
                 account.is("OTLP protobuf");
                 self.add(piece, account);
+                self.add_points(points, account);
             }
             None => account.lose(1, crate::receiver::NOT_DECODED),
         }
@@ -232,7 +241,7 @@ impl Importing<'_> {
         let lines = std::mem::take(&mut piece.lines);
         account.take("log lines", lines.len());
         for line in lines {
-            if let Err(error) = self.spool.put(&line) {
+            if let Err(error) = self.put(&line) {
                 account.lose(1, error.to_string());
             }
         }
@@ -268,6 +277,18 @@ impl Importing<'_> {
         self.all.join(piece);
     }
 
+    /// Adds points of OTLP, which become series when those of all files are known.
+    fn add_points(&mut self, mut points: Points, account: &mut FileAccount) {
+        let room = MAX_RECORDS.saturating_sub(self.points.len());
+        let beyond = points.len().saturating_sub(room);
+        if beyond > 0 {
+            account.lose(beyond as u64, format!("{beyond} points beyond {MAX_RECORDS} in all"));
+        }
+        points.truncate(room);
+        account.take("points", points.len());
+        self.points.append(&mut points);
+    }
+
     /// The entity of a file that does not name one.
     fn of(&self, input: &Input<'_>) -> Who {
         match &self.options.entity {
@@ -277,15 +298,13 @@ impl Importing<'_> {
     }
 
     fn end(mut self, out: &Path) -> Result<ImportReport, CaptureError> {
+        let points = std::mem::take(&mut self.points);
+        series(points.iter().map(|(key, point)| (key, *point)), json::ALWAYS, &mut self.all);
         let until = self.latest();
         let period = Period { from: 0, until };
         let whole = self.cluster.piece(period);
         self.all.join(whole);
-        let inferred = connections::links(&self.cluster, &self.compose, &self.all);
-        let mut links: Vec<String> = inferred.iter().map(connections::in_words).collect();
-        links.sort();
-        links.dedup();
-        self.all.links.extend(inferred);
+        let inferred = self.infer();
         if self.accounts.iter().all(|account| account.taken.is_empty()) {
             let reasons = self.accounts.iter().map(|account| {
                 let reason = account.reasons.first().map_or("it holds nothing", String::as_str);
@@ -328,14 +347,7 @@ impl Importing<'_> {
                 "{count} log lines lie outside of the window and the two hours before it, and are left out"
             ));
         }
-        if !links.is_empty() {
-            let count = links.len();
-            links.truncate(20);
-            report.notes.push(format!(
-                "{count} edges are inferred from connection strings and names: {}",
-                links.join("; ")
-            ));
-        }
+        report.notes.extend(inferred);
         report.notes.append(&mut self.all.notes);
         report.missing.append(&mut self.all.missing);
         std::fs::create_dir_all(out).map_err(|error| CaptureError::Folder {
@@ -356,6 +368,31 @@ impl Importing<'_> {
         report.missing.extend(thinned.in_words());
         write(&out.join(REPORT), &report)?;
         Ok(ImportReport { files: self.accounts, capture: report })
+    }
+
+    /// Adds the calls that environments, compose files and log lines tell of; says which.
+    fn infer(&mut self) -> Vec<String> {
+        let mut names = Names::of(&self.all);
+        connections::add_names(&self.cluster, &self.compose, &mut names);
+        self.mentions.writers().for_each(|who| names.add(who));
+        let owners = owners(&self.all);
+        let declared = connections::calls(&self.cluster, &self.compose, &names, &owners);
+        let mut links: Vec<Link> = declared.iter().cloned().map(link).collect();
+        let mut notes = Vec::new();
+        if !declared.is_empty() {
+            notes.push(in_words(&declared, "connection strings and names"));
+        }
+        links.extend(self.all.links.iter().cloned());
+        let stands_for = |who| owners.get(who).copied().unwrap_or(who);
+        notes.extend(self.mentions.infer(&names, stands_for, &mut links));
+        self.all.links = links;
+        notes
+    }
+
+    /// Puts a log line aside.
+    fn put(&mut self, line: &Line) -> std::io::Result<()> {
+        self.mentions.note(&line.who, &line.text);
+        self.spool.put(line)
     }
 
     /// The latest time of anything: when the dump of a cluster was taken, about.

@@ -5,14 +5,25 @@ use std::collections::BTreeMap;
 use eog_sre::read_time;
 use serde_json::Value;
 
-use super::text::{level_in, who_of_labels};
+use super::text::{level_in, of_status, who_of_labels};
 use crate::piece::{Line, Who};
 use crate::spans::text;
 
 /// Fields that hold the message of a log line, its time, its level and its request, best first.
 const MESSAGES: [&str; 7] = ["message", "msg", "_msg", "log", "line", "body", "event"];
-const TIMES: [&str; 9] =
-    ["@timestamp", "timestamp", "time", "ts", "_time", "datetime", "eventTime", "t", "date"];
+const TIMES: [&str; 11] = [
+    "@timestamp",
+    "timestamp",
+    "time",
+    "ts",
+    "_time",
+    "datetime",
+    "eventTime",
+    "t",
+    "date",
+    "start_time",
+    "time_iso8601",
+];
 const LEVELS: [&str; 7] = ["level", "severity", "lvl", "log.level", "levelname", "loglevel", "@l"];
 const TRACES: [&str; 6] = ["trace_id", "traceId", "traceID", "trace.id", "request_id", "requestId"];
 
@@ -133,7 +144,10 @@ pub(super) fn log_parts(value: &Value) -> Option<(i64, String, String, String)> 
         found.map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned))
     };
     let at = TIMES.iter().filter_map(|name| field(value, name)).find_map(read_time)?;
-    let mut message = said(&MESSAGES)?;
+    let (mut message, of_status) = match said(&MESSAGES) {
+        Some(message) => (message, ""),
+        None => access(&said)?,
+    };
     for name in ["error", "err", "exception", "stack_trace"] {
         let more = field(value, name).and_then(Value::as_str);
         if let Some(more) = more.filter(|it| !message.contains(*it)) {
@@ -147,11 +161,28 @@ pub(super) fn log_parts(value: &Value) -> Option<(i64, String, String, String)> 
         Ok(50..) => "error".to_owned(),
         Ok(40..) => "warn".to_owned(),
         Ok(_) => "info".to_owned(),
+        Err(_) if level.is_empty() && !of_status.is_empty() => of_status.to_owned(),
         Err(_) if level.is_empty() => level_in(&message).to_owned(),
         Err(_) => level,
     };
     let at = i64::try_from(at.as_nanosecond()).ok()?;
     Some((at, level, message.trim_end().to_owned(), said(&TRACES).unwrap_or_default()))
+}
+
+/// A line of an access log in JSON, as nginx and Envoy are commonly set to write it: request, status, and to whom it was passed.
+fn access(said: &dyn Fn(&[&str]) -> Option<String>) -> Option<(String, &'static str)> {
+    let status = said(&["status", "response_code", "status_code"])?;
+    let request = said(&["request"]).or_else(|| {
+        let method = said(&["method", "request_method", ":method"])?;
+        let path = said(&["path", "request_uri", "uri", ":path"])?;
+        Some(format!("{method} {path}"))
+    })?;
+    let flags = said(&["response_flags"]).filter(|it| it != "-");
+    let flags = flags.map(|it| format!(" {it}")).unwrap_or_default();
+    let upstream = ["upstream_cluster", "upstream_addr", "upstream_host", "proxy_upstream_name"];
+    let upstream = upstream.iter().find_map(|name| Some((name, said(&[*name])?)));
+    let upstream = upstream.map(|(name, it)| format!(" {name}={it}")).unwrap_or_default();
+    Some((format!("\"{request}\" {status}{flags}{upstream}"), of_status(&status)))
 }
 
 /// What of a record may name who wrote it, as labels.

@@ -21,6 +21,8 @@ fn imported(files: &[(&str, &[u8])]) -> (Result<ImportReport, String>, tempfile:
 
 const OTLP: &str = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"cart"}}]},"scopeSpans":[{"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","name":"GET","kind":2,"startTimeUnixNano":"1767261600000000000","endTimeUnixNano":"1767261600250000000","status":{}}]}]}]}"#;
 
+const METRICS: &str = r#"{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"cart"}}]},"scopeMetrics":[{"scope":{},"metrics":[{"name":"queue.size","unit":"1","gauge":{"dataPoints":[{"timeUnixNano":"1767261600000000000","asDouble":5}]}}]}]}]}"#;
+
 fn pretty(text: &str) -> String {
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     serde_json::to_string_pretty(&value).unwrap()
@@ -53,6 +55,9 @@ fn every_kind_is_recognized_by_its_content() {
         ("one.json", OTLP.to_owned(), "OTLP JSON", "1 spans"),
         ("lines.json", format!("{OTLP}\n{OTLP}\n"), "OTLP JSON", "2 spans"),
         ("pretty.json", pretty(OTLP), "OTLP JSON", "1 spans"),
+        ("metrics.json", METRICS.to_owned(), "OTLP JSON", "1 points"),
+        ("metric-lines.json", format!("{METRICS}\n{METRICS}\n"), "OTLP JSON", "2 points"),
+        ("pretty-metrics.json", pretty(METRICS), "OTLP JSON", "1 points"),
         ("tempo.json", batches, "Tempo answer", "1 spans"),
         ("v3.json", pretty(&result), "Jaeger v3 answer", "1 spans"),
         ("jaeger.json", pretty(jaeger), "Jaeger answer", "1 spans"),
@@ -78,6 +83,7 @@ fn every_kind_is_recognized_by_its_content() {
         ("go.log", "ts=2026-01-01T10:00:00Z level=error msg=\"no answer\"\n".to_owned(), "log lines", "1 log lines"),
         ("access.log", "10.0.0.1 - - [01/Jan/2026:10:00:00 +0000] \"GET /cart HTTP/1.1\" 503 12 \"-\" \"curl\"\n".to_owned(), "log lines", "1 log lines"),
         ("envoy.log", "[2026-01-01T10:00:00.123Z] \"GET /cart HTTP/1.1\" 503 UF 0 91 3 - \"-\"\n".to_owned(), "log lines", "1 log lines"),
+        ("access.json", "{\"start_time\":\"2026-01-01T10:00:00Z\",\"method\":\"GET\",\"path\":\"/cart\",\"response_code\":503,\"response_flags\":\"UF\"}\n".to_owned(), "JSON log lines", "1 log lines"),
         ("syslog", "<11>1 2026-01-01T10:00:00Z host cart 12 - - no answer\n".to_owned(), "log lines", "1 log lines"),
         ("messages", "<11>Jan  1 10:00:00 host cart[12]: no answer\n".to_owned(), "log lines", "1 log lines"),
         ("klog.log", "E0101 10:00:00.000000       1 main.go:12] no answer\n".to_owned(), "log lines", "1 log lines"),
@@ -218,6 +224,59 @@ fn a_dump_of_a_cluster_gives_topology_states_and_the_alert_its_pod() {
         states.contains(&("shop/Pod/pay-5d8-bbb", eog_evidence::ObjectState::Failing)),
         "{states:?}"
     );
+}
+
+#[test]
+fn calls_follow_from_the_hosts_that_log_lines_name() {
+    let gateway = r#"10.0.0.1 - - [01/Jan/2026:10:00:00 +0000] "GET /cart HTTP/1.1" 503 12 "http://web/" "curl" upstream_addr=cart:8080
+"#;
+    let web = r#"{"start_time":"2026-01-01T10:00:00Z","request":"GET /pay HTTP/1.1","response_code":503,"response_flags":"UF","upstream_cluster":"outbound|8080||pay.shop.svc.cluster.local"}
+"#;
+    let cart = "2026-01-01T10:00:00Z ERROR cannot reach postgres://shop:hunter2@db:5432/orders\n";
+    let other = |name: &str| {
+        format!("2026-01-01T10:00:00Z ERROR {name} is gone, see https://example.com/help\n")
+    };
+    let (db, pay) = (other("disk"), other("queue"));
+    let (read, folder) = imported(&[
+        ("gateway.log", gateway.as_bytes()),
+        ("web.log", web.as_bytes()),
+        ("cart.log", cart.as_bytes()),
+        ("db.log", db.as_bytes()),
+        ("pay.log", pay.as_bytes()),
+    ]);
+    let expected = "3 edges are inferred from hosts in log lines: cart calls db; gateway calls cart; web calls pay";
+    let notes = read.unwrap().capture.notes;
+    assert!(notes.iter().any(|note| note == expected), "{notes:?}");
+    let incident = Bundle::read(&folder.path().join("out")).unwrap().incident();
+    let edges: Vec<String> = incident
+        .topology
+        .edges()
+        .map(|edge| format!("{} {} {}", edge.source, edge.relation, edge.target))
+        .collect();
+    assert_eq!(edges, ["cart calls db", "gateway calls cart", "web calls pay"]);
+    let lines = std::fs::read_to_string(folder.path().join("out/logs.csv")).unwrap();
+    let access = r#",web,error,"""GET /pay HTTP/1.1"" 503 UF upstream_cluster=outbound|8080||pay.shop.svc.cluster.local","#;
+    assert!(lines.contains(access), "{lines}");
+}
+
+#[test]
+fn metrics_of_otlp_are_joined_over_lines_and_files() {
+    let export = |seconds: u64, value: u64| {
+        let sum = format!(
+            r#"{{"name":"orders.placed","sum":{{"isMonotonic":true,"aggregationTemporality":2,"dataPoints":[{{"timeUnixNano":"{}","asInt":"{value}"}}]}}}}"#,
+            1_767_261_600_000_000_000 + seconds * 1_000_000_000
+        );
+        METRICS.replace(r#"{"name":"queue.size","unit":"1","gauge":{"dataPoints":[{"timeUnixNano":"1767261600000000000","asDouble":5}]}}"#, &sum)
+    };
+    let first = format!("{}\n{}\n", export(0, 60), export(60, 120));
+    let (read, folder) =
+        imported(&[("a.jsonl", first.as_bytes()), ("b.jsonl", export(120, 240).as_bytes())]);
+    let report = read.unwrap();
+    assert!(report.files.iter().all(FileAccount::is_whole), "{report:?}");
+    let bundle = Bundle::read(&folder.path().join("out")).unwrap();
+    let [series] = &bundle.series().collect::<Vec<_>>()[..] else { panic!("one series") };
+    let values: Vec<f64> = series.points.iter().map(|(_, value)| *value).collect();
+    assert_eq!((series.metric.as_str(), values), ("orders.placed", vec![1.0, 2.0]));
 }
 
 #[test]

@@ -213,7 +213,7 @@ impl Importing<'_> {
                     }
                     let new = line(at, &who, &level, text, &trace);
                     if let Some(done) = last.insert(who, new) {
-                        self.spool.put(&done)?;
+                        self.put(&done)?;
                         taken += 1;
                     }
                 }
@@ -229,7 +229,7 @@ impl Importing<'_> {
             }
         }
         for done in last.values() {
-            self.spool.put(done)?;
+            self.put(done)?;
             taken += 1;
         }
         if taken > 0 {
@@ -650,7 +650,7 @@ fn parse_inner(text: &str) -> Option<Parsed> {
 }
 
 /// The level of a request by its status.
-fn of_status(status: &str) -> &'static str {
+pub(super) fn of_status(status: &str) -> &'static str {
     match status.as_bytes().first() {
         Some(b'5') => "error",
         _ => "info",

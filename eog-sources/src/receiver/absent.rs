@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::SourceConfig;
 use crate::error::ConfigError;
+use crate::metrics::Points;
 use crate::period::Period;
 use crate::piece::Piece;
 use crate::received::ReceivedFigures;
@@ -68,6 +69,6 @@ impl Receiver {
 pub(crate) const NOT_DECODED: &str = "binary, and this eog was built without OTLP as protobuf; build it with --features otlp, or full";
 
 /// Nothing: this build decodes no requests.
-pub(crate) fn decoded(_message: &[u8]) -> Option<Piece> {
+pub(crate) fn decoded(_file: &[u8]) -> Option<(Piece, Points)> {
     None
 }

@@ -2,7 +2,8 @@
 
 use indexmap::IndexSet;
 
-use crate::piece::{Millis, Who};
+use crate::metrics::{Point, SeriesKey};
+use crate::piece::Who;
 
 /// A span as it is taken in, its texts masked; by numbers of a dictionary as it is held.
 #[derive(Clone, Copy, Debug)]
@@ -29,38 +30,6 @@ pub(super) struct LineRow<W = Who, T = String> {
     pub(super) level: T,
     pub(super) text: T,
     pub(super) trace: [u8; 16],
-}
-
-/// What the points of a series have in common.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct SeriesKey {
-    pub(super) who: Who,
-    pub(super) metric: String,
-    /// The server, for metrics of clients.
-    pub(super) peer: String,
-    pub(super) failed: bool,
-    pub(super) kind: PointKind,
-    /// A hash of all attributes and of the resource, which distinguishes streams.
-    pub(super) stream: u64,
-}
-
-/// What a point means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum PointKind {
-    /// A level at a time.
-    Level,
-    /// Count and sum since the start of the process.
-    Cumulative,
-    /// Count and sum since the point before.
-    Delta,
-}
-
-/// A point of a series: a level is in `sum`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Point {
-    pub(super) at: Millis,
-    pub(super) count: f64,
-    pub(super) sum: f64,
 }
 
 /// Bytes of a row. A vector that grows has room for as much again.
@@ -122,7 +91,7 @@ impl Columns {
     }
 
     pub(super) fn add_point(&mut self, key: SeriesKey, point: Point) {
-        let size = ENTRY_BYTES * 3 + key.metric.len() + key.peer.len();
+        let size = ENTRY_BYTES * 3 + key.metric.len() + key.peer.len() + key.unit.len();
         let (series, is_new) = self.series.insert_full(key);
         self.bytes += POINT_BYTES + if is_new { size } else { 0 };
         self.points.push((number(series), point));

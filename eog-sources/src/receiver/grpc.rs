@@ -47,7 +47,9 @@ struct Service(Received);
 impl Service {
     async fn take<R: Intake>(&self, request: R) -> Result<Response<R::Answer>, Status> {
         let received = self.0.clone();
-        let taken = tokio::task::spawn_blocking(move || request.take(&received)).await;
+        let taken =
+            tokio::task::spawn_blocking(move || request.take(crate::metrics::is_known, &received))
+                .await;
         let taken = taken.map_err(|_| Status::internal("the request could not be taken in"))?;
         Ok(Response::new(R::answer(taken)))
     }

@@ -13,6 +13,7 @@ use prost::Message;
 use super::Received;
 use super::intake::{Intake, Taken};
 use super::limits::Limits;
+use crate::metrics::is_known;
 
 const PROTOBUF: &str = "application/x-protobuf";
 
@@ -44,7 +45,7 @@ async fn take<R: Intake>(
     // Decoding and masking take time: not on the threads that serve.
     let decoded = tokio::task::spawn_blocking(move || {
         let request = R::decode(body.as_slice()).map_err(|error| error.to_string())?;
-        Ok::<Taken, String>(request.take(&received))
+        Ok::<Taken, String>(request.take(is_known, &received))
     });
     match decoded.await {
         Ok(Ok(taken)) => {

@@ -6,21 +6,18 @@ use opentelemetry_proto::tonic::collector::trace::v1 as trace;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::metrics::v1::{
-    AggregationTemporality, Metric, metric::Data, number_data_point,
+    AggregationTemporality, Metric as GivenMetric, metric::Data, number_data_point,
 };
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{Span, status::StatusCode};
 use prost::Message;
 
-use super::columns::{LineRow, Point, PointKind, SeriesKey, SpanRow};
-use super::reading::is_kept;
+use super::columns::{LineRow, SpanRow};
 use super::window::Rows;
 use super::{Received, now};
+use crate::metrics::{Metric, PointKind, Since, kind_of_sum};
 use crate::piece::Who;
-use crate::spans::{Attributes, add, failed, sender, text};
-
-/// Attributes that name who is asked, best first.
-const PEERS: [&str; 4] = ["peer.service", "server.address", "net.peer.name", "db.system"];
+use crate::spans::{Attributes, add, failed, peer, sender, text};
 
 /// What was not taken in of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,25 +26,33 @@ pub(super) struct Taken {
     pub(super) reason: String,
 }
 
+/// Which metrics are held, by name.
+pub(super) type Held = fn(&str) -> bool;
+
 /// A request of OTLP.
 pub(super) trait Intake: Message + Default + 'static {
     type Answer: Message + Default;
 
-    fn rows(self, problems: &mut Problems) -> Rows;
+    /// What of it can be used: of metrics those that are to be held.
+    fn rows(self, held: Held, problems: &mut Problems) -> Rows;
 
     fn answer(taken: Taken) -> Self::Answer;
 
     /// Takes in what can be used.
-    fn take(self, received: &Received) -> Taken {
+    fn take(self, held: Held, received: &Received) -> Taken {
         let mut problems = Problems::default();
-        let mut rows = self.rows(&mut problems);
+        let mut rows = self.rows(held, &mut problems);
         rows.refused = problems.count;
         received.with(|window| window.take(rows, now()));
-        Taken {
-            refused: i64::try_from(problems.count).unwrap_or(i64::MAX),
-            reason: problems.first.unwrap_or_default().to_owned(),
-        }
+        problems.taken()
     }
+}
+
+/// The rows of a message as a request of a kind, and what cannot be used.
+pub(super) fn rows_of<R: Intake>(message: &[u8]) -> Option<(Rows, Taken)> {
+    let mut problems = Problems::default();
+    let rows = R::decode(message).ok()?.rows(|_| true, &mut problems);
+    Some((rows, problems.taken()))
 }
 
 /// How many records cannot be used, and why the first.
@@ -64,6 +69,13 @@ impl Problems {
             self.first.get_or_insert(reason);
         }
     }
+
+    fn taken(self) -> Taken {
+        Taken {
+            refused: i64::try_from(self.count).unwrap_or(i64::MAX),
+            reason: self.first.unwrap_or_default().to_owned(),
+        }
+    }
 }
 
 const NAMELESS: &str = "the resource has no service.name";
@@ -71,7 +83,7 @@ const NAMELESS: &str = "the resource has no service.name";
 impl Intake for trace::ExportTraceServiceRequest {
     type Answer = trace::ExportTraceServiceResponse;
 
-    fn rows(self, problems: &mut Problems) -> Rows {
+    fn rows(self, _: Held, problems: &mut Problems) -> Rows {
         let mut rows = Rows::default();
         for batch in self.resource_spans {
             let spans = batch.scope_spans.into_iter().flat_map(|scope| scope.spans);
@@ -99,7 +111,7 @@ impl Intake for trace::ExportTraceServiceRequest {
 impl Intake for logs::ExportLogsServiceRequest {
     type Answer = logs::ExportLogsServiceResponse;
 
-    fn rows(self, problems: &mut Problems) -> Rows {
+    fn rows(self, _: Held, problems: &mut Problems) -> Rows {
         let mut rows = Rows::default();
         for batch in self.resource_logs {
             let records = batch.scope_logs.into_iter().flat_map(|scope| scope.log_records);
@@ -127,19 +139,13 @@ impl Intake for logs::ExportLogsServiceRequest {
 impl Intake for metrics::ExportMetricsServiceRequest {
     type Answer = metrics::ExportMetricsServiceResponse;
 
-    fn rows(self, problems: &mut Problems) -> Rows {
+    fn rows(self, held: Held, problems: &mut Problems) -> Rows {
         let mut rows = Rows::default();
         for batch in self.resource_metrics {
+            let resource = attributes(&batch.resource.unwrap_or_default().attributes);
             let metrics = batch.scope_metrics.into_iter().flat_map(|scope| scope.metrics);
-            let metrics = metrics.filter(|metric| is_kept(&metric.name));
-            let resource = batch.resource.unwrap_or_default();
-            let Some(who) = whose(Some(&resource)) else {
-                problems.add(metrics.count(), NAMELESS);
-                continue;
-            };
-            let stream = hash(0, &resource.attributes);
-            for metric in metrics {
-                points(metric, &who, stream, &mut rows, problems);
+            for given in metrics.filter(|metric| held(&metric.name)) {
+                points(&given, &resource, &mut rows, problems);
             }
         }
         rows
@@ -197,11 +203,6 @@ fn plain(value: &AnyValue) -> String {
     }
 }
 
-fn peer(attributes: &Attributes) -> String {
-    let found = PEERS.iter().find_map(|name| attributes.get(*name).filter(|it| !it.is_empty()));
-    found.cloned().unwrap_or_default()
-}
-
 fn span(given: Span, who: &Who) -> Option<SpanRow> {
     let start = i64::try_from(given.start_time_unix_nano).ok().filter(|start| *start > 0)?;
     let attributes = attributes(&given.attributes);
@@ -218,7 +219,7 @@ fn span(given: Span, who: &Who) -> Option<SpanRow> {
         name: text(&given.name),
         kind: u8::try_from(given.kind).unwrap_or(0),
         failed: is_error,
-        peer: peer(&attributes),
+        peer: peer(&attributes).to_owned(),
         message: text(&status.message),
     })
 }
@@ -239,67 +240,60 @@ fn line(given: LogRecord, who: &Who) -> Option<LineRow> {
     })
 }
 
-fn points(metric: Metric, who: &Who, stream: u64, rows: &mut Rows, problems: &mut Problems) {
-    let name = eog_evidence::shorten(&eog_evidence::mask_text(&metric.name), 200);
-    // Durations in milliseconds.
-    let unit = if metric.unit == "s" { 1000.0 } else { 1.0 };
-    let kind = |temporality: i32| match temporality == AggregationTemporality::Delta as i32 {
-        true => PointKind::Delta,
-        false => PointKind::Cumulative,
+fn points(given: &GivenMetric, resource: &Attributes, rows: &mut Rows, problems: &mut Problems) {
+    let metric = Metric::new(resource, &given.name, &given.unit);
+    let since = |temporality: i32| match temporality == AggregationTemporality::Delta as i32 {
+        true => Since::Last,
+        false => Since::Start,
     };
-    let mut add = |kind, given: &[KeyValue], nanos: u64, count: f64, sum: f64| {
-        let at = i64::try_from(nanos / 1_000_000).unwrap_or(0);
-        if at == 0 || !count.is_finite() || !sum.is_finite() {
-            problems.add(1, "a point without a time or a number");
+    let mut add = |kind: Result<PointKind, &'static str>,
+                   of: &[KeyValue],
+                   at,
+                   flags: u32,
+                   value: (f64, f64)| {
+        // It says that there is no value.
+        if flags & 1 == 1 {
             return;
         }
-        let of = attributes(given);
-        let is_failed = failed(&of).unwrap_or_else(|| of.contains_key("error.type"));
-        let key = SeriesKey {
-            who: who.clone(),
-            metric: name.clone(),
-            peer: if name.contains(".client.") { peer(&of) } else { String::new() },
-            failed: is_failed,
-            kind,
-            stream: hash(stream, given),
-        };
-        rows.points.push((key, Point { at, count, sum }));
+        match kind.and_then(|kind| metric.row(&attributes(of), kind, at, value)) {
+            Ok(row) => rows.points.push(row),
+            Err(reason) => problems.add(1, reason),
+        }
     };
-    macro_rules! histogram {
-        ($it:ident) => {
-            for point in &$it.data_points {
-                let sum = point.sum.unwrap_or(0.0) * unit;
-                let kind = kind($it.aggregation_temporality);
-                add(kind, &point.attributes, point.time_unix_nano, point.count as f64, sum);
-            }
-        };
-    }
-    match metric.data {
-        Some(Data::Histogram(it)) => histogram!(it),
-        Some(Data::ExponentialHistogram(it)) => histogram!(it),
-        Some(Data::Gauge(it)) => {
-            for point in &it.data_points {
+    macro_rules! numbers {
+        ($data:ident, $kind:expr) => {
+            for point in &$data.data_points {
                 let value = match point.value {
                     Some(number_data_point::Value::AsDouble(value)) => value,
                     Some(number_data_point::Value::AsInt(value)) => value as f64,
                     None => f64::NAN,
                 };
-                add(PointKind::Level, &point.attributes, point.time_unix_nano, 1.0, value);
+                add($kind, &point.attributes, point.time_unix_nano, point.flags, (1.0, value));
             }
+        };
+    }
+    macro_rules! spreads {
+        ($data:ident, $kind:expr, $sum:expr) => {
+            for point in &$data.data_points {
+                let value = (point.count as f64, $sum(point.sum));
+                add(Ok($kind), &point.attributes, point.time_unix_nano, point.flags, value);
+            }
+        };
+    }
+    // A histogram need not have a sum.
+    let sum = |sum: Option<f64>| sum.unwrap_or(0.0);
+    match &given.data {
+        Some(Data::Gauge(it)) => numbers!(it, Ok(PointKind::Level)),
+        Some(Data::Sum(it)) => {
+            numbers!(it, kind_of_sum(it.is_monotonic, since(it.aggregation_temporality)));
         }
-        Some(Data::Sum(_) | Data::Summary(_)) | None => {}
+        Some(Data::Histogram(it)) => {
+            spreads!(it, PointKind::Spread(since(it.aggregation_temporality)), sum);
+        }
+        Some(Data::ExponentialHistogram(it)) => {
+            spreads!(it, PointKind::Spread(since(it.aggregation_temporality)), sum);
+        }
+        Some(Data::Summary(it)) => spreads!(it, PointKind::Spread(Since::Start), f64::from),
+        None => {}
     }
-}
-
-/// A hash of attributes: which stream of points it is.
-fn hash(of: u64, attributes: &[KeyValue]) -> u64 {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&of.to_le_bytes());
-    for one in attributes {
-        hasher.update(one.key.as_bytes()).update(&[0]);
-        hasher.update(said(one.value.as_ref()).as_bytes()).update(&[0]);
-    }
-    let mut first = [0; 8];
-    first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
-    u64::from_le_bytes(first)
 }

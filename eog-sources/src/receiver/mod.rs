@@ -20,10 +20,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Otlp as Config, SourceConfig};
 use crate::error::ConfigError;
+use crate::metrics::Points;
 use crate::period::Period;
 use crate::piece::{Millis, Piece};
 use crate::received::ReceivedFigures;
-use window::Window;
+use intake::Taken;
+use window::{Rows, Window};
 
 /// What was received, for captures. Clones are the same.
 #[derive(Clone, Debug)]
@@ -122,7 +124,7 @@ pub(crate) fn piece_of(kind: u8, message: &[u8], period: Period) -> Option<Piece
     use intake::Intake;
     use opentelemetry_proto::tonic::collector::{logs, metrics, trace};
     fn take<R: Intake>(message: &[u8], received: &Received) -> Option<()> {
-        R::decode(message).ok().map(|request| drop(request.take(received)))
+        R::decode(message).ok().map(|request| drop(request.take(|_| true, received)))
     }
     let received = Received::new(&Config::default());
     match kind % 3 {
@@ -136,24 +138,65 @@ pub(crate) fn piece_of(kind: u8, message: &[u8], period: Period) -> Option<Piece
 /// What becomes of a message that cannot be decoded.
 pub(crate) const NOT_DECODED: &str = "binary, and not OTLP as protobuf";
 
-/// What a message says that is a request of OTLP of any kind; nothing if it is none.
-pub(crate) fn decoded(message: &[u8]) -> Option<Piece> {
-    use intake::Intake;
-    use opentelemetry_proto::tonic::collector::{logs, metrics, trace};
-    fn take<R: Intake>(message: &[u8]) -> Option<Piece> {
-        let received = Received::new(&Config { window: ALWAYS, ..Config::default() });
-        R::decode(message).ok()?.take(&received);
-        let piece = received.piece(Period { from: 0, until: i64::MAX }, usize::MAX, usize::MAX);
-        let is_any = !piece.spans.is_empty() || !piece.lines.is_empty() || !piece.series.is_empty();
-        is_any.then_some(piece)
-    }
-    take::<trace::v1::ExportTraceServiceRequest>(message)
-        .or_else(|| take::<logs::v1::ExportLogsServiceRequest>(message))
-        .or_else(|| take::<metrics::v1::ExportMetricsServiceRequest>(message))
-}
+/// Reads a message as a request of some kind.
+type Reader = fn(&[u8]) -> Option<(Rows, Taken)>;
 
-/// So long that whatever is decoded is held.
-const ALWAYS: jiff::SignedDuration = jiff::SignedDuration::from_hours(24 * 365 * 100);
+/// What a file says of requests of OTLP of any kind: one, or several, each behind its length, as the collector's file exporter
+/// writes them. Nothing if it is none.
+pub(crate) fn decoded(file: &[u8]) -> Option<(Piece, Points)> {
+    use intake::rows_of;
+    use opentelemetry_proto::tonic::collector::{logs, metrics, trace};
+    let (mut piece, mut points) = (Piece::default(), Points::new());
+    let (mut rest, mut is_one, mut undecoded) = (file, false, 0);
+    // A request begins with its first field; a length of less than 16 MiB with a zero.
+    let is_framed = file.first() == Some(&0);
+    while !rest.is_empty() {
+        let message = match (is_framed, rest.split_first_chunk::<4>()) {
+            (true, Some((length, after))) => {
+                let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
+                after.split_at_checked(length)
+            }
+            (true, None) => None,
+            (false, _) => Some((rest, &rest[rest.len()..])),
+        };
+        let Some((message, after)) = message else {
+            piece.missing.push("1 request is cut off by the end of the file".to_owned());
+            break;
+        };
+        rest = after;
+        let readers: [Reader; 3] = [
+            rows_of::<trace::v1::ExportTraceServiceRequest>,
+            rows_of::<logs::v1::ExportLogsServiceRequest>,
+            rows_of::<metrics::v1::ExportMetricsServiceRequest>,
+        ];
+        // A request may decode as another kind, of which nothing can be used.
+        let (mut found, mut refused) = (None, None);
+        for (rows, taken) in readers.iter().filter_map(|read| read(message)) {
+            if rows.is_any() {
+                found = Some((rows, taken));
+                break;
+            } else if taken.refused > 0 {
+                refused.get_or_insert((rows, taken));
+            }
+        }
+        let Some((rows, taken)) = found.or(refused) else {
+            undecoded += 1;
+            continue;
+        };
+        is_one = true;
+        piece.spans.extend(rows.spans.into_iter().map(reading::span));
+        piece.lines.extend(rows.lines.into_iter().map(reading::line));
+        points.extend(rows.points);
+        if taken.refused > 0 {
+            let Taken { refused, reason } = taken;
+            piece.missing.push(format!("{refused} records cannot be used: {reason}"));
+        }
+    }
+    if undecoded > 0 {
+        piece.missing.push(format!("{undecoded} requests hold nothing that can be decoded"));
+    }
+    is_one.then_some((piece, points))
+}
 
 fn now() -> Millis {
     Timestamp::now().as_millisecond()

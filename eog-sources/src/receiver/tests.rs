@@ -11,8 +11,8 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
 use opentelemetry_proto::tonic::metrics::v1::{
-    AggregationTemporality, Histogram, HistogramDataPoint, Metric, ResourceMetrics, ScopeMetrics,
-    metric,
+    AggregationTemporality, Gauge, Histogram, HistogramDataPoint, Metric, NumberDataPoint,
+    ResourceMetrics, ScopeMetrics, Sum, Summary, SummaryDataPoint, metric, number_data_point,
 };
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
@@ -305,4 +305,82 @@ fn the_oldest_goes_first_by_time() {
         (piece.spans[0].name.as_str(), piece.spans[piece.spans.len() - 1].name.as_str());
     assert!(matches!(first, "operation 66" | "operation 67"), "{first}");
     assert_eq!(last, "operation 99");
+}
+
+#[test]
+fn files_of_the_exporter_hold_requests_one_behind_the_other() {
+    let point = |value: i64| NumberDataPoint {
+        time_unix_nano: TIME + value as u64 * 1_000_000_000,
+        value: Some(number_data_point::Value::AsInt(value)),
+        ..NumberDataPoint::default()
+    };
+    let request = |value: i64| {
+        let sum = Sum {
+            data_points: vec![point(value)],
+            aggregation_temporality: AggregationTemporality::Cumulative as i32,
+            is_monotonic: true,
+        };
+        let gauge = Gauge { data_points: vec![point(value)] };
+        let summary = Summary {
+            data_points: vec![SummaryDataPoint {
+                time_unix_nano: TIME + value as u64 * 1_000_000_000,
+                count: value as u64,
+                sum: 2.0 * value as f64,
+                ..SummaryDataPoint::default()
+            }],
+        };
+        let all = [
+            ("orders", metric::Data::Sum(sum)),
+            ("size", metric::Data::Gauge(gauge)),
+            ("wait", metric::Data::Summary(summary)),
+        ];
+        let metrics = all.map(|(name, data)| Metric {
+            name: name.to_owned(),
+            data: Some(data),
+            ..Metric::default()
+        });
+        let scope_metrics = vec![ScopeMetrics { metrics: metrics.into(), ..Default::default() }];
+        let batch =
+            ResourceMetrics { resource: resource("web"), scope_metrics, ..Default::default() };
+        ExportMetricsServiceRequest { resource_metrics: vec![batch] }.encode_to_vec()
+    };
+    let framed = |requests: &[Vec<u8>]| {
+        let frame = |it: &Vec<u8>| [&(it.len() as u32).to_be_bytes()[..], it].concat();
+        requests.iter().flat_map(frame).collect::<Vec<u8>>()
+    };
+    let read = |file: &[u8]| {
+        let (mut piece, points) = decoded(file).unwrap();
+        crate::metrics::series(points.iter().map(|(key, it)| (key, *it)), hour(), &mut piece);
+        piece
+    };
+    let file = framed(&[
+        request(0),
+        request(60),
+        spans("", 2).encode_to_vec(),
+        spans("web", 1).encode_to_vec(),
+    ]);
+    let piece = read(&file);
+    let told: Vec<_> = piece
+        .series
+        .iter()
+        .map(|it| (it.metric.as_str(), it.points.iter().map(|it| it.1).collect::<Vec<_>>()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("orders", vec![1.0]),
+            ("wait count", vec![1.0]),
+            ("wait mean", vec![2.0]),
+            ("size", vec![0.0, 60.0])
+        ]
+    );
+    assert_eq!(
+        (piece.spans.len(), &*piece.missing),
+        (1, &["2 records cannot be used: the resource has no service.name".to_owned()][..])
+    );
+    let cut = read(&file[..file.len() - 1]);
+    assert!(cut.missing.iter().any(|it| it == "1 request is cut off by the end of the file"));
+    // One request without a length before it.
+    assert_eq!(read(&request(5)).series.len(), 1);
+    assert!(decoded(&[0, 0, 0, 2, 1, 2]).is_none() && decoded(b"\x0a\xff").is_none());
 }

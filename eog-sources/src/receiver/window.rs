@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::columns::{Columns, LineRow, Point, SeriesKey, SpanRow};
+use super::columns::{Columns, LineRow, SpanRow};
 use super::{ReceivedFigures, now};
 use crate::config::Otlp as Config;
+use crate::metrics::Points;
 use crate::piece::Millis;
 
 /// In so many parts the window is cut; one is dropped at a time.
@@ -31,8 +32,15 @@ pub(super) struct Window {
 pub(super) struct Rows {
     pub(super) spans: Vec<SpanRow>,
     pub(super) lines: Vec<LineRow>,
-    pub(super) points: Vec<(SeriesKey, Point)>,
+    pub(super) points: Points,
     pub(super) refused: u64,
+}
+
+impl Rows {
+    /// Whether there are any.
+    pub(super) fn is_any(&self) -> bool {
+        !self.spans.is_empty() || !self.lines.is_empty() || !self.points.is_empty()
+    }
 }
 
 impl Window {

@@ -189,7 +189,9 @@ fn cited(cites: Cites, packet: &ContextPacket) -> Vec<EvidenceId> {
 
 fn made(entity: EntityId, minute: u8) -> RecordedChange {
     let made = Onset::at(at(minute));
-    RecordedChange { entity, made, what: "something".to_owned(), finding: None }
+    // Equal words would be the same change in several places.
+    let what = format!("something of {entity}");
+    RecordedChange { entity, made, what, finding: None }
 }
 
 fn cites() -> impl Strategy<Value = Cites> {

@@ -270,7 +270,8 @@ impl<'s> Promises<'s> {
         let mut others: Vec<&RecordedChange> = Vec::new();
         for change in &record.changes {
             let own = found.group.origins.contains(&change.entity);
-            let is_chosen = own && overlap(&change.made, &chosen.made);
+            let is_shared = found.group.shared_change.as_ref().is_some_and(|it| it.is(change));
+            let is_chosen = is_shared || own && overlap(&change.made, &chosen.made);
             let is_made =
                 !own && made_by.contains(&change.entity) && chosen.made.can_precede(&change.made);
             let makes = makers.contains(&change.entity) && overlap(&change.made, &chosen.made);

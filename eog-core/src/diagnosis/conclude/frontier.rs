@@ -22,6 +22,24 @@ pub(super) struct Found {
     pub(super) onsets: BTreeSet<OnsetOf>,
 }
 
+impl Found {
+    /// Takes in the origins of another group, which share a change with these.
+    pub(super) fn add(&mut self, other: Self) {
+        self.group.origins.extend(other.group.origins);
+        self.group.origins.sort();
+        self.group.mutual = false;
+        self.members.extend(other.members);
+        self.onsets.extend(other.onsets);
+        self.group.covers = covers(&self.onsets);
+    }
+}
+
+fn covers(onsets: &BTreeSet<OnsetOf>) -> Vec<usize> {
+    let mut covers: Vec<usize> = onsets.iter().map(|(anomaly, _)| *anomaly).collect();
+    covers.dedup();
+    covers
+}
+
 /// Computes the groups of irreducible origins and what they cover.
 ///
 /// An origin that another component's origin reaches over a consistent chain is derived from it, as
@@ -115,15 +133,14 @@ pub(super) fn leave_out_the_outweighed(
 }
 
 fn group(origins: Vec<EntityId>, onsets: &BTreeSet<OnsetOf>) -> OriginGroup {
-    let mut covers: Vec<usize> = onsets.iter().map(|(anomaly, _)| *anomaly).collect();
-    covers.dedup();
     OriginGroup {
         mutual: origins.len() > 1,
         origins,
-        covers,
+        covers: covers(onsets),
         confidence: Confidence::Likely,
         doubts: Vec::new(),
         change: None,
+        shared_change: None,
         open_changes: Vec::new(),
         harm: None,
         chance: None,

@@ -587,6 +587,74 @@ fn nothing_is_confirmed_where_load_or_what_lies_upstream_moved_before_the_change
     assert_eq!(judged(2, Signal::Latency, 2_990), [], "what lies downstream is an effect");
 }
 
+/// Entities that each were changed at a second, in these words, and show errors from then on.
+fn changed(places: &[(i64, &str, Signal)]) -> State {
+    let alerts = places.iter().enumerate().map(|(place, (at, ..))| anomaly(place, &[at + 300]));
+    let mut case = case(alerts.collect());
+    let recorded = |(place, (second, what, _)): (usize, &(i64, &str, Signal))| RecordedChange {
+        entity: name(place),
+        made: Onset::at(at(*second)),
+        what: (*what).to_owned(),
+        finding: None,
+    };
+    let span = Window::new(at(0), at(7_200)).unwrap();
+    let changes = places.iter().enumerate().map(recorded).collect();
+    case.record = Some(ChangeRecord { span, changes });
+    let mut state = State::new(&case);
+    for (place, (second, _, signal)) in places.iter().enumerate() {
+        let change = finding(place, EvidenceKind::Change, *signal, Some(Onset::at(at(*second))));
+        let onset = Some(between(second + 10, second + 20));
+        let errors = finding(place, EvidenceKind::Metric, Signal::Errors, onset);
+        let evidence = vec![change.id().clone(), errors.id().clone()];
+        let context = LocalContext { findings: vec![change, errors], ..LocalContext::default() };
+        state.node(&name(place)).remember_evidence(&context, 1);
+        state.supersede(&name(place), &[], &[]);
+        state.node(&name(place)).belief =
+            Some(Belief { evidence, ..Belief::new(Label::Origin, "") });
+    }
+    state
+}
+
+#[test]
+fn the_same_change_in_several_places_is_one_cause() {
+    let kernel = |second: i64| (second, "kernel from 6.1 to 6.2", Signal::Configuration);
+    let conclusion = conclude(&changed(&[kernel(3_600), kernel(3_000), kernel(3_300)]));
+    let [group] = &conclusion.frontier[..] else { panic!("{conclusion:?}") };
+    assert_eq!(group.origins, [name(0), name(1), name(2)]);
+    assert_eq!((group.covers.as_slice(), group.mutual), (&[0, 1, 2][..], false));
+    let shared = group.shared_change.as_ref().unwrap();
+    assert_eq!((shared.first, shared.last), (at(3_000), at(3_600)));
+    assert_eq!((&shared.places, shared.what.as_str()), (&group.origins, "kernel from 6.1 to 6.2"));
+    // None of its places is a rival of another, and each alert is explained.
+    assert_eq!((group.doubts.as_slice(), group.confidence), (&[][..], Confidence::Confirmed));
+    assert_eq!(group.chance.unwrap().changes, 1);
+
+    let other =
+        |second: i64, what: &'static str, signal| changed(&[kernel(3_000), (second, what, signal)]);
+    for (state, why) in [
+        (other(3_000, "kernel from 6.1 to 6.3", Signal::Configuration), "another change"),
+        (other(3_601, "kernel from 6.1 to 6.2", Signal::Configuration), "long after the first"),
+        (
+            changed(&[(3_000, "restarted", Signal::Restart); 2]),
+            "restarts have a cause of their own",
+        ),
+        (changed(&[(3_000, "", Signal::Configuration); 2]), "nothing is known of them"),
+    ] {
+        let conclusion = conclude(&state);
+        assert_eq!(conclusion.frontier.len(), 2, "{why}");
+        assert!(conclusion.frontier.iter().all(|it| it.shared_change.is_none()), "{why}");
+    }
+    // Two others, of which each would be as good as the first, beside the three.
+    let mixed = changed(&[
+        kernel(3_000),
+        (3_050, "limit from 2 to 1", Signal::Configuration),
+        kernel(3_100),
+        (3_060, "limit from 2 to 1", Signal::Configuration),
+    ]);
+    let groups: Vec<_> = conclude(&mixed).frontier.into_iter().map(|it| it.origins).collect();
+    assert_eq!(groups, [[name(0), name(2)], [name(1), name(3)]]);
+}
+
 /// A state in which an operator states a verdict on an entity.
 fn said(mut state: State, entity: usize, verdict: Verdict) -> State {
     let word = Finding::new(FindingContent {

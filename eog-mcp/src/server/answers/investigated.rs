@@ -70,7 +70,7 @@ pub(in crate::server) struct Investigated {
 /// Origins that belong together.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(in crate::server) struct OriginGroup {
-    /// The origins. Several explain each other.
+    /// The origins. Several explain each other, or are places of the same change.
     pub(in crate::server) entities: Vec<Origin>,
     /// `confirmed`, `likely` or `inconclusive`.
     confidence: String,

@@ -1,4 +1,7 @@
-//! The handshake of Amazon SNS: a topic asks whether it may send, and is answered at the address that it names.
+//! Amazon SNS: its handshake, in which a topic asks whether it may send and is answered at the address that it names, and the
+//! [`signature`]s of its messages.
+
+pub(crate) mod signature;
 
 use reqwest::Url;
 use reqwest::redirect::Policy;
@@ -16,6 +19,16 @@ pub(crate) fn address(url: &str, topic: &str) -> Result<Url, String> {
             .to_owned()
     };
     let url = Url::parse(url).map_err(|_| wrong())?;
+    let has = |name: &str, value: &str| url.query_pairs().any(|(k, v)| k == name && v == value);
+    let is_good = is_of_sns(&url)
+        && url.path() == "/"
+        && has("Action", "ConfirmSubscription")
+        && has("TopicArn", topic);
+    if is_good { Ok(url) } else { Err(wrong()) }
+}
+
+/// Whether an address is one of SNS in some region.
+fn is_of_sns(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let region = host
         .strip_prefix("sns.")
@@ -24,15 +37,8 @@ pub(crate) fn address(url: &str, topic: &str) -> Result<Url, String> {
         !it.is_empty()
             && it.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
     };
-    let has = |name: &str, value: &str| url.query_pairs().any(|(k, v)| k == name && v == value);
     let is_plain = url.port().is_none() && url.username().is_empty() && url.password().is_none();
-    let is_good = url.scheme() == "https"
-        && region.is_some_and(is_region)
-        && is_plain
-        && url.path() == "/"
-        && has("Action", "ConfirmSubscription")
-        && has("TopicArn", topic);
-    if is_good { Ok(url) } else { Err(wrong()) }
+    url.scheme() == "https" && region.is_some_and(is_region) && is_plain
 }
 
 /// Confirms a subscription.
@@ -40,15 +46,19 @@ pub(crate) fn address(url: &str, topic: &str) -> Result<Url, String> {
 /// # Errors
 /// Why it could not be.
 pub(crate) async fn confirm(url: Url) -> Result<(), String> {
-    // Fails if the program has chosen one already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().timeout(TIMEOUT).redirect(Policy::none()).build();
-    let client = client.map_err(|error| error.to_string())?;
-    let answer = client.get(url).send().await.map_err(|error| error.without_url().to_string())?;
+    let answer =
+        client()?.get(url).send().await.map_err(|error| error.without_url().to_string())?;
     match answer.status() {
         status if status.is_success() => Ok(()),
         status => Err(format!("SNS answers {status}")),
     }
+}
+
+fn client() -> Result<reqwest::Client, String> {
+    // Fails if the program has chosen one already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().timeout(TIMEOUT).redirect(Policy::none()).build();
+    client.map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
