@@ -195,6 +195,8 @@ pub(crate) fn more(total: usize, shown: usize, (one, many): (&str, &str)) -> Opt
 pub struct Cause<'r> {
     /// The confidence of the investigation.
     pub confidence: Confidence,
+    /// That its origins are places of one change, in words.
+    pub shared: Option<String>,
     /// Each origin.
     pub origins: Vec<Origin<'r>>,
 }

@@ -122,7 +122,7 @@ impl Mentions {
         self.count >= MAX_HOSTS
     }
 
-    /// The calls that follow: of whoever stands for a writer, to services that are known.
+    /// The calls that follow: from the entity that stands for a writer, to known services.
     pub(crate) fn calls<'w>(
         &'w self,
         names: &Names,

@@ -15,6 +15,8 @@ const MAX_FINDINGS: (usize, usize) = (3, 6);
 const MAX_WORDS: usize = 140;
 /// Characters shown in brief of a model's text on a cause.
 const MAX_WHY: usize = 600;
+/// Places of one change of which the evidence is shown in brief.
+const MAX_PLACES: usize = 2;
 /// The name of findings.
 const EVIDENCE: (&str, &str) = ("piece of evidence", "pieces of evidence");
 

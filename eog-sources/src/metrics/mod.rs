@@ -45,7 +45,7 @@ pub(crate) struct SeriesKey {
     pub(crate) peer: String,
     pub(crate) failed: bool,
     pub(crate) kind: PointKind,
-    /// A hash of all attributes and of the resource: streams are told apart by it.
+    /// A hash of all attributes and of the resource, which distinguishes streams.
     pub(crate) stream: u64,
 }
 
