@@ -53,7 +53,7 @@ fn beside_a_confirmed_cause_stands_no_other() {
     let change = finding("db").change("pool", "50", "5").at("10:03");
     let page = page(Some(change), Confidence::Confirmed);
     assert!(!page.contains(HEADING));
-    let sure =
-        "<h3>To be sure</h3>\n<ul><li>If db is the cause, setting pool back to 50 should end";
+    assert!(page.contains("<h3>To be sure</h3>"), "{page}");
+    let sure = "<ul><li>If db is the cause, setting pool back to 50 should end";
     assert!(page.contains(sure), "{page}");
 }

@@ -362,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_alternative_names_its_cause_and_what_speaks_against_it() {
+    fn an_alternative_says_what_speaks_against_it() {
         let web = EntityId::new("web").unwrap();
         let mut other = Alternative {
             label: Label::Symptom,
@@ -372,7 +372,7 @@ mod tests {
             lost: "Its latency is as usual.".into(),
             evidence: Vec::new(),
         };
-        let words = "instead of web: db: It answers late; against it: Its latency is as usual.";
+        let words = "instead of web: It answers late; against it: Its latency is as usual.";
         assert_eq!(alternative(&web, &other), words);
         (other.cause, other.lost) = (None, String::new());
         assert_eq!(alternative(&web, &other), "instead of web: It answers late");
@@ -396,7 +396,7 @@ mod tests {
             (None, "own failure: it stopped", "own failure: it stopped"),
         ] {
             let by = if rule.is_some() { " " } else { ": " };
-            assert_eq!(line(rule, summary), format!("db: judged symptom{by}{words}"));
+            assert_eq!(line(rule, summary), format!("judged symptom{by}{words}"));
         }
     }
 

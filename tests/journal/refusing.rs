@@ -71,7 +71,7 @@ fn one_writer_at_a_time_and_any_reader() {
     journal.append(&entries[..2]).unwrap();
     let error = Journal::open(&path).unwrap_err();
     assert!(matches!(error, JournalError::Locked { .. }), "{error}");
-    assert!(error.to_string().contains("wait until they are done"), "{error}");
+    assert!(error.to_string().contains("wait until it is done"), "{error}");
     assert_eq!(Journal::read(&path).unwrap().ledger, ledger_of(&entries[..2]));
     journal.append(&entries[2..]).unwrap();
     drop(journal);

@@ -87,7 +87,7 @@ fn another_policy_judges_from_the_fork_on_and_every_command_says_so() {
     let forked = format!("forked {words}; budget from 200 to 7\n");
     run!("replay", journal).exits(3).prints(&[&forked]);
     let report = parent.lines("fork/report.md");
-    let forked = report.iter().find(|line| line.starts_with("- Forked at entry 1: "));
+    let forked = report.iter().find(|line| line.starts_with("- forked at entry 1: "));
     assert!(forked.is_some_and(|line| line.contains("budget from 200 to 7")), "{report:?}");
     run!("replay", journal, "--entries").prints(&[&format!("2  forked {words}")]);
     let confidence = parent.result["conclusion"]["frontier"][0]["confidence"].as_str().unwrap();

@@ -101,7 +101,7 @@ fn unwritten(report: &Report) -> Section<'_> {
 fn summary(report: &Report) -> Section<'_> {
     let text = vec![Block::Text(Tone::Plain, report.narrative.summary.clone())];
     match &report.narrative.author {
-        Author::Model { name } => Section::new("Summary", text).remark(format!(" by {name}")),
+        Author::Model { name } => Section::new("Summary by", text).remark(format!(" {name}")),
         _ => Section::new("Summary", text).only(&[Form::Ticket]),
     }
 }
