@@ -1,6 +1,7 @@
 //! The real binary on a real, noisy, partial recording, and on mutants of it. The recording lies
 //! beside the checkout; the tests skip, and say so, where it is absent.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -47,8 +48,12 @@ impl Mutant {
     }
 
     /// Rewrites the object dumps row by row.
-    fn edit_objects(&self, mut edit: impl FnMut(&mut Vec<Dump>)) {
-        let path = self.snapshot().join("k8s_objects_raw.tsv");
+    fn edit_objects(&self, edit: impl FnMut(&mut Vec<Dump>)) {
+        self.edit_file("k8s_objects_raw.tsv", edit);
+    }
+
+    fn edit_file(&self, name: &str, mut edit: impl FnMut(&mut Vec<Dump>)) {
+        let path = self.snapshot().join(name);
         let text = read(&path);
         let mut reader = csv::ReaderBuilder::new().delimiter(b'\t').from_reader(text.as_bytes());
         let header = reader.headers().unwrap().clone();
@@ -113,6 +118,30 @@ fn leads(result: &Value, from: &str, to: &str) -> bool {
         }
     }
     reached.iter().any(|entity| entity == to)
+}
+
+/// What `kubectl get -o json` printed of this cluster at the end, and its active alerts.
+#[test]
+fn a_dump_of_the_cluster_is_imported_and_diagnosed() {
+    let Some(mutant) = Mutant::new() else { return };
+    let dump = tempfile::tempdir().unwrap();
+    let (objects, events) = (dump.path().join("objects.json"), dump.path().join("events.json"));
+    for (file, written) in [("k8s_objects_raw.tsv", &objects), ("k8s_events_raw.tsv", &events)] {
+        let mut last = BTreeMap::new();
+        mutant.edit_file(file, |dumps| {
+            last.extend(dumps.iter_mut().map(|dump| (dump.identity(), dump.inner().clone())));
+        });
+        let items: Vec<Value> = last.into_values().collect();
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+        std::fs::write(written, list.to_string()).unwrap();
+    }
+    let alerts = std::fs::read_dir(mutant.snapshot().join("alerts")).unwrap().flatten();
+    let is_answer = |path: &PathBuf| path.to_string_lossy().contains("in_alerting_state");
+    let alerts = alerts.map(|entry| entry.path()).find(is_answer).unwrap();
+    let out = dump.path().join("bundle");
+    run!("import", out, objects, events, alerts).exits(0).says(&["Kubernetes objects: 4 objects"]);
+    let (code, result, _) = investigate_json!(out);
+    assert_eq!((causes(&result), code), (vec![CULPRIT.to_owned()], 0), "{result:#}");
 }
 
 #[test]
