@@ -61,9 +61,7 @@ fn head(out: &mut String, report: &Report, document: &Document<'_>) {
     for fork in &report.diagnosis.forks {
         let _ = writeln!(out, "- The hash of the last entry before the fork is {}", fork.parent);
     }
-    for line in &document.cost {
-        let _ = writeln!(out, "- {}", text(line));
-    }
+    let _ = writeln!(out, "- Cost: {}", text(&document.cost.join("; ")));
 }
 
 fn list(out: &mut String, rows: &Rows) {
