@@ -139,7 +139,9 @@ fn a_dump_of_the_cluster_is_imported_and_diagnosed() {
     let is_answer = |path: &PathBuf| path.to_string_lossy().contains("in_alerting_state");
     let alerts = alerts.map(|entry| entry.path()).find(is_answer).unwrap();
     let out = dump.path().join("bundle");
-    run!("import", out, objects, events, alerts).exits(0).says(&["Kubernetes objects: 4 objects"]);
+    run!("import", out, objects, events, alerts)
+        .exits(0)
+        .prints(&["Kubernetes objects: 4 objects"]);
     let (code, result, _) = investigate_json!(out);
     assert_eq!((causes(&result), code), (vec![CULPRIT.to_owned()], 0), "{result:#}");
 }
