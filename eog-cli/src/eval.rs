@@ -133,10 +133,10 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 }
             };
             let tried = Tried { held, generated: *generated };
-            let mut told = |done: usize, all: usize, name: &str| {
+            let mut progressed = |done: usize, all: usize, name: &str| {
                 progress.say(&format!("{done} of {all} systems done; reading {name}"));
             };
-            let fitted = fit::evaluate(dirs, &prior, tried, &mut told)?;
+            let fitted = fit::evaluate(dirs, &prior, tried, &mut progressed)?;
             drop(progress);
             if let Some(path) = out {
                 files::write_file(path, &fitted.table.to_toml())?;

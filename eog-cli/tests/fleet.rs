@@ -34,14 +34,14 @@ fn bundle() -> tempfile::TempDir {
 #[test]
 fn one_change_on_many_nodes_is_one_cause_in_every_form() {
     let bundle = bundle();
-    let told =
+    let line =
         "one change in 4 places, 2026-01-01 10:40:00Z to 10:46:00Z: kernel from \"6.1\" to \"6.2\"";
     let out = bundle.path().join("out");
-    let short = run!("investigate", bundle, "--out", out).prints(&[told]).out;
+    let short = run!("investigate", bundle, "--out", out).prints(&[line]).out;
     assert_eq!(short.matches("ROOT CAUSE").count(), 1, "{short}");
     assert!(NODES.iter().all(|node| short.contains(node)), "{short}");
     assert!(!short.contains("two causes at once"), "{short}");
-    run!("investigate", bundle, "--verbose").prints(&[told]);
+    run!("investigate", bundle, "--verbose").prints(&[line]);
     let markdown = read(out.join("report.md"));
     assert_eq!(markdown.matches("## Root cause").count(), 1, "{markdown}");
     assert!(markdown.contains("## Root cause: one change in 4 places"), "{markdown}");
